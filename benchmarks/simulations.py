@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from drfopt.model.instance import Machine
-from drfopt.simulation import Draw, Job, Run, Scenario, Stage, User, simulate, simulate_each
-from drfopt.simulation.experiments import section72
+from drfopt.simulation import Draw, Job, Run, Scenario, Stage, User, section7, simulate, simulate_each
 from drfopt.simulation.rules.table import RULES
 
 from .measure import Bench, Case, Row, Verdict, Way
@@ -142,10 +141,9 @@ def section_7_2(bench: Bench, size: Sweep) -> list[Row]:
     for cpu in size.cpu:
         for memory in size.memory:
 
-            def judge(given: tuple[float, float], found: section72.AssumptionRegion) -> Verdict:
+            def judge(given: tuple[float, float], found: section7.AssumptionRegion) -> Verdict:
                 jobs = ", ".join(
-                    f"{name} {count:g}"
-                    for name, count in zip(section72.SCHEMES, found.large_jobs[0, 0, 0], strict=True)
+                    f"{name} {count:g}" for name, count in zip(section7.SCHEMES, found.large_jobs[0, 0, 0], strict=True)
                 )
                 first, order = bool(found.drf_first.all()), bool(found.ordered.all())
                 return Verdict(note=f"{jobs}; DRF first: {first}, the paper's order: {order}")
@@ -153,7 +151,7 @@ def section_7_2(bench: Bench, size: Sweep) -> list[Row]:
             way = Way(
                 "all six schemes",
                 "drfopt",
-                lambda given: section72.region((size.mean,), given[:1], given[1:], seconds=size.seconds),
+                lambda given: section7.region((size.mean,), given[:1], given[1:], seconds=size.seconds),
                 judge,
             )
             name = f"e_cpu = {cpu:g}, e_memory = {memory:g}"

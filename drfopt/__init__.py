@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .model.instance import Instance
     from .model.machine import Machine
     from .model.organisation import Group, Organisation
-    from .model.task_types import TaskType
+    from .model.users import TaskType
     from .planning.before_and_after import WhatIf, what_if
     from .planning.explaining.explanation import Explanation, explain
     from .planning.pricing.price_table import Prices
@@ -150,7 +150,7 @@ _HOMES = {
     "Solutions": "solving.batches.batch",
     "Space": "axioms.counterexamples.space",
     "Sweep": "planning.sweeping",
-    "TaskType": "model.task_types",
+    "TaskType": "model.users",
     "Trials": "simulation.trials",
     "Verification": "solving.verifying",
     "WhatIf": "planning.before_and_after",

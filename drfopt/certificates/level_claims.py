@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ..model.task_types import TypeSequence
+from ..model.users import TypeSequence
 from ..model.whole_values import LevelScale, WholeUsers
 
 __all__ = ["Choice", "LevelClaim", "claims", "highest"]

@@ -9,7 +9,7 @@ from ..base.numbers.enclosures import text
 from ..base.numbers.quantities import LONGEST
 from .instance import Instance
 from .organisation import Group
-from .task_types import TaskType
+from .users import TaskType
 
 __all__ = ["LARGEST_INTEGER", "as_text", "document"]
 

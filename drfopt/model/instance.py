@@ -18,8 +18,17 @@ from .devices import accepts, devices_of
 from .machine import Machine, capacity_table, named_classes, resources_of
 from .naming import aligned, listed, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
-from .task_types import TaskType, TypeSequence, TypeTable
-from .users import bounded, demand_table, eligible_classes, limit_table, types_of_users, weight_table
+from .users import (
+    TaskType,
+    TypeSequence,
+    TypeTable,
+    bounded,
+    demand_table,
+    eligible_classes,
+    limit_table,
+    types_of_users,
+    weight_table,
+)
 
 __all__ = ["FEATURES", "Instance"]
 

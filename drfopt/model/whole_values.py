@@ -36,7 +36,7 @@ from .hierarchy.market import incomes_of
 from .instance import Instance
 from .packings import integer_rows, most_alone, shapes
 from .policies import Policy
-from .task_types import TypeSequence
+from .users import TypeSequence
 
 __all__ = ["LevelScale", "WholeUsers", "by_types", "type_rows"]
 

@@ -3,9 +3,9 @@
 from .draws import Draw
 from .pace import Slowdown
 from .preemption import Preemption
-from .rule import Rule
 from .run import Run, simulate
 from .scenario import Job, Outage, Scenario, Stage, User
+from .state import Rule
 from .trials import Trials, simulate_each
 
 __all__ = [

@@ -7,7 +7,7 @@ divided by what it has) every task on it runs at the speed
 
 An exponent e_j of 0 means that exceeding a resource costs nothing; of 1, that tasks take turns and lose nothing by it;
 above 1, that the machine thrashes.  Nothing is slowed down as long as everything fits.  Exponents are 1 unless given:
-what follows from other values is for whoever uses the model to sweep (see `drfopt.simulation.experiments`).
+what follows from other values is for whoever uses the model to sweep (see `drfopt.simulation.section7.region`).
 """
 
 import math

@@ -17,8 +17,7 @@ from typing import Any
 
 from ..base.errors import InstanceError
 from .plan import Plan, StartedLot
-from .rule import Rule
-from .state import ClusterState
+from .state import ClusterState, Rule
 
 __all__ = ["Preempting", "Preemption"]
 

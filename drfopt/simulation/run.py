@@ -12,10 +12,10 @@ from ..model.naming import some
 from .pace import Pace, Slowdown
 from .plan import Plan
 from .preemption import Preempting, Preemption
-from .rule import Rule
 from .rules.table import rule_named
 from .scenario import Scenario
 from .simulator import Simulator
+from .state import Rule
 from .timeline import Samples, Timeline
 
 __all__ = ["Run", "simulate"]
@@ -250,7 +250,7 @@ def simulate(
     ----------
     scenario : Scenario
     rule : str or Rule
-        A name (``drfopt rules`` lists them), or a rule of your own (see `drfopt.simulation.rule`).
+        A name (``drfopt rules`` lists them), or a rule of your own (see `drfopt.simulation.state`).
     seed, replication : int
         Name the random numbers; the same ones give the same run.  Under every rule tasks run equally long.
     until : float, optional

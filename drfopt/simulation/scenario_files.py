@@ -1,23 +1,284 @@
-"""Scenarios from files and from instances: what `Scenario.load`, `Scenario.library` and `Scenario.of` open.
+"""The scenario file, in TOML, JSON or YAML, and what `Scenario.load`, `Scenario.library` and `Scenario.of` open.
 
-Named scenarios, shipped as files in the library's folder ``scenarios``.
+It has the manners of the instance file, with jobs instead of demands:
 
-An instance as a scenario: everybody is there from the start, with all her tasks.
+    until = 600                             seconds at which it stops; optional
+
+    [[machines]]                            or [capacity], which is one machine
+    name = "node"
+    count = 48
+    capacity = { cpu = 4, memory = "14G" }
+
+    [[users]]
+    name = "A"
+    weight = 1                              optional; also guarantee, group, tier, leaves
+    jobs = [{ tasks = 80, demand = { cpu = 1, memory = 1 }, duration = 10, count = 5, every = 60 }]
+
+    [[outages]]
+    machines = "node"
+    at = 100
+    count = 3
+    lasts = 60
+
+A job of several stages has ``stages = [{ tasks, demand, duration, lasts, machines }, ...]`` in the place of these keys.
+A time is a number of seconds or ``{ distribution = "exponential", mean = 10 }``; one that is left out is without end.
 """
 
 import math
+from collections.abc import Callable, Mapping
 from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from ..base.errors import InstanceError
+from ..base.errors import InstanceError, suggestion
+from ..base.numbers.quantities import exact
+from ..base.registry import unknown
 from ..io import library as packaged
 from ..io.library import PackagedFiles
+from ..io.native.syntax import sniff, tree
+from ..io.text.files import FORMATS, STANDARD_INPUT, failure, format_of, read_text, shown
 from ..model.instance import Instance, Machine
-from . import reading
-from .draws import Times
-from .reading import load
-from .scenario import POOL, Job, Scenario, Stage, User
+from .draws import Draw, Times
+from .scenario import POOL, Job, Outage, Scenario, Stage, User
 
-__all__ = ["library", "load", "names", "scenario_of", "template", "text"]
+__all__ = ["library", "load", "loads", "names", "scenario_of", "template", "text"]
+
+
+def load(path: str | Path) -> Scenario:
+    """Read a scenario file; ``-`` is standard input.
+
+    Raises
+    ------
+    InstanceError
+        In one line: the file, the place in it, the value and the remedy.
+    """
+    text = read_text(path)
+    if str(path) == "-":
+        return loads(text, sniff(text), STANDARD_INPUT)
+    return loads(text, format_of(path), str(path))
+
+
+def loads(text: str, format: str | None = None, place: str = "<text>") -> Scenario:
+    """Read a scenario from text, ``toml``, ``json`` or ``yaml``; found out from the text when not given.
+
+    Raises
+    ------
+    InstanceError
+        In one line: `place`, where in it, the value and the remedy.
+    """
+    text = text.removeprefix("\ufeff")
+    format = format or sniff(text)
+    known = sorted(set(FORMATS.values()))
+    if format not in known:
+        raise InstanceError(unknown("format", format, known))
+    if not text.strip():
+        raise failure(place, "is empty: see 'drfopt new --scenario' for a file to start from")
+    try:
+        return _scenario(tree(text, format, place))
+    except InstanceError as error:
+        sentence = str(error).removeprefix(f"{place}: ")
+        raise failure(place, sentence) from None
+
+
+# ---- values --------------------------------------------------------------------------------------------------------
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InstanceError(f"is {shown(value)}: write a text in quotes")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, dict | list | bool) or value is None:
+        raise InstanceError(f"is {shown(value)}: write a number")
+    return float(exact(value))
+
+
+def _whole(value: Any) -> int:
+    number = exact(value) if not isinstance(value, dict | list) and value is not None else None
+    if number is None or number.denominator != 1:
+        raise InstanceError(f"is {shown(value)}: write a whole number")
+    return number.numerator
+
+
+def _count(value: Any) -> int | None:
+    return None if value == "endless" else _whole(value)
+
+
+def _weight(value: Any) -> Any:
+    if isinstance(value, dict | list) or value is None:
+        raise InstanceError(f"is {shown(value)}: write a number")
+    return exact(value)
+
+
+def _amounts(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InstanceError(f"is {shown(value)}: write resources and amounts, such as {{ cpu = 1, memory = 4 }}")
+    found = {}
+    for resource, amount in value.items():
+        if isinstance(amount, dict | list) or amount is None:
+            raise InstanceError(f"of {resource!r} is {shown(amount)}: write a number")
+        found[resource] = exact(amount)
+    return found
+
+
+def _groups(value: Any) -> dict[str, Any]:
+    found = {}
+    for index, entry in enumerate(_list(value)):
+        keys = _fields(entry, GROUP, f"groups[{index}]")
+        found[keys["name"]] = keys.get("weight", 1)
+    return found
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise InstanceError(f'is {shown(value)}: write a list of machine classes, such as ["xl"]')
+    return tuple(value)
+
+
+def _times(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_number(one) for one in value]
+    if not isinstance(value, dict):
+        return _number(value)
+    rest = dict(value)
+    if "distribution" not in rest:
+        raise InstanceError('is a table without a distribution: write { distribution = "exponential", mean = 10 }')
+    name = _text(rest.pop("distribution"))
+    return Draw(name, **{key: _number(one) for key, one in rest.items()})
+
+
+def _list(value: Any) -> list:
+    if not isinstance(value, list):
+        raise InstanceError(f"is {shown(value)}: write a list of tables")
+    return value
+
+
+# ---- tables --------------------------------------------------------------------------------------------------------
+
+
+class FileKey(NamedTuple):
+    """How the value of a key is read, and whether the key has to be there."""
+
+    read: Callable[[Any], Any]
+    needed: bool = False
+
+
+STAGE = {
+    "demand": FileKey(_amounts, True),
+    "tasks": FileKey(_count),
+    "duration": FileKey(_times),
+    "lasts": FileKey(_number),
+    "machines": FileKey(_names),
+}
+JOB = {
+    "name": FileKey(_text),
+    "arrival": FileKey(_number),
+    "count": FileKey(_count),
+    "every": FileKey(_times),
+    "stages": FileKey(_list),
+}
+USER = {
+    "name": FileKey(_text, True),
+    "jobs": FileKey(_list, True),
+    "weight": FileKey(_weight),
+    "guarantee": FileKey(_amounts),
+    "group": FileKey(_text),
+    "tier": FileKey(_whole),
+    "leaves": FileKey(_number),
+}
+MACHINE = {"name": FileKey(_text, True), "capacity": FileKey(_amounts, True), "count": FileKey(_whole)}
+OUTAGE = {
+    "machines": FileKey(_text, True),
+    "at": FileKey(_number, True),
+    "count": FileKey(_whole),
+    "lasts": FileKey(_number),
+}
+GROUP = {"name": FileKey(_text, True), "weight": FileKey(_weight)}
+TOP = {
+    "name": FileKey(_text),
+    "source": FileKey(_text),
+    "until": FileKey(_number),
+    "capacity": FileKey(_amounts),
+    "machines": FileKey(_list),
+    "users": FileKey(_list, True),
+    "outages": FileKey(_list),
+    "groups": FileKey(_groups),
+}
+
+
+def _fields(table: Any, known: Mapping[str, FileKey], place: str) -> dict[str, Any]:
+    """Return the values of a table, read; unknown keys, and missing ones, are errors that name the place."""
+    where = f"{place}: " if place else ""
+    if not isinstance(table, dict):
+        raise InstanceError(f"{place or 'the file'} is {shown(table)}: write a table")
+    found = {}
+    for key, value in table.items():
+        if key not in known:
+            near = suggestion(str(key), known)
+            raise InstanceError(f"{where}unknown key {key!r}: the keys here are {', '.join(known)}{near}")
+        try:
+            found[key] = known[key].read(value)
+        except InstanceError as error:
+            raise InstanceError(f"{where}{key} {_after(str(error))}") from None
+    for key, how in known.items():
+        if how.needed and key not in found:
+            raise InstanceError(f"{where}the key {key!r} is missing")
+    return found
+
+
+def _after(sentence: str) -> str:
+    """Return a sentence so that it goes on from the name of a key."""
+    return sentence if sentence.startswith(("is ", "of ")) else f"is wrong: {sentence}"
+
+
+def _scenario(table: Any) -> Scenario:
+    keys = _fields(table, TOP, "")
+    if ("capacity" in keys) == ("machines" in keys):
+        raise InstanceError("the cluster needs either [capacity] (one machine) or [[machines]]: give one of them")
+    machines: Any = keys.get("capacity")
+    if machines is None:
+        rows = [_fields(entry, MACHINE, f"machines[{k}]") for k, entry in enumerate(keys["machines"])]
+        machines = tuple(Machine(row["name"], row["capacity"], row.get("count", 1)) for row in rows)
+    outages = [_made(Outage, entry, OUTAGE, f"outages[{k}]") for k, entry in enumerate(keys.get("outages", []))]
+    users = [_user(entry, f"users[{i}]") for i, entry in enumerate(keys["users"])]
+    rest = {key: keys[key] for key in ("name", "source", "until", "groups") if key in keys}
+    return Scenario(machines, tuple(users), tuple(outages), **rest)
+
+
+def _user(entry: Any, place: str) -> User:
+    name = entry.get("name") if isinstance(entry, dict) else None
+    place += f" ({name!r})" if isinstance(name, str) else ""
+    if isinstance(entry, dict) and "demand" in entry and "jobs" not in entry:
+        raise InstanceError(
+            f"{place} has a demand and no jobs, as in an instance: write jobs = [{{ tasks, demand, duration }}]"
+        )
+    keys = _fields(entry, USER, place)
+    jobs = tuple(_job(job, f"{place}: jobs[{k}]") for k, job in enumerate(keys.pop("jobs")))
+    return _checked(lambda: User(jobs=jobs, **keys), place)
+
+
+def _job(entry: Any, place: str) -> Job:
+    if isinstance(entry, dict) and "stages" not in entry:
+        keys = _fields(entry, {**JOB, **STAGE}, place)
+        stage = {key: keys.pop(key) for key in STAGE if key in keys}
+        return _checked(lambda: Job(stages=(Stage(**stage),), **keys), place)
+    keys = _fields(entry, JOB, place)
+    stages = tuple(_made(Stage, row, STAGE, f"{place}: stages[{k}]") for k, row in enumerate(keys.pop("stages")))
+    return _checked(lambda: Job(stages=stages, **keys), place)
+
+
+def _made(make: Callable[..., Any], entry: Any, known: Mapping[str, FileKey], place: str) -> Any:
+    keys = _fields(entry, known, place)
+    return _checked(lambda: make(**keys), place)
+
+
+def _checked(make: Callable[[], Any], place: str) -> Any:
+    try:
+        return make()
+    except InstanceError as error:
+        raise InstanceError(f"{place}: {error}") from None
 
 
 PACKAGED = PackagedFiles("scenario", files(packaged) / "scenarios")
@@ -39,7 +300,7 @@ def library(name: str) -> Scenario:
     InstanceError
         When there is none of that name.
     """
-    return reading.loads(text(name), "toml", PACKAGED.title(name))
+    return loads(text(name), "toml", PACKAGED.title(name))
 
 
 def scenario_of(instance: Instance, duration: Times, tasks: int) -> Scenario:

@@ -17,9 +17,8 @@ from .draws import stream, times
 from .invariants import Books, verify
 from .pace import Pace
 from .plan import Lot, Plan, StartedLot
-from .rule import Rule
 from .scenario import Job, Scenario, Stage
-from .state import ClusterState
+from .state import ClusterState, Rule
 from .timeline import Timeline
 
 __all__ = ["Coming", "Records", "Simulator", "Visit"]

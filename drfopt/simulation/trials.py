@@ -22,10 +22,10 @@ from .distance import distance
 from .draws import Draw, Times
 from .pace import Slowdown
 from .preemption import Preemption
-from .rule import Rule
 from .rules.table import rule_named
 from .run import Run, simulate
 from .scenario import Job, Scenario, Stage
+from .state import Rule
 
 __all__ = ["CONFIDENCE", "Trials", "expected_tasks", "measures", "simulate_each"]
 

@@ -20,8 +20,7 @@ from typing import Any
 
 from ..base.errors import PolicyError, suggestion
 from .places import FittingMachines, Full
-from .rule import Rule
-from .state import ClusterState
+from .state import ClusterState, Rule
 
 __all__ = ["LowestFirst", "Ranked", "Turns"]
 

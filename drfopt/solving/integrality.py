@@ -16,7 +16,7 @@ from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.machine import Machine
 from ..model.policies import Policy, policy_named
-from ..model.task_types import given_types
+from ..model.users import given_types
 from ..model.whole_values import WholeUsers
 from .allocating import solve
 from .scheduling import schedule

@@ -52,8 +52,8 @@ def test_what_was_wrong_once_is_right_or_refused(seed, number):
 
 
 @pytest.mark.slow
-def test_many_random_instances_are_right_or_refused():
-    assert not bad(21, range(3000))
+def test_many_random_instances_are_right_or_refused(some):
+    assert not bad(21, range(some(10_000)))
 
 
 def test_who_spends_next_to_nothing_has_the_right_tasks():

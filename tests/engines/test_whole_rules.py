@@ -11,7 +11,7 @@ from whole_reference import Enumeration, Groups, awkward
 from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, crosscheck, schedule, solve
 from drfopt.certificates import group_sweep, whole
 from drfopt.model.policies import policy_named
-from drfopt.model.task_types import TypeSequence
+from drfopt.model.users import TypeSequence
 
 POLICIES = ("drf", "drf", "asset", "tasks")
 KINDS = {

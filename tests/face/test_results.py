@@ -41,7 +41,7 @@ from drfopt import (
     what_if,
 )
 from drfopt.base.results import Result
-from drfopt.simulation.experiments.section72 import region
+from drfopt.simulation.section7 import region
 
 NSDI = Instance.library("nsdi2011")
 RACK = Instance(

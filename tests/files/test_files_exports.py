@@ -21,7 +21,7 @@ from drfopt.io.text.files import read_file
 from drfopt.io.writers.amounts import TargetName, quantity, rounded
 from drfopt.io.writers.exports import EXPORTS, export
 from drfopt.model.organisation import Group, Organisation
-from drfopt.model.task_types import TaskType
+from drfopt.model.users import TaskType
 
 GIB = 2**30
 GIBS = {"memory": "memory:Gi"}

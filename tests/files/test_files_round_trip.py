@@ -19,7 +19,7 @@ from drfopt.model.document import document as instance_document
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import MEANINGS, Group, Organisation
-from drfopt.model.task_types import TaskType
+from drfopt.model.users import TaskType
 
 FORMATS = ("toml", "json", "yaml")
 

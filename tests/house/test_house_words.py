@@ -30,7 +30,7 @@ SAME = {
         "koordinator",
         "yunikorn",
     },
-    "reads the files of one program": {"reading", "rows"},
+    "reads the files of one program": {"rows"},
     "one subject: the engine, and what else is to be said of it": {"document", "hierarchy"},
     "trees and amounts of a program's queues, read and written": {"queues", "tree"},
     "drawn, or read, from what bears the name": {"changes", "columns"},

@@ -11,7 +11,7 @@ from drfopt.base.numbers.shown import in_units
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Organisation
-from drfopt.model.task_types import TaskType
+from drfopt.model.users import TaskType
 from drfopt.solving.allocating import solve
 
 POOL = Instance(

@@ -13,7 +13,7 @@ from drfopt import Instance, Machine, Organisation, size, solve
 from drfopt.base.errors import InstanceError
 from drfopt.model.organisation import Group
 from drfopt.model.policies import policy_named
-from drfopt.model.task_types import TaskType
+from drfopt.model.users import TaskType
 from drfopt.planning.sizing import growing
 from drfopt.planning.sizing.needs import Needs
 from drfopt.planning.sizing.targets import targets_of

@@ -5,7 +5,7 @@ import numpy as np
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
-from drfopt.model.task_types import TaskType
+from drfopt.model.users import TaskType
 
 NSDI = Instance(
     {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18}, name="NSDI 2011"

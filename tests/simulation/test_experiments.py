@@ -3,27 +3,26 @@
 import numpy as np
 import pytest
 
-from drfopt.simulation import Scenario, Slowdown, simulate
-from drfopt.simulation.experiments import section71, section72
+from drfopt.simulation import Scenario, Slowdown, section7, simulate
 
 
 def test_figure_8_comes_out_by_the_rule_as_printed():
-    strict, loose = section71.run_rules(replications=2).runs
+    strict, loose = section7.run_rules(replications=2).runs
     for run in strict:
-        shares = section71.phase_shares(run)
+        shares = section7.phase_shares(run)
         # "about 70 % of the memory", "about 75 % of the CPUs", then half each, then not exactly equal.
         assert shares[0] == pytest.approx([0.70, 0.75], abs=0.04)
         assert shares[1] == pytest.approx([0.5, 0.5], abs=0.01)
         assert 0 < abs(shares[2, 0] - shares[2, 1]) < 0.02
     for run in loose:
         # Passing over whoever does not fit, two-CPU tasks never find their gap.
-        second = section71.phase_shares(run)[1]
+        second = section7.phase_shares(run)[1]
         assert second[0] < 0.42 < 0.58 < second[1]
 
 
 def test_what_section_7_2_shows_depends_on_how_machines_slow_down():
-    turns = section72.outcomes(Slowdown())
-    thrash = section72.outcomes(Slowdown({"memory": 6}))
+    turns = section7.outcomes(Slowdown())
+    thrash = section7.outcomes(Slowdown({"memory": 6}))
     # Nothing that never overloads a machine changes.
     assert turns["DRF"] == thrash["DRF"]
     assert turns["3 slots"] == thrash["3 slots"]
@@ -37,12 +36,12 @@ def test_what_section_7_2_shows_depends_on_how_machines_slow_down():
 
 
 def test_a_region_is_a_table_of_assumptions():
-    region = section72.region(means=(10.0,), cpu=(1.0,), memory=(0.0, 6.0), seconds=120.0)
+    region = section7.region(means=(10.0,), cpu=(1.0,), memory=(0.0, 6.0), seconds=120.0)
     assert region.large_jobs.shape == (1, 1, 2, 6)
     assert region.drf_first.tolist() == [[[False, True]]]
     assert (region.ordered <= region.drf_first).all()
     assert "completed in 120 s; published, of 600 s: DRF 35" in str(region)
-    assert section72.ORDER == ("DRF", "3 slots", "4 slots", "5 slots", "CPU-fair", "6 slots")
+    assert section7.ORDER == ("DRF", "3 slots", "4 slots", "5 slots", "CPU-fair", "6 slots")
 
 
 def test_two_frameworks_on_six_cpus_hold_what_the_post_should_have_said():

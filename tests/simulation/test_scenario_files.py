@@ -8,8 +8,7 @@ import pytest
 
 from drfopt import InstanceError, Machine
 from drfopt.simulation import Draw, Job, Outage, Scenario, Stage, User
-from drfopt.simulation.reading import loads
-from drfopt.simulation.scenario_files import library, names
+from drfopt.simulation.scenario_files import library, loads, names
 
 HEAD = '[capacity]\ncpu = 4\nmemory = "8Gi"\n'
 USER = '[[users]]\nname = "A"\n'

@@ -11,7 +11,7 @@ from small_scenarios import small_scenario
 from drfopt import Instance, InstanceError, Machine, PolicyError, schedule
 from drfopt.base.errors import CertificateError
 from drfopt.model.organisation import Organisation
-from drfopt.model.task_types import TaskType
+from drfopt.model.users import TaskType
 from drfopt.simulation import Draw, Job, Outage, Rule, Scenario, Stage, User, simulate
 from drfopt.simulation.rules.table import RULES
 from drfopt.simulation.rules.task_by_task import AssetFairness, Drf, Fifo, SequentialMinMax

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from operator import le, mul
 
-from ...model.task_types import TypeSequence
+from ...model.users import TypeSequence
 from ...model.whole_values import WholeUsers
 from ..problem import Problem
 

@@ -87,7 +87,7 @@ DOCUMENTS = Registry(
     Document("conversion", ConversionDocument, "drfopt.read"),
     Document("batch", BatchDocument, "drfopt.solve_many"),
     Document("pool", PoolDocument, "drfopt.solve_many(...)[0]"),
-    Document("assumptions", RegionDocument, "drfopt.simulation.experiments.section72.region"),
+    Document("assumptions", RegionDocument, "drfopt.simulation.section7.region"),
     Document("listing", ListingDocument, "engines, policies, library, formats, rules, scenarios, theorems, schema"),
     what="document",
     error=PolicyError,

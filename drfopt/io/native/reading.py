@@ -30,7 +30,7 @@ from ...base.registry import unknown
 from ...model.instance import Instance
 from ...model.machine import Machine
 from ...model.organisation import Group, Organisation
-from ...model.task_types import TaskType
+from ...model.users import TaskType
 from ..text.files import FORMATS, STANDARD_INPUT, failure, format_of, read_text
 from .entries import InstanceFile, UserEntry, validated
 from .syntax import sniff, tree

@@ -30,7 +30,7 @@ from ...model.allocation import Allocation
 from ...model.devices import Devices
 from ...model.instance import Instance
 from ...model.policies import policy_named
-from ...model.task_types import TaskType
+from ...model.users import TaskType
 from ...solving.allocating import solve
 from ...solving.scheduling import Schedule, schedule
 

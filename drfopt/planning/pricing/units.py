@@ -12,7 +12,7 @@ import numpy as np
 from ...base.errors import InstanceError, suggestion
 from ...model.instance import Instance
 from ...model.naming import some
-from ...model.task_types import given_types
+from ...model.users import given_types
 
 __all__ = ["FINE", "Unit", "fine", "grown", "unit_named", "units_of"]
 

@@ -18,7 +18,7 @@ from ...base.tolerances import LEVEL
 from ...model.instance import Instance
 from ...model.machine import Machine
 from ...model.naming import some
-from ...model.task_types import TaskType
+from ...model.users import TaskType
 from .regions import Region
 
 __all__ = ["WHOLE", "Counts", "Offer", "Shop", "Steps", "shop"]

@@ -27,8 +27,7 @@ from collections.abc import Collection
 
 from ..levels import Amount, Amounts, added, fits, whole_guarantees
 from ..places import Full
-from ..rule import Rule
-from ..state import ClusterState
+from ..state import ClusterState, Rule
 from .mesos_offers import MesosOffer, Offering, RoleQuota
 from .mesos_order import Client
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...base.errors import PolicyError
 from ...base.registry import Registry
-from ..rule import Rule
+from ..state import Rule
 
 __all__ = ["RULES", "RuleRow", "rule_named"]
 

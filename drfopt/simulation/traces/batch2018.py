@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base.errors import InstanceError
-from .columns import columns
+from . import columns
 
 __all__ = ["MACHINE", "Batch2018", "Regions", "read", "regions", "slot_ratios"]
 

@@ -40,7 +40,7 @@ from ...base.numbers.quantities import exact
 from ...model.instance import Machine
 from ..pace import Slowdown
 from ..run import Run, simulate
-from .columns import columns
+from . import columns
 
 __all__ = ["BINS", "HADOOP_NODE", "Reduction", "Replay", "Sizes", "Swim", "read", "replay", "scenario"]
 
