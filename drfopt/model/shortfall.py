@@ -173,9 +173,10 @@ class Shortfall:
         if placed:
             lacking = sorted(np.flatnonzero(self.missing_amounts).tolist(), key=lambda j: -self._part_missing(j))
             amounts = ", ".join(self.amount(j, self.missing_amounts[j]) for j in lacking)
+            besides = f", besides {count:,} unplaced," if (count := int(self.unplaced.sum())) else ""
             said.append(
-                f"short: {len(placed):,} of {self.instance.n:,} users have less than they asked for, {amounts} in all; "
-                f"{percent(self.demand_met)} of what is asked for is met (in dominant shares)"
+                f"short: {len(placed):,} of {self.instance.n:,} users{besides} have less than they asked for, "
+                f"{amounts} in all; {percent(self.demand_met)} of what is asked for is met (in dominant shares)"
             )
             said += [f"  {self.sentence(i)}" for i in placed[:NAMED]]
         if endless:
