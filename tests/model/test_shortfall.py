@@ -83,7 +83,9 @@ def test_the_last_lines_say_who_is_short_of_what_and_where():
         max_tasks={"train": 30, "web": 10, "huge": 1},
     )
     last = str(solve(cluster)).splitlines()[-3:]
-    assert last[0].startswith("short: 1 of 3 users, besides 1 unplaced, have less than they asked for, 14 gpu, 56 cpu in all; ")
+    assert last[0].startswith(
+        "short: 1 of 3 users, besides 1 unplaced, have less than they asked for, 14 gpu, 56 cpu in all; "
+    )
     assert last[1] == "  train: 16 of 30 tasks (53.3 %), short of 14 gpu on a/b"
     assert last[2].endswith("huge")
 
