@@ -17,8 +17,8 @@ LARGEST_INTEGER = 2**63
 """TOML promises integers below this and no others."""
 
 
-def document(instance: Instance) -> dict[str, Any]:
-    """Return the instance as plain data, with the keys and the order of an instance file.
+def document(instance: Instance, users: bool = True) -> dict[str, Any]:
+    """Return the instance as plain data, with the keys and the order of an instance file; its users, if they are asked.
 
     A value is an int where it is whole, a float where it is exactly that float's shortest decimal, and
     otherwise a text: a longer decimal, or a fraction such as ``"1/3"``.  One with so many digits that no instance file
@@ -46,7 +46,8 @@ def document(instance: Instance) -> dict[str, Any]:
             data["excluded"] = list(organisation.excluded)
         if organisation.groups:
             data["groups"] = [_group(group) for group in organisation.groups]
-    data["users"] = [_user(instance, i) for i in range(instance.n)]
+    if users:
+        data["users"] = [_user(instance, i) for i in range(instance.n)]
     return data
 
 

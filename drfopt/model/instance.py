@@ -426,6 +426,26 @@ class Instance:
             fits[i] = all(d <= c for d, c in zip(self.exact_demands[i], room, strict=True))
         return fits
 
+    def resized(self, capacity: Mapping[str, Any]) -> "Instance":
+        """Return the same users in a pool of another capacity, by resource; what this one has found out is not kept.
+
+        Raises
+        ------
+        InstanceError
+            When there are machines, or on a bad capacity.
+        """
+        if self.machines is not None:
+            raise InstanceError("the cluster has machines: change their capacity")
+        found = object.__new__(Instance)
+        vars(found).update(
+            (name, value)
+            for name, value in vars(self).items()
+            if name != "_sealed" and not isinstance(getattr(Instance, name, None), cached_property)
+        )
+        found._place_machines(capacity, None)
+        found._check_scale()
+        return found
+
     # ---- files, frames, the library ---------------------------------------------------------------------------
 
     @classmethod

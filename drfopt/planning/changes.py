@@ -236,6 +236,8 @@ class ChangeKind:
     grammar: str
     summary: str
     edit: Callable[[Document, str], None]
+    cluster: bool = False
+    """Whether users stay as they are, in a pool."""
 
 
 @dataclass(frozen=True)
@@ -276,24 +278,35 @@ def changed(instance: Instance, changes: Iterable[Change | str]) -> Instance:
     InstanceError
         On a change that cannot be read or made; the message names it.
     """
-    document = instance_document(instance)
-    for change in map(Change.of, changes):
-        row = KINDS.named(change.kind)
+    made = list(map(Change.of, changes))
+    # Writing and reading again takes longer than dividing a pool among many users: those who stay are not touched.
+    resized = instance.machines is None and all(KINDS.named(change.kind).cluster for change in made)
+    document = instance_document(instance, users=not resized)
+    for change in made:
         try:
-            row.edit(document, change.text)
+            KINDS.named(change.kind).edit(document, change.text)
         except InstanceError as error:
             raise InstanceError(f"{change}: {error}") from None
-    return reader.loads(json.dumps(document), "json", "after the changes")
+    if not resized:
+        return reader.loads(json.dumps(document), "json", AFTER)
+    try:
+        return instance.resized({name: exact(amount) for name, amount in document["capacity"].items()})
+    except InstanceError as error:
+        raise InstanceError(f"{AFTER}: {error}") from None
+
+
+AFTER = "after the changes"
+"""What errors call the instance that comes out."""
 
 
 KINDS = Registry(
-    ChangeKind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", remove),
-    ChangeKind("add", "10*CLASS or 2*NEW{cpu=64}", "machines more; of a pool 10*RESOURCE", add),
-    ChangeKind("set-count", "CLASS=12", "how many machines of a class", set_count),
+    ChangeKind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", remove, True),
+    ChangeKind("add", "10*CLASS or 2*NEW{cpu=64}", "machines more; of a pool 10*RESOURCE", add, True),
+    ChangeKind("set-count", "CLASS=12", "how many machines of a class", set_count, True),
     ChangeKind("set-capacity", "RESOURCE=100 or CLASS/RESOURCE=8", "a pool, or each machine; or =+10%",
-               set_capacity),
+               set_capacity, True),
     ChangeKind("scale", "RESOURCE=1.5 or all=1.5", "every capacity of a resource, or of all, multiplied",
-               scale),
+               scale, True),
     ChangeKind("remove-user", "USER", "a user leaves", remove_user),
     ChangeKind("add-user", "NAME{cpu=1,memory=4;weight=2;max_tasks=9}", "a user comes", add_user),
     ChangeKind("set-demand", "USER.RESOURCE=2", "what one task needs; also =+10%", set_demand),

@@ -4,7 +4,10 @@ from fractions import Fraction as F
 
 import pytest
 
+from drfopt import solve
 from drfopt.base.errors import InstanceError
+from drfopt.io.native.reading import loads
+from drfopt.io.native.writing import dumps
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.planning.changes import KINDS, Change, changed
@@ -88,6 +91,50 @@ def test_capacities_of_machines(cluster, change, capacity):
 )
 def test_capacities_of_a_pool(change, capacity):
     assert changed(PAPER, [change]).exact_capacity == capacity
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        Instance([[1, "1/3"], [0.1, 4]], [9, 18], weights=[1, 2], max_tasks=["7/2", None], name="limits"),
+        loads(
+            """
+            name = "rules"
+            capacity = { cpu = 4, memory = "1/30" }
+            [[users]]
+            name = "A"
+            tasks = [{ demand = { cpu = 1 }, count = 3 }, { demand = { memory = 1e-2 }, count = 2 }]
+            [[users]]
+            name = "B"
+            demand = { cpu = 2, memory = 0.1 }
+            guarantee = { cpu = "1/2" }
+            ceiling = { cpu = 5 }
+            group = "a"
+            """,
+            "toml",
+        ),
+    ],
+    ids=lambda pool: pool.name,
+)
+def test_a_pool_of_another_size_is_what_its_file_would_say(pool):
+    """Users are not written and read again, and nothing stays of what was found out about the other size."""
+    first, second = pool.resources
+    solved = solve(pool)
+    assert "room" in vars(pool)
+    made = changed(pool, [f"scale {first}=4/3", f"add 0.01*{second}", f"set-capacity {second}=+10%"])
+    again = loads(dumps(made), "toml")
+    assert made == again and made.capacity.tolist() == again.capacity.tolist() != pool.capacity.tolist()
+    assert made.room.tolist() == again.room.tolist()
+    assert solve(made).tasks.tolist() == solve(again).tasks.tolist() != solved.tasks.tolist()
+    with pytest.raises(InstanceError, match=r"^after the changes: demands of .* beyond 1e-150 to 1e150"):
+        changed(pool, [f"set-capacity {first}=1e-200"])
+    with pytest.raises(AttributeError):
+        made.capacity = None
+
+
+def test_machines_are_not_resized(cluster):
+    with pytest.raises(InstanceError, match=r"^the cluster has machines: change their capacity$"):
+        cluster.resized({"cpu": 1})
 
 
 def test_users(cluster):
