@@ -18,6 +18,8 @@ from ..base.errors import InstanceError
 from ..base.numbers.quantities import exact
 from ..base.registry import Registry
 from ..io.native import reading as reader
+from ..io.native.entries import validated
+from ..io.native.syntax import tree
 from ..model.document import document as instance_document
 from ..model.instance import Instance
 from .grammar import (
@@ -289,8 +291,11 @@ def changed(instance: Instance, changes: Iterable[Change | str]) -> Instance:
             raise InstanceError(f"{change}: {error}") from None
     if not resized:
         return reader.loads(json.dumps(document), "json", AFTER)
+    # At the door of files the capacity is looked at with somebody beside it.
+    alone = {"capacity": document["capacity"], "users": [{"name": "nobody", "demand": {}}]}
+    capacity = validated(tree(json.dumps(alone), "json", AFTER), AFTER).capacity
     try:
-        return instance.resized({name: exact(amount) for name, amount in document["capacity"].items()})
+        return instance.resized(capacity or {})
     except InstanceError as error:
         raise InstanceError(f"{AFTER}: {error}") from None
 
