@@ -12,12 +12,14 @@ import weakref
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
 
 from .errors import InstanceError
 from .partitions import Partitions
 
-__all__ = ["OnDisk", "OnePart", "PartStates", "Worst"]
+__all__ = ["First", "Most", "OnDisk", "OnePart", "PartStates", "SummedParts", "Worst"]
 
 ALIGNED = 64
 """Bytes to a multiple of which arrays in a file are moved."""
@@ -31,6 +33,36 @@ class Worst:
 
     def __add__(self, other: "Worst") -> "Worst":
         return other if other.value > self.value else self
+
+
+class First:
+    """What all parts know alike: one of them is enough."""
+
+    def __init__(self, first: Any):
+        self.first = first
+
+    def __add__(self, other: "First") -> "First":
+        return self
+
+
+class Most:
+    """The largest of numbers, place by place: what remains where two arrays of them are added."""
+
+    def __init__(self, values: Any):
+        self.values = np.asarray(values, dtype=float)
+
+    def __add__(self, other: "Most") -> "Most":
+        return Most(np.maximum(self.values, other.values))
+
+
+class SummedParts(Protocol):
+    """What lies in one part or in many; what a pass returns is added up over all of them."""
+
+    def look(self, what: str, *told: Any) -> list[Any]:
+        """Return the sums of a pass that changes nothing: the name of a method and what it is told."""
+
+    def change(self, what: str, *told: Any) -> list[Any]:
+        """Return the sums of a pass that changes its part."""
 
 
 class OnePart:

@@ -28,11 +28,13 @@ from functools import partial
 import numpy as np
 
 from ..base.numbers.double_double import UNIT, DoubleDouble
+from ..base.partitions import Partitions
+from ..base.states import First, Most
 from ..model.arrays import in_blocks
 from ..model.instance import Instance
 from ..model.policies import Policy
 
-__all__ = ["WIDE", "DoublePoint", "point_error"]
+__all__ = ["WIDE", "DoublePoint", "PointUsers", "parts_error", "point_error"]
 
 
 MIDDLE = 1e-200
@@ -69,53 +71,82 @@ class DoublePoint:
 
 def point_error(instance: Instance, policy: Policy, tasks: np.ndarray, point: DoublePoint) -> float:
     """Return a bound of the relative error of every user's tasks (n,), floats; inf where there is none."""
+    return parts_error(Partitions([PointUsers(instance, policy, tasks, point)]), instance.n)
+
+
+def parts_error(parts: Partitions, n: int) -> float:
+    """Return the same of n users who lie in parts, each of them `PointUsers`: three sums over them."""
     with np.errstate(all="ignore"):
-        error = _Bound(instance, policy, point).worst(tasks)
-    return error if error >= 0 else math.inf
+        filled, over, prices, room, rounding = parts.total(PointUsers.used, n, what="proof")
+        ratio = filled / room.first
+        ratio[(room.first.high == 0) & (filled.high == 0)] = 0.0
+        most = max(float(over.values), float(((ratio - 1.0).high).max()))
+        if not (np.isfinite(filled.high).all() and most < np.inf):
+            return math.inf
+        # The amounts are shrunk until they are possible, roundings included.
+        shrunk = DoubleDouble(1.0) - (max(most, 0.0) * (1 + FLOATS) + rounding.first)
+        spent, missed, size = parts.total(PointUsers.spent, shrunk, what="proof")
+        money = (prices.first * room.first).reshape(-1).sum()
+        gain = float((money - spent).high) + missed
+        gain += 4 * rounding.first * (float(money.high) + size)
+        (worst,) = parts.total(PointUsers.worst, shrunk, max(gain, 0.0), what="proof")
+        error = float(worst.values)
+    return error if gain < math.inf and error >= 0 else math.inf
 
 
-class _Bound:
-    def __init__(self, instance: Instance, policy: Policy, point: DoublePoint):
-        self.instance, self.point = instance, point
+class PointUsers:
+    """Users of a part, their tasks and the point near them."""
+
+    def __init__(self, instance: Instance, policy: Policy, tasks: np.ndarray, point: DoublePoint):
+        self.instance, self.tasks, self.point = instance, tasks, point
         self.exponent = Fraction(str(policy.alpha))
         self.alpha = float(self.exponent)
-        pool = instance.machines is None
-        counts = [1] if pool else [machine.count for machine in instance.machines or ()]
-        one = [instance.exact_capacity] if pool else instance.exact_machine_capacity
-        rows = [count * c for count, row in zip(counts, one, strict=True) for c in row]
-        self.k, self.m = len(counts), instance.m
-        self.room = DoubleDouble.of(rows, (self.k, self.m))
+        self.m = instance.m
+        self.k = max(1, instance.k)
         self.rates = policy.exact_rates(instance) if self.exponent != 1 else None
         self.starts = np.searchsorted(point.users, np.arange(instance.n + 1))
+        self._looked: list | None = None
 
-    def worst(self, tasks: np.ndarray) -> float:
-        """Return the largest bound of a user's error."""
-        n = self.instance.n
-        parts = in_blocks(n, self._used)
-        over = max(ratio for _, ratio in parts)
-        filled = parts[0][0]
-        for part, _ in parts[1:]:
-            filled = filled + part
-        if not np.isfinite(filled.high).all():
-            return math.inf
-        ratio = filled / self.room
-        ratio[(self.room.high == 0) & (filled.high == 0)] = 0.0
-        over = max(over, float(((ratio - 1.0).high).max()))
-        # The amounts are shrunk until they are possible, roundings included.
-        self.shrunk = DoubleDouble(1.0) - (max(over, 0.0) * (1 + FLOATS) + self._rounding(n))
-        seen = in_blocks(n, partial(self._look, tasks))
+    def used(self, n: int) -> tuple:
+        """Return what users use of each row (k, m), by what part somebody is beyond its limit; prices, what classes
+        have, and what sums over n users may err by, which are the same for all parts."""
+        instance = self.instance
+        with np.errstate(all="ignore"):
+            parts = in_blocks(instance.n, self._used)
+            filled = parts[0][0]
+            for part, _ in parts[1:]:
+                filled = filled + part
+        counts = [1] if instance.machines is None else [machine.count for machine in instance.machines]
+        one = [instance.exact_capacity] if instance.machines is None else instance.exact_machine_capacity
+        room = DoubleDouble.of([count * c for count, row in zip(counts, one, strict=True) for c in row])
+        same = First(self.point.prices), First(room.reshape(self.k, self.m)), First(self._rounding(n))
+        return filled, Most(max(ratio for _, ratio in parts)), *same
+
+    def spent(self, shrunk: DoubleDouble) -> tuple:
+        """Return what users pay at least, with all amounts shrunk, what they miss, and the size of both."""
+        seen = self._seen(shrunk)
         spent = seen[0][0]
         for looked in seen[1:]:
             spent = spent + looked[0]
-        money = (self.point.prices * self.room).reshape(-1).sum()
-        gain = float((money - spent).high) + sum(looked[1] for looked in seen)
-        gain += 4 * self._rounding(n) * (float(money.high) + sum(looked[2] for looked in seen))
+        return spent, sum(looked[1] for looked in seen), sum(looked[2] for looked in seen)
+
+    def worst(self, shrunk: DoubleDouble, gain: float) -> tuple:
+        """Return the largest bound of a user's error, where all together lose so much at most."""
         error = 0.0
-        for _, _, _, worth, off in seen:
-            lost = max(gain, 0.0) / worth
-            curve = max(1 / self.alpha, 1.0) * lost
-            error = max(error, float((curve + np.sqrt(curve**2 + 2 * lost / self.alpha) + off).max(initial=0)))
-        return error if gain < math.inf else math.inf
+        with np.errstate(all="ignore"):
+            for _, _, _, worth, off in self._seen(shrunk):
+                lost = gain / worth
+                curve = max(1 / self.alpha, 1.0) * lost
+                bound = (curve + np.sqrt(curve**2 + 2 * lost / self.alpha) + off).max(initial=0)
+                error = float(np.maximum(error, bound))
+        return (Most(error),)
+
+    def _seen(self, shrunk: DoubleDouble) -> list:
+        """Return what `_look` does, which is made once where the users stay."""
+        if self._looked is None:
+            with np.errstate(all="ignore"):
+                self._looked = in_blocks(self.instance.n, partial(self._look, shrunk))
+        return self._looked
 
     def _rounding(self, n: int) -> float:
         """Return what sums over all users may err by, relative to their terms, which are positive."""
@@ -147,13 +178,13 @@ class _Bound:
         over = table.sum(axis=1)[bound] / self.instance.fine("limits", rows)[bound] - 1.0
         return found, float(over.high.max())
 
-    def _look(self, tasks: np.ndarray, rows: slice) -> tuple[DoubleDouble, float, float, np.ndarray, np.ndarray]:
+    def _look(self, shrunk: DoubleDouble, rows: slice) -> tuple[DoubleDouble, float, float, np.ndarray, np.ndarray]:
         """Return what some users pay at least, what they miss, what that may err by, their worths and distances."""
         instance = self.instance
-        x = self._table(rows).sum(axis=1) * self.shrunk
+        x = self._table(rows).sum(axis=1) * shrunk
         cost = self._cheapest(rows)
         some = x.high > 0
-        tasks = tasks[rows]
+        tasks = self.tasks[rows]
         if ((tasks > 0) & ~some).any():
             return DoubleDouble(0.0), math.inf, 0.0, np.ones(1), np.zeros(1)
         here = np.flatnonzero(some) + rows.start

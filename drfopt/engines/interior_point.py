@@ -35,7 +35,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..base.errors import SolverError
-from ..base.states import OnePart, Worst
+from ..base.states import OnePart, SummedParts, Worst
 from ..base.tolerances import RIDGE
 from .level_part import Cap, LevelPart, LevelStep, bent
 from .pair_layout import Layout
@@ -139,14 +139,8 @@ class RowMatrix:
         return y
 
 
-class LevelParts(Protocol):
-    """The users of a program, in one part or in many; what a pass returns is added up over all of them."""
-
-    def look(self, what: str, *told: Any) -> list[Any]:
-        """Return the sums of a pass that changes nothing: the name of a method of `LevelPart` and what it is told."""
-
-    def change(self, what: str, *told: Any) -> list[Any]:
-        """Return the sums of a pass that changes iterates."""
+class LevelParts(SummedParts, Protocol):
+    """The users of a program, in one part or in many, by the passes of `LevelPart`."""
 
     def keep(self) -> None:
         """Be ready to come back to where they are now."""

@@ -13,16 +13,19 @@ import numpy as np
 
 from ..base.deadline import Deadline
 from ..base.errors import PolicyError
+from ..base.numbers.double_double import DoubleDouble
 from ..base.partitions import Partitions
 from ..base.states import OnDisk, PartStates
 from ..certificates import bottleneck, prices
 from ..certificates.chain import ChainUsers, cell_name, certify_parts
 from ..certificates.holders import Holders
+from ..certificates.point_errors import PointUsers, parts_error
 from ..certificates.prices import Buyers
 from ..engines.leximin.parted_chain import ChainPart, chain
 from ..engines.leximin.saturation import Rising, saturation, tasks_at
 from ..engines.nash.demand_response import DemandResponse, PartedResponse
 from ..engines.nash.newton import descended
+from ..engines.nash.parted_market import MarketUsers, clear
 from ..engines.problem import Problem
 from ..io.user_tables.cluster import BareCluster
 from ..io.user_tables.columns import at_row, load, names_of, read_columns, write_columns
@@ -89,8 +92,10 @@ class PartedAnswer:
     used : array (k, m)
         Of a pool k is 1.
     unplaced : int
-    levels, prices : array (m,) or None
-        The highest level on each resource, or what a unit of it costs.
+    levels : array (m,) or None
+        The highest level on each resource.
+    prices : array (m,), on machines (k, m), or None
+        What a unit costs.
     """
 
     engine: str
@@ -231,6 +236,21 @@ ON = "on "
 BYTES = 8 * 4
 """What a pair takes at most while it is worked on: an amount and a reduced cost, each before and after a step."""
 
+DIGITS = 8 * 12
+"""The same of a market, which ends with amounts of 32 digits, before and after a step, and what they miss."""
+
+Source = tuple[int, UserRows, bool]
+"""Number of a part, where it comes from, and whether its state lies in a file."""
+
+
+def _owned(division: Division, size: int) -> Partitions:
+    """Return sources of states that take `size` bytes a pair."""
+    size *= sum(rows.n for rows in division.rows) * len(division.cluster.room)
+    # So many parts stay in memory; what the others are at lies in files.
+    kept = division.memory / size if size else 1.0
+    sources = [(q, rows, not q < kept * len(division.rows)) for q, rows in enumerate(division.rows)]
+    return Partitions(sources, (), division.parts.place)
+
 
 @dataclass(frozen=True, eq=False)
 class MachineObjective:
@@ -240,13 +260,9 @@ class MachineObjective:
 
     def divide(self, division: Division, folder: str) -> PartedAnswer:
         """Write everybody's tasks and where they are to files of a folder, and prove them."""
-        cluster, policy, place = division.cluster, division.policy, division.parts.place
+        cluster, policy = division.cluster, division.policy
         room = cluster.room
-        # So many parts stay in memory; what the others are at lies in files.
-        size = BYTES * sum(rows.n for rows in division.rows) * len(room)
-        kept = division.memory / size if size else 1.0
-        sources = [(q, rows, not q < kept * len(division.rows)) for q, rows in enumerate(division.rows)]
-        owned = Partitions(sources, (), place)
+        owned = _owned(division, BYTES)
         states = PartStates(owned.then(_chained, cluster, policy, folder))
         rounds = chain(states, room, division.deadline)
         unplaced, n = states.parts.total(_written, division.rows, cluster, folder, what="writing")
@@ -260,7 +276,7 @@ class MachineObjective:
         return PartedAnswer(self.engine, proof, n, used, unplaced, levels=np.max([top for _, top in seen], axis=0))
 
 
-def _chained(source: tuple[int, UserRows, bool], cluster: BareCluster, policy: Policy, folder: str) -> Any:
+def _chained(source: Source, cluster: BareCluster, policy: Policy, folder: str) -> Any:
     """Return the state of a part at the beginning of the chain."""
     number, rows, on_disk = source
     part = ChainPart(Problem(loaded(rows, cluster, policy).instance, policy), number)
@@ -275,20 +291,32 @@ def _written(state: Any, rows: list[UserRows], cluster: BareCluster, folder: str
     """Write the answer of a part; return how many users are unplaced, and how many there are."""
     part = _opened(state)
     tasks, levels, placement = part.tasks()
-    columns = _named(rows[part.number]) | {"tasks": tasks, "level": levels}
-    columns |= {ON + name: column for name, column in zip(cluster.classes or (), placement.T, strict=True)}
-    write_columns(folder, rows[part.number].stem, columns)
+    _write(rows[part.number], cluster, folder, tasks, levels, placement)
     return int(part.unplaced), len(tasks)
 
 
-def _judged(source: tuple[int, UserRows, bool], cluster: BareCluster, policy: Policy, folder: str) -> Any:
-    """Return the users of a part with the tasks that were written."""
-    number, rows, on_disk = source
+def _write(
+    rows: UserRows, cluster: BareCluster, folder: str, tasks: np.ndarray, levels: np.ndarray, placement: np.ndarray
+) -> None:
+    columns = _named(rows) | {"tasks": tasks, "level": levels}
+    columns |= {ON + name: column for name, column in zip(cluster.classes or (), placement.T, strict=True)}
+    write_columns(folder, rows.stem, columns)
+
+
+def _read(rows: UserRows, cluster: BareCluster, folder: str) -> tuple[Instance, np.ndarray, np.ndarray]:
+    """Return the users of a part, and the tasks (n,) and the placement (n, k) that were written."""
     instance, found = load(rows, cluster), read_columns(folder, rows.stem)
     placement = np.empty((instance.n, instance.k))
     for k, name in enumerate(cluster.classes or ()):
         placement[:, k] = found[ON + name]
-    users = ChainUsers(instance, policy.rates(instance), found["tasks"], placement, number, finds=True)
+    return instance, found["tasks"], placement
+
+
+def _judged(source: Source, cluster: BareCluster, policy: Policy, folder: str) -> Any:
+    """Return the users of a part with the tasks that were written."""
+    number, rows, on_disk = source
+    instance, tasks, placement = _read(rows, cluster, folder)
+    users = ChainUsers(instance, policy.rates(instance), tasks, placement, number, finds=True)
     return OnDisk(users, folder) if on_disk else users
 
 
@@ -300,9 +328,85 @@ def _seen(state: Any) -> tuple[np.ndarray, np.ndarray]:
     return users.placement.T @ demands, np.array(highest)
 
 
-OBJECTIVES: dict[tuple[str, bool], PoolObjective | MachineObjective] = {
+# ---- markets on machines ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class MachineMarket:
+    """A market on machines: the same, and the proof has the digits beside what was written."""
+
+    engine: str = "barrier"
+
+    def divide(self, division: Division, folder: str) -> PartedAnswer:
+        """Write everybody's tasks and where they are to files of a folder, and prove them."""
+        cluster, policy = division.cluster, division.policy
+        states = PartStates(_owned(division, DIGITS).then(_trading, cluster, policy, folder))
+        fine, prices_of = clear(states, policy, cluster.room.shape, division.called, division.deadline)
+        unplaced, n = states.parts.total(_sold, division.rows, cluster, folder, fine, what="writing")
+        seen = states.parts.then(_buyers, division.rows, cluster, policy, folder, prices_of).each(
+            Buyers.seen, what="proof"
+        )
+        points = states.parts.then(_points, division.rows, cluster, policy, folder, fine)
+        proof = prices.certify_parts(
+            points,
+            cluster.room,
+            prices_of,
+            n,
+            division.called,
+            partial(cell_name, cluster.classes, cluster.resources),
+            "round these users' numbers",
+            fine=lambda: parts_error(points, n),
+            pool=False,
+            seen=seen,
+        )
+        top = points.each(_highest, policy, what="proof")
+        used: np.ndarray = np.sum([part.used for part in seen], axis=0)
+        return PartedAnswer(
+            self.engine, proof, n, used, unplaced, levels=np.max(top, axis=0), prices=np.maximum(prices_of, 0)
+        )
+
+
+def _trading(source: Source, cluster: BareCluster, policy: Policy, folder: str) -> Any:
+    number, rows, on_disk = source
+    users = MarketUsers(Problem(loaded(rows, cluster, policy).instance, policy), number)
+    return OnDisk(users, folder) if on_disk else users
+
+
+def _sold(state: Any, rows: list[UserRows], cluster: BareCluster, folder: str, fine: DoubleDouble) -> tuple[int, int]:
+    """Write the answer of a part; return how many users are unplaced, and how many there are."""
+    users: MarketUsers = _opened(state)
+    tasks, levels, placement, _ = users.tasks(fine)
+    _write(rows[users.number], cluster, folder, tasks, levels, placement)
+    return int(np.count_nonzero(users.problem.unplaced)), len(tasks)
+
+
+def _buyers(
+    state: Any, rows: list[UserRows], cluster: BareCluster, policy: Policy, folder: str, prices_of: np.ndarray
+) -> Buyers:
+    """Return the users of a part with the tasks that were written."""
+    instance, tasks, placement = _read(rows[_opened(state).number], cluster, folder)
+    return Buyers(instance, policy, np.maximum(prices_of, 0), tasks, placement)
+
+
+def _points(
+    state: Any, rows: list[UserRows], cluster: BareCluster, policy: Policy, folder: str, fine: DoubleDouble
+) -> PointUsers:
+    """Return the same with the point near them."""
+    users: MarketUsers = _opened(state)
+    instance, tasks, _ = _read(rows[users.number], cluster, folder)
+    return PointUsers(instance, policy, tasks, users.tasks(fine)[3])
+
+
+def _highest(users: PointUsers, policy: Policy) -> np.ndarray:
+    """Return the highest level on each resource, (m,)."""
+    levels = policy.rates(users.instance) * users.tasks
+    return np.array([float(levels.max(where=column > 0, initial=0.0)) for column in users.instance.demands.T])
+
+
+OBJECTIVES: dict[tuple[str, bool], PoolObjective | MachineObjective | MachineMarket] = {
     ("leximin", False): PoolObjective("saturation", _saturation, _held, _bottlenecks, priced=False),
     ("alpha", False): PoolObjective("newton", _clearing, _bought, _prices, priced=True),
     ("leximin", True): MachineObjective(),
+    ("alpha", True): MachineMarket(),
 }
 """By objective, and whether the cluster has machines."""

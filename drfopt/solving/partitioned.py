@@ -54,8 +54,8 @@ class PartitionedAllocation(Result):
     capacity, used : arrays (m,)
         Of the whole cluster.
     levels : array (m,) or None
-        The highest level on each resource, 0 where nobody uses it; None for ``ceei``.
-    prices : array (m,) or None
+        The highest level on each resource, 0 where nobody uses it; None for ``ceei`` on a pool.
+    prices : array (m,), on machines (k, m), or None
         What a unit of each resource costs; None for leximin.
     certificate : Certificate
         Made of the same sums over the parts as that of an `Allocation`.
@@ -101,25 +101,22 @@ class PartitionedAllocation(Result):
 
     def _numbers(self) -> list[float]:
         """Return what is known of each resource beside its use: its highest level, or its price, (m,)."""
-        known = self.levels if self.prices is None else self.prices
+        known = self.prices if self.levels is None else self.levels
         return [] if known is None else known.tolist()
 
-    def _rounds(self) -> dict[str, Any]:
-        """Return the rounds of a chain: levels, and what the whole of each resource of a class costs."""
+    def _priced(self) -> dict[str, Any]:
+        """Return what resources of classes cost: the whole of them in the rounds of a chain, a unit in a market."""
         evidence, names = self.certificate.evidence, self.classes
-        if names is None or not isinstance(evidence, ChainEvidence):
+        if names is None:
             return {}
-        rounds = [
-            {
-                "level": float(link.level),
-                "prices": {
-                    cell_name(names, self.resources, k, j): float(link.prices[k, j])
-                    for k, j in np.argwhere(link.prices > 0).tolist()
-                },
-            }
-            for link in evidence.rounds
-        ]
-        return {"rounds": rounds}
+
+        def told(table: np.ndarray) -> dict[str, float]:
+            there = np.argwhere(table > 0).tolist()
+            return {cell_name(names, self.resources, k, j): float(table[k, j]) for k, j in there}
+
+        if isinstance(evidence, ChainEvidence):
+            return {"rounds": [{"level": float(link.level), "prices": told(link.prices)} for link in evidence.rounds]}
+        return {} if self.prices is None else {"prices": told(self.prices)}
 
     def named(self) -> dict[str, float]:
         """Return what is used of each resource, by its name."""
@@ -128,7 +125,7 @@ class PartitionedAllocation(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the sums as plain data: resources, the certificate, and where the users' tasks are."""
         columns = (self.resources, self.capacity.tolist(), self.used.tolist(), self.utilization.tolist())
-        last = "level" if self.prices is None else "price"
+        last = "price" if self.levels is None else "level"
         document = {
             "schema": self._schema,
             "policy": self.policy,
@@ -141,7 +138,7 @@ class PartitionedAllocation(Result):
                 {"name": name, "capacity": capacity, "used": used, "utilization": part, last: number}
                 for name, capacity, used, part, number in zip(*columns, self._numbers(), strict=True)
             ],
-            "certificate": self.certificate.to_dict() | {"error": self.error} | self._rounds(),
+            "certificate": self.certificate.to_dict() | {"error": self.error} | self._priced(),
             "folder": self.folder,
             "seconds": self.seconds,
         }
@@ -155,7 +152,7 @@ class PartitionedAllocation(Result):
             Column("capacity", number=True),
             Column("used", number=True),
             Column("utilization"),
-            Column("highest level" if self.prices is None else "price", number=True),
+            Column("price" if self.levels is None else "highest level", number=True),
         )
         rows: list[tuple] = [
             (name, capacity, used, Bar(part), number)
@@ -234,8 +231,7 @@ def solve_partitions(
     objective = OBJECTIVES.get((chosen.objective, not pool))
     if objective is None or (chosen.objective == "alpha" and chosen.alpha != 1):
         raise PolicyError(
-            f"{chosen.name} is not built for users in tables{'' if pool else ' on machines'}: use drf, asset, tasks, "
-            f"tsf{', ' if pool else ' or '}single:RESOURCE{' or ceei' if pool else ''}"
+            f"{chosen.name} is not built for users in tables: use drf, asset, tasks, tsf, single:RESOURCE or ceei"
         )
     if pool and chosen.objective == "leximin" and shared.m > MOST_RESOURCES:
         raise InstanceError(

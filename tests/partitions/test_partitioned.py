@@ -205,7 +205,7 @@ def test_what_is_not_built_is_refused(tmp_path):
     users = write(tmp_path / "users", GOOD, files=1)
     for refused, message in (
         (lambda: solve_partitions(users, POOL, "utilitarian"), "utilitarian is not built for users in tables: use drf"),
-        (lambda: solve_partitions(users, [Machine("a", POOL)], "ceei"), "ceei is not built .* on machines: use drf"),
+        (lambda: solve_partitions(users, [Machine("a", POOL)], "alpha:2"), "alpha:2 is not built .* or ceei"),
         (lambda: solve_partitions(users, POOL, "single:gpu"), "names a resource that the cluster does not have"),
         (lambda: solve_partitions(users, POOL, jobs=0), "jobs is 0: give 1 or more"),
         (lambda: solve_partitions([1, 2], POOL), "users are a list: give the folder of their Parquet files"),

@@ -67,29 +67,36 @@ def test_a_worker_killed_in_the_middle_changes_nothing(cluster, users, tmp_path,
 
 
 @pytest.mark.parametrize(
-    ("moment", "kept"),
-    [("round 1, iteration 3", "memory"), ("round 2", "files"), ("writing", "memory"), ("proof", "files")],
+    ("moment", "kept", "policy"),
+    [
+        ("round 1, iteration 3", "memory", "drf"),
+        ("round 2", "files", "drf"),
+        ("writing", "memory", "drf"),
+        ("proof", "files", "drf"),
+        ("iteration 5, gap", "memory", "ceei"),
+        ("digits, guess 1, step 2", "files", "ceei"),
+    ],
 )
-def test_a_worker_killed_in_mid_iteration_changes_nothing(cluster, tmp_path, monkeypatch, moment, kept):
+def test_a_worker_killed_in_mid_iteration_changes_nothing(cluster, tmp_path, monkeypatch, moment, kept, policy):
     """Its parts are made again by another, pass by pass from the files."""
-    monkeypatch.setattr(rows, "PAIRS", 1_500)
+    monkeypatch.setattr(rows, "PAIRS", 900)
     if kept == "files":
         monkeypatch.setattr(partitioned, "KEPT", 0.0)
-    columns, machines = awkward_cluster(2, 2_000, k=6, open_to=0.5, limited=0.3)
+    columns, machines = awkward_cluster(2, 600, k=6, open_to=0.5, limited=0.3)
     users = write(tmp_path / "users", columns, files=4)
-    expected = answer(solve_partitions(users, machines, output=tmp_path / "alone", jobs=1).folder)
+    expected = answer(solve_partitions(users, machines, policy, output=tmp_path / "alone", jobs=1).folder)
     said, killed = [], []
 
     def kill(text):
         said.append(text)
-        if text.startswith(moment) and " of 8 " in text and not killed:
+        if text.startswith(moment) and " of 4 " in text and not killed:
             killed.append(next(iter(cluster.workers.values())).pid)
             os.kill(killed[0], signal.SIGKILL)
 
     with reporting(kill):
-        found = solve_partitions(users, machines, dask=cluster.scheduler_address)
-    assert killed and found.partitions == 8
-    assert any("iteration" in text and "gap" in text and "of 8 partitions" in text for text in said)
+        found = solve_partitions(users, machines, policy, dask=cluster.scheduler_address)
+    assert killed and found.partitions == 4
+    assert any("iteration" in text and "gap" in text and "of 4 partitions" in text for text in said)
     np.testing.assert_allclose(answer(found.folder)["level"], expected["level"], rtol=1e-11)
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
 

@@ -1,6 +1,7 @@
 """Users in Parquet files on machines: the levels that `solve` finds in memory, proven from what was written."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from partition_files import RESOURCES, answer, awkward_cluster, write
 
 from drfopt import CertificateError, Instance, InstanceError, PolicyError, solve, solve_partitions
 from drfopt.engines.leximin import parted_chain
+from drfopt.engines.nash import parted_market
 from drfopt.io.user_tables import rows
 from drfopt.solving import partitioned
 
@@ -118,10 +120,77 @@ def test_a_class_that_nobody_knows_is_named(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"users"}
 
 
-def test_markets_on_machines_are_refused_by_name(tmp_path):
+MARKETS = [(0, 0.4, 0.5), (1, 1.0, 0.0), (2, 0.2, 0.9), (3, 0.5, 0.3)]
+
+
+@pytest.mark.parametrize(("seed", "open_to", "limited"), MARKETS)
+def test_a_market_in_files_is_that_in_memory(tmp_path, small_parts, seed, open_to, limited):
+    columns, machines = awkward_cluster(seed, 60, 5, open_to, limited, weighted=seed % 2 == 0)
+    found = solve_partitions(write(tmp_path / "users", columns, files=2, group=13), machines, "ceei", jobs=1)
+    instance = in_memory(columns, machines)
+    expected = solve(instance, "ceei")
+    table = answer(found.folder)
+    assert found.users == 60 and found.partitions > 3 and found.unplaced == len(expected.unplaced) == 1
+    np.testing.assert_allclose(table["tasks"], expected.tasks, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(table["level"], expected.levels, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(found.prices, expected.prices, rtol=1e-9, atol=1e-12 * expected.prices.max())
+    placement = np.column_stack([table[f"on {machine.name}"] for machine in machines])
+    assert not placement[~instance.fits].any()
+    assert (placement.T @ instance.demands <= instance.room * (1 + 1e-12)).all()
+    assert found.certificate.kind == "prices" and found.certificate.valid and found.error <= 1e-10
+
+
+def test_a_market_that_has_no_room_in_memory_lies_in_files_meanwhile(tmp_path, small_parts, monkeypatch):
+    columns, machines = awkward_cluster(6, 60)
+    users = write(tmp_path / "users", columns)
+    kept = solve_partitions(users, machines, "ceei", output=tmp_path / "kept", jobs=1)
+    monkeypatch.setattr(partitioned, "KEPT", 0.0)
+    found = solve_partitions(users, machines, "ceei", output=tmp_path / "files", jobs=1)
+    assert answer(found.folder) == answer(kept.folder)
+    assert {path.name for path in tmp_path.iterdir()} == {"users", "kept", "files"}
+    said = json.loads((tmp_path / "files" / "certificate.json").read_text())["certificate"]
+    assert said["prices"] and set(said["prices"]) <= {f"{m.name}/{r}" for m in machines for r in RESOURCES}
+
+
+@pytest.mark.parametrize("spoilt", ["tasks", "placement", "digits"])
+def test_a_wrong_market_is_not_kept(tmp_path, monkeypatch, small_parts, spoilt):
+    columns, machines = awkward_cluster(8, 60, limited=0.0)
+    users = write(tmp_path / "users", columns)
+    honest = parted_market.MarketUsers.tasks
+
+    def wrong(part, prices):
+        tasks, levels, placement, point = honest(part, prices)
+        if spoilt == "tasks":
+            return tasks * (1 - 1e-6), levels * (1 - 1e-6), placement * (1 - 1e-6), point
+        if spoilt == "digits":
+            return tasks, levels, placement, replace(point, amounts=point.amounts * (1 - 1e-7))
+        used = placement[3].argmax()
+        placement[3, used], placement[3, used - 1] = placement[3, used - 1], placement[3, used]
+        return tasks, levels, placement, point
+
+    monkeypatch.setattr(parted_market.MarketUsers, "tasks", wrong)
+    with pytest.raises(CertificateError, match="that its certificate does not prove"):
+        solve_partitions(users, machines, "ceei", jobs=1)
+    assert {path.name for path in tmp_path.iterdir()} == {"users"}
+
+
+def test_parts_of_which_nobody_takes_part_have_no_share(tmp_path, small_parts):
+    columns, machines = awkward_cluster(5, 60)
+    columns["max_tasks"][:40] = 0.0
+    users = write(tmp_path / "users", columns, files=3)
+    found = solve_partitions(users, machines, "ceei", output=tmp_path / "some", jobs=1)
+    expected = solve(in_memory(columns, machines), "ceei")
+    np.testing.assert_allclose(answer(found.folder)["tasks"], expected.tasks, rtol=1e-12, atol=0)
+    columns["max_tasks"][:] = 0.0
+    nobody = write(tmp_path / "nobody", columns)
+    found = solve_partitions(nobody, machines, "ceei", jobs=1)
+    assert not any(answer(found.folder)["tasks"].to_pylist()) and not found.prices.any()
+
+
+def test_other_markets_are_refused_by_name(tmp_path):
     columns, machines = awkward_cluster(9, 30)
-    with pytest.raises(PolicyError, match="ceei is not built for users in tables on machines: use drf, asset"):
-        solve_partitions(write(tmp_path / "users", columns), machines, "ceei", jobs=1)
+    with pytest.raises(PolicyError, match=r"alpha:2 is not built for users in tables: use drf, asset, .* or ceei"):
+        solve_partitions(write(tmp_path / "users", columns), machines, "alpha:2", jobs=1)
 
 
 def test_a_full_disk_is_one_line(tmp_path, small_parts, monkeypatch):

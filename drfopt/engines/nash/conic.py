@@ -23,7 +23,7 @@ __all__ = ["solve"]
 
 def solve(problem: Problem) -> Answer:
     """Return the optimum and its prices."""
-    market = ScaledMarket(problem)
+    market = ScaledMarket.of(problem)
     start, filled = _cone(problem, market)
     answer = polish(market, start)
     _agree(answer, filled)

@@ -310,6 +310,7 @@ class PartitionedProof(Keyed):
     gap: float | None
     error: float
     rounds: list[PartitionedRound] | None = None
+    prices: dict[str, float] | None = Field(None, description="of one unit, by class/resource, of a market on machines")
 
 
 class PartitionedDocument(Headed):

@@ -1,0 +1,402 @@
+"""Some users of a market: their iterates, and every pass over them, of which no more leaves than sums over rows.
+
+In the letters of `barrier`.  Whoever owns a part keeps its amounts v, reduced costs s, marginal utilities y, and slacks
+h and duals nu of limits; a pass is told prices and a few numbers, and returns sums of the size of the rows (class,
+resource), or of their matrix.  A pass either looks, or changes the iterates, and then it makes new arrays of the old
+ones: it can be done again where they were lost.  Users in memory are one such part, which keeps what passes compute on
+the way from one to the next.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...base.states import Most
+from ..pair_layout import PairBlock, laplacian, summed
+from .scaled_market import MarketPoint, ScaledMarket
+
+__all__ = ["MarketPart", "MarketStep"]
+
+IDLE = 1e-3
+"""Part of what its tasks are worth to a user that it pays at least, unless its limit holds it."""
+
+CLOSED = 1e200
+"""Reduced cost of a closed pair in a table."""
+
+CARRIED = 1e-300
+"""What a closed pair in a table carries."""
+
+DRIFT = 1e-13
+"""Relative error of a user's reduced costs from which on it is made good."""
+
+
+@dataclass(frozen=True)
+class MarketStep:
+    """What a part is told of a step: the prices (rows,) before it, whether roundings are to be looked at, and changes
+    of prices, the predictor's `first` and the corrector's `then`; what products are to be, and for how much
+    second-order terms count."""
+
+    p: np.ndarray
+    late: bool
+    first: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    then: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    target: float = 0.0
+    part: float = 0.0
+
+
+@dataclass(eq=False)
+class _Weighed:
+    """What a step begins with: by user D added up, what roundings left of reduced costs (all of it, or D times it), the
+    inverse of b, that of the sum of the last and D, what limits are missed by, paid for limits, aimed at, pushed by."""
+
+    total: np.ndarray
+    lost: np.ndarray | None
+    missed: np.ndarray
+    ground: np.ndarray
+    taken: np.ndarray
+    over: np.ndarray
+    paid: np.ndarray
+    aim: np.ndarray
+    pushed: np.ndarray
+
+
+@dataclass(eq=False)
+class _Moved:
+    """What a step makes of users: changes of t, y, nu and h, and two tables of the pairs."""
+
+    change: np.ndarray
+    dy: np.ndarray
+    dnu: np.ndarray
+    dh: np.ndarray
+    pairs: np.ndarray
+    duals: np.ndarray
+    falls: Most
+    one: np.ndarray
+    two: np.ndarray
+    sums: np.ndarray
+
+
+class MarketPart:
+    """The users of a part.
+
+    Parameters
+    ----------
+    market : ScaledMarket
+    keeps : bool
+        Whether what a pass computes is kept for the next ones, or made again.
+    """
+
+    def __init__(self, market: ScaledMarket, keeps: bool = False):
+        self.market, self.layout, self.alpha = market, market.layout, market.alpha
+        self.n, self.g, self.u, self.limited = market.n, market.g, market.u, market.limited
+        self.v = market.spread
+        # The tie of y and t is a product of powers of which neither grows faster than linearly.
+        self.power = max(self.alpha, 1.0)
+        # What is nothing in floats is no point to go on from, and the method says so.
+        with np.errstate(divide="ignore"):
+            self.log_g = np.log(self.g)
+        self.capped = bool(self.limited.any())
+        # What has no limit has a dual of 0 and a slack of 1, and these stay.
+        self.most = np.where(self.limited, self.u, 0.0)
+        self.near: tuple[np.ndarray, ...] | None = None
+        self.keeps, self._kept = keeps, dict[str, Any]()
+
+    # ---- the beginning -----------------------------------------------------------------------------------------------
+
+    def open(self) -> tuple:
+        """Begin with amounts spread over all classes; return what rows have, and what a unit of all pairs fills."""
+        layout = self.layout
+        self.v = self.v.copy()
+        self.t = np.empty(self.n)
+
+        def fill(block: PairBlock) -> tuple:
+            here = self.v[block.pairs]
+            layout.close(block, here, CARRIED)
+            self.t[block.groups] = layout.total(block, here)
+            return layout.filled(block, here), layout.filled(block, layout.ones(block))
+
+        return tuple(summed(layout, fill))
+
+    def price(self, p: np.ndarray) -> tuple:
+        """Take the shape of prices (rows,); return how many times as dear nobody would buy more, and g added up."""
+        layout, cheapest = self.layout, np.empty(self.n)
+        self.s = np.empty(layout.shape)
+
+        def price(block: PairBlock) -> tuple:
+            self.s[block.pairs] = cost = layout.cost(block, self._table(p))
+            cheapest[block.groups] = layout.cheapest(block, cost)
+            return ()
+
+        summed(layout, price)
+        return Most((self.g / cheapest).max()), float(self.g.sum()), self.n
+
+    def begin(self, dearest: float, mean: float) -> tuple:
+        """Choose duals, at so many times these prices; return how many products there are, and where all stands."""
+        layout = self.layout
+        self.y, self.h = self.g, np.where(self.limited, self.u - self.t, 1.0)
+        self.nu = np.where(self.limited, mean / self.h, 0.0)
+        self.s = self.s * dearest
+        for block in layout.blocks():
+            here = self.s[block.pairs]
+            here += layout.spread(block, (self.nu - self.g)[block.groups])
+            layout.close(block, here, CLOSED)
+        return (layout.count + int(self.limited.sum()), *self._told())
+
+    # ---- looks -------------------------------------------------------------------------------------------------------
+
+    def weigh(self, step: MarketStep) -> tuple:
+        """Return the users' part of the matrix over the rows, and what they are pushed by, (k, m)."""
+        weighed, layout = self._weighed(step), self.layout
+
+        def push(block: PairBlock) -> tuple:
+            return (layout.filled(block, self._pushed(block, weighed, weighed.pushed)),)
+
+        ground = weighed.ground
+        matrix = laplacian(layout, self._open, weighed.total + ground, ground)
+        return matrix, summed(layout, push)[0]
+
+    def predict(self, step: MarketStep) -> tuple:
+        """Return how far the predictor may go, its money, and what the corrector's two aims are worth to the rows."""
+        weighed, moved, layout = self._weighed(step), self._predicted(step), self.layout
+        bent = self.alpha / self.power * (moved.dy / self.y) * (moved.change / self.t)
+        to_target = np.where(self.limited, -1 / self.h, 0.0)
+        to_part = moved.dnu * moved.dh / self.h - self.y * bent
+        one = weighed.taken * (to_target * weighed.ground - moved.one)
+        two = weighed.taken * (to_part * weighed.ground - moved.two)
+
+        def fill(block: PairBlock) -> tuple:
+            costs = self.s[block.pairs]
+            d = self.v[block.pairs] / costs
+            first = 1 / costs + d * layout.spread(block, one[block.groups])
+            d *= layout.spread(block, two[block.groups])
+            d += moved.pairs[block.pairs]
+            return layout.filled(block, first), layout.filled(block, d)
+
+        return moved.falls, moved.sums, *summed(layout, fill)
+
+    def correct(self, step: MarketStep) -> tuple:
+        """Return how far the corrector may go."""
+        return (self._corrected(step).falls,)
+
+    # ---- changes -----------------------------------------------------------------------------------------------------
+
+    def go(self, step: MarketStep, lengths: tuple[float, float], mark: bool) -> tuple:
+        """Go so much of the corrector's step; `mark` says whether `end` may come back to where it begins."""
+        moved, (first, dual) = self._corrected(step), lengths
+        if mark:
+            self.near = self.v, self.s, self.t, self.nu
+        v, s = moved.pairs, moved.duals
+        for block in self.layout.blocks():
+            for mine, before, length in ((v, self.v, first), (s, self.s, dual)):
+                here = mine[block.pairs]
+                here *= length
+                here += before[block.pairs]
+        self.v, self.s, self.h = v, s, self.h + first * moved.dh
+        self.y, self.nu = self.y + dual * moved.dy, self.nu + dual * moved.dnu
+        self._kept = {}
+        self.t = np.empty(self.n)
+        return self._told()
+
+    def end(self, here: bool) -> tuple:
+        """Stay here, or where the last step began that was marked."""
+        if not here and self.near is not None:
+            self.v, self.s, self.t, self.nu = self.near
+        self.near, self._kept = None, {}
+        return ()
+
+    def point(self, p: np.ndarray, z: np.ndarray) -> MarketPoint:
+        """Return where users are, with prices and slacks (k, m)."""
+        flat = self.layout.flat
+        return MarketPoint(flat(self.v), flat(self.s), p, z, self.t, self.nu)
+
+    # ---- what they are made of ---------------------------------------------------------------------------------------
+
+    def _table(self, rows: np.ndarray) -> np.ndarray:
+        return rows.reshape(self.layout.k, self.layout.m)
+
+    def _open(self, block: PairBlock) -> np.ndarray:
+        """Return D."""
+        return self.v[block.pairs] / self.s[block.pairs]
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what is made once between two changes if it may be kept."""
+        found = self._kept.get(name)
+        if found is None:
+            found = make()
+            if self.keeps:
+                self._kept[name] = found
+        return found
+
+    def _told(self) -> tuple:
+        """Return what follows every change: what rows have, products of all inequalities and their duals, the largest
+        error of limits and ties and minus what the poorest pays, what all pay and what that is worth, and for how many.
+        """
+        layout = self.layout
+
+        def fill(block: PairBlock) -> tuple:
+            here = self.v[block.pairs]
+            self.t[block.groups] = layout.total(block, here)
+            return layout.filled(block, here), float(np.vdot(here, self.s[block.pairs]))
+
+        f, gap = summed(layout, fill)
+        limits = float(np.abs((self.t + self.h) / self.u - 1).max(where=self.limited, initial=0))
+        a = self.power
+        self.tie = a * np.expm1((self.log_g - np.log(self.y) - self.alpha * np.log(self.t)) / a)
+        off = max(limits, float(np.abs(self.tie).max()))
+        worth = self.y * self.t
+        paid = worth - self.nu * self.t
+        # Whoever is held by its limit pays next to nothing, and nothing about it hangs on prices.
+        paid = paid[paid > IDLE * worth]
+        poorest = float(paid.min(initial=np.inf))
+        gap += float(self.nu @ self.h)
+        return f, gap, Most([off, -poorest]), float(paid.sum()), float(worth.sum()), self.n
+
+    def _drift(self, p: np.ndarray) -> np.ndarray | None:
+        """Return what roundings have left of ``y - nu - cost + s`` of every pair; None where it is nothing to anybody.
+
+        Who is poor began with more, and the roundings of that stay.
+        """
+        layout, lost = self.layout, np.empty(self.layout.shape)
+        prices, off = self._table(p), np.empty(self.n)
+
+        def look(block: PairBlock) -> tuple:
+            here = self.s[block.pairs] - layout.cost(block, prices)
+            here += layout.spread(block, (self.y - self.nu)[block.groups])
+            layout.close(block, here, 0.0)
+            lost[block.pairs] = here
+            off[block.groups] = layout.total(block, np.abs(here)) / self.y[block.groups]
+            return ()
+
+        summed(layout, look)
+        return lost if float(off.max()) > DRIFT else None
+
+    def _weighed(self, step: MarketStep) -> _Weighed:
+        return self._once("weighed", lambda: self._weigh(step))
+
+    def _predicted(self, step: MarketStep) -> _Moved:
+        return self._once("predicted", lambda: self._predict(step))
+
+    def _corrected(self, step: MarketStep) -> _Moved:
+        return self._once("corrected", lambda: self._correct(step))
+
+    def _weigh(self, step: MarketStep) -> _Weighed:
+        layout, t, h = self.layout, self.t, self.h
+        total, missed = np.empty(self.n), np.zeros(self.n)
+        lost = self._drift(step.p) if step.late else None
+
+        def weigh(block: PairBlock) -> tuple:
+            d = self._open(block)
+            total[block.groups] = layout.total(block, d)
+            if lost is not None:
+                missed[block.groups] = layout.total(block, d * lost[block.pairs])
+            return ()
+
+        summed(layout, weigh)
+        ground = 1 / (self.alpha * self.y / t + self.nu / h)
+        taken = 1 / (ground + total)
+        over, paid = (self.most - t - h) * self.limited, self.nu * h
+        aim = self._aim(self.tie, -paid, over)
+        return _Weighed(total, lost, missed, ground, taken, over, paid, aim, taken * (aim * ground + t - missed))
+
+    def _aim(self, tied: np.ndarray, rn: np.ndarray, over: np.ndarray) -> np.ndarray:
+        """Return what ties and limits push users by."""
+        return self.y * tied - (rn - self.nu * over) / self.h
+
+    def _pushed(self, block: PairBlock, weighed: _Weighed, pushed: np.ndarray) -> np.ndarray:
+        """Return D times what users are pushed by, and what their reduced costs have lost."""
+        found = self.layout.spread(block, pushed[block.groups])
+        found = found if weighed.lost is None else found + weighed.lost[block.pairs]
+        return self._open(block) * found
+
+    def _spent(self, price: np.ndarray, costs: np.ndarray) -> np.ndarray:
+        """Return what users pay at changed prices for their D, (n,), and write what each pair costs."""
+        layout, spent = self.layout, np.empty(self.n)
+
+        def spend(block: PairBlock) -> tuple:
+            costs[block.pairs] = cost = layout.cost(block, self._table(price))
+            spent[block.groups] = layout.total(block, cost * self._open(block))
+            return ()
+
+        summed(layout, spend)
+        return spent
+
+    def _changed(self, weighed: _Weighed, change: np.ndarray, tied: np.ndarray, rn: np.ndarray) -> tuple:
+        """Return the changes of y, nu and h that go with those of t, and how much of themselves all may lose."""
+        y, h, nu = self.y, self.h, self.nu
+        dy = y * (tied - self.alpha * change / self.t)
+        dnu, dh = (rn - nu * (weighed.over - change)) / h, (weighed.over - change) * self.limited
+        falls = [0.0, float((dy / -y).max())]
+        if self.capped:
+            falls[0] = float((dh / -h).max())
+            falls[1] = max(falls[1], float((dnu / -nu)[self.limited].max()))
+        return dy, dnu, dh, Most(falls)
+
+    def _relative(self, block: PairBlock, cost: np.ndarray, lift: np.ndarray, lost: np.ndarray | None) -> np.ndarray:
+        """Return the change of the reduced costs, in the place of that of the costs."""
+        cost += self.layout.spread(block, lift[block.groups])
+        if lost is not None:
+            cost -= lost[block.pairs]
+        return cost
+
+    def _predict(self, step: MarketStep) -> _Moved:
+        layout, v, s, w = self.layout, self.v, self.s, self._weighed(step)
+        one, two = np.empty(self.n), np.empty(self.n)
+        moves = np.empty(layout.shape)
+        spent = self._spent(step.first, moves)
+        change = (w.total * w.aim - self.t + w.missed - spent) * w.ground * w.taken
+        dy, dnu, dh, falls = self._changed(w, change, self.tie, -w.paid)
+        # dnu - dy, but not as a difference: at a limit both are large.
+        lift = -w.taken * (w.aim * w.ground + self.t - w.missed + spent)
+
+        def predict(block: PairBlock) -> tuple:
+            here, costs = v[block.pairs], s[block.pairs]
+            along = self._relative(block, moves[block.pairs], lift, w.lost)
+            along /= costs
+            layout.close(block, along, 0.0)
+            falls = Most([float((1 + along).max()), -float(along.min())])
+            money = here * costs
+            one[block.groups] = layout.total(block, 1 / costs)
+            sums = float(money.sum()), float(np.vdot(money, along)), float(np.vdot(money * along, along))
+            # The second-order terms, which the corrector makes good.
+            along *= (1 + along) * here
+            two[block.groups] = layout.total(block, along)
+            return falls, np.array(sums)
+
+        far, sums = summed(layout, predict)
+        products = [self.nu @ self.h, dnu @ self.h, self.nu @ dh, dnu @ dh]
+        return _Moved(change, dy, dnu, dh, moves, moves, falls + far, one, two, np.concatenate([sums, products]))
+
+    def _correct(self, step: MarketStep) -> _Moved:
+        layout, v, s, w, first = self.layout, self.v, self.s, self._weighed(step), self._predicted(step)
+        target, part = step.target, step.part
+        tied = self.tie - part * self.alpha / self.power * (first.dy / self.y) * (first.change / self.t)
+        rn = target * self.limited - w.paid - part * first.dnu * first.dh
+        wanted = self._aim(tied, rn, w.over)
+        brought = target * first.one - self.t + part * first.two + w.missed
+        moves, dears = first.pairs, np.empty(layout.shape)
+        spent = self._spent(step.then, dears)
+        change = (w.total * wanted + brought - spent) * w.ground * w.taken
+        dy, dnu, dh, falls = self._changed(w, change, tied, rn)
+        lift = -w.taken * (wanted * w.ground - brought + spent)
+
+        def correct(block: PairBlock) -> tuple:
+            here, costs = v[block.pairs], s[block.pairs]
+            dear, more = self._relative(block, dears[block.pairs], lift, w.lost), moves[block.pairs]
+            # What products at `target` bring each pair beside its price.
+            more *= part
+            more += target / costs
+            more -= here
+            open_ = here / costs
+            more -= open_ * dear
+            layout.close(block, more, 0.0)
+            # Differences between a user's classes may be huge; what they leave of its total is rounding.
+            more += open_ * layout.spread(
+                block, (change[block.groups] - layout.total(block, more)) / w.total[block.groups]
+            )
+            layout.close(block, dear, 0.0)
+            return (Most([float((-more / here).max()), float((-dear / costs).max())]),)
+
+        (far,) = summed(layout, correct)
+        return _Moved(change, dy, dnu, dh, moves, dears, falls + far, first.one, first.two, first.sums)
