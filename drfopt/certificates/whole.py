@@ -42,6 +42,7 @@ from .feasibility import exactly_feasible
 from .group_sweep import GroupSweep, TooManyWays
 from .level_claims import LevelClaim, claims, highest
 from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
+from .packable import Packable
 from .packing_bound import worth_of
 from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk
@@ -210,6 +211,8 @@ class _Levels:
                 why = f"multipliers did not suffice, and the program is too large for {self.second}"
                 return self._partly(claim, why)
             if isinstance(proof, list):
+                if not _can_run(self.whole, proof, self.deadline):
+                    return self._partly(claim, _beyond(self.second))
                 return self._beaten(self.second, claim)
             self.proven.append((claim.value, claim.count, proof))
             self.stated.append(claim)
@@ -300,12 +303,16 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             found = second_solver.optimum(instance, policy, tasks, deadline, judge)
             theirs, ours = score(instance, policy, found), score(instance, policy, tasks)
             better = theirs > ours
+            if better and not _can_run(WholeUsers(instance, policy, members), found, deadline):
+                return replace(_bounded(instance, policy, tasks, bound), reason=_beyond(judge))
             if theirs < ours:
                 raise SolverError(
                     f"{judge} calls an allocation optimal that is worse than the one at hand: it is not believed"
                 )
-    except (TimeLimitError, TooLargeToAsk):
+    except TimeLimitError:
         return _bounded(instance, policy, tasks, bound)
+    except TooLargeToAsk:
+        return replace(_bounded(instance, policy, tasks, bound), reason=_too_large(judge))
     return _verdict(judge, better, WholeEvidence(judge=judge))
 
 
@@ -322,10 +329,30 @@ def _largest_under_rules(
             judge = finder.second
             other = second_solver.larger(users, tasks, deadline.sooner(PATIENCE), judge)
             found = score(instance, policy, other) > score(instance, policy, tasks)
-    except (TimeLimitError, TooLargeToAsk):
+            if found and not _can_run(users, other, deadline):
+                evidence = WholeEvidence(judge="nobody")
+                return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=_beyond(judge))
+    except (TimeLimitError, TooLargeToAsk) as error:
         reason = "the allocation is feasible, and there was no time to prove its objective"
+        reason = _too_large(judge) if isinstance(error, TooLargeToAsk) else reason
         return Certificate("bound", None, 0.0, gap=None, evidence=WholeEvidence(judge="nobody"), reason=reason)
     return _verdict(judge, found, WholeEvidence(judge=judge))
+
+
+def _can_run(users: WholeUsers, tasks: list[int], deadline: Deadline) -> bool:
+    """Say whether what a second solver finds (n,) is known to fit: its tolerance hides a task among many."""
+    try:
+        return Packable(users).fits([tasks[i] for i in users.members], deadline)
+    except Inconclusive:
+        return False
+
+
+def _beyond(solver: str) -> str:
+    return f"what {solver} finds is more than the cluster is known to run, so that it is no judge here"
+
+
+def _too_large(solver: str) -> str:
+    return f"the allocation is feasible, and the program of something better is too large for {solver}"
 
 
 def _verdict(judge: str, better: bool, proof: WholeEvidence) -> Certificate:

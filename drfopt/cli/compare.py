@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ..base.errors import InstanceError
 from . import options
 from .output import Output, versions
 from .status import DISAGREED, FAILED
@@ -101,6 +102,8 @@ def verify(
     """
     out = Output.from_options(format, json, output)
     path = Path(instance) if file is None else file
+    if file is None and not path.exists() and instance in options.library_names(instance):
+        raise InstanceError(f"{instance!r} is a library instance and no file: name the answer after it")
     from ..solving.verifying import verify as verified
 
     with working(f"verifying {path}"):

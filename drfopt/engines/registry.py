@@ -84,8 +84,12 @@ class Engine:
     def takes(self) -> str:
         """What the engine declares, in one line."""
         tasks = "whole tasks" if self.integer else "divisible tasks"
+        if "formulation" in self.objectives:
+            tasks = "divisible and whole tasks"
         exact = ", in rational numbers" if self.exact else ""
         objectives, clusters = "/".join(sorted(self.objectives)), " and ".join(sorted(self.clusters, reverse=True))
+        if self.integer:
+            objectives = objectives.replace("alpha", "ceei")
         found = ", not always the optimum" if self.heuristic else ""
         rules = " under rules of an organisation" if self.organised else ""
         rules = rules or (" under guarantees, tiers and ceilings as well" if self.values else "")

@@ -27,6 +27,9 @@ __all__ = [
 LARGEST = 10**7
 """Integers up to here go to a solver as they are: a unit of them is well above its tolerances."""
 
+DROPPED, WIDEST = 10**8, 10**12
+"""Part of a row's largest number below which HiGHS drops others, ten times that; and how far apart a row may be."""
+
 PATTERNS = 3_000
 """Maximal patterns of a class that are listed; a class with more has a column for each user on each machine."""
 
@@ -61,12 +64,16 @@ def program_rows(demands: Sequence[Sequence[int]], room: Sequence[int]) -> Itera
     """Yield a row (coefficients, right-hand side) a resource, as a solver likes it.
 
     Small integers stay as they are: then rounding cannot hide a violation.  Large ones become fractions of the
-    capacity; a solution that only rounding lets through is found by the exact check that follows every solve.
+    capacity, or multiples of the smallest where a solver would drop that; a solution that only rounding lets through
+    is found by the exact check that follows every solve.
     """
     for j, total in enumerate(room):
         column = [row[j] for row in demands]
         if any(column):
             unit = 1 if max(total, *column) <= LARGEST else max(total, 1)
+            least = min(d for d in column if d)
+            if least * DROPPED < unit and max(column) <= WIDEST * least:
+                unit = least
             yield [d / unit for d in column], total / unit
 
 

@@ -24,7 +24,8 @@ from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall
 from ..solving.allocating import solve
 from .before_and_after import WhatIf
 from .changes import Change
-from .explaining.remedies import Remedies, RemedyTrials
+from .explaining.remedies import Remedies
+from .explaining.tried_remedies import RemedyTrials
 from .pricing.price_table import Prices, Worth
 from .pricing.unit_price import price
 from .pricing.units import units_of

@@ -128,8 +128,8 @@ TOLERANCES = {"leximin": LEVEL, "servers": LEVEL, "path": LEVEL, "alpha": LEVEL_
 """What may be wrong with a user's tasks in floats, relative to them, by the objective of the policy."""
 
 UNDECIDED = {
-    "sum": "optima of a sum are not unique: these are the differences between the two that were found",
-    "whole": "optima in whole tasks are not unique: these are the differences between the two that were found",
+    "sum": "optima of a sum need not be unique: these are the differences between the two that were found",
+    "whole": "optima in whole tasks need not be unique: these are the differences between the two that were found",
 }
 """What has to be said beside winners and losers where an optimum leaves a choice."""
 

@@ -99,6 +99,7 @@ def solve(
     chosen.check(instance, integer, FEATURES)
     if time_limit is not None and not time_limit > 0:
         raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    asked = interface(solver)
     if solver != DIRECT and not integer:
         raise EngineError(f"solver {solver!r} is one of integer programs: ask for whole tasks with it, or drop it")
     problem = Problem(
@@ -108,7 +109,7 @@ def solve(
         Deadline.after(time_limit),
         _width(precision, exact),
         Workers(jobs, dask),
-        interface(solver),
+        asked,
     )
     if chosen.objective == "formulation":
         if exact:
@@ -231,11 +232,15 @@ def _width(precision: Any, exact: bool) -> Fraction:
 def _status(proof: Certificate, answer: Answer) -> str:
     """Return ``optimal`` where that is proven, though the engine may not have known; else what the engine says.
 
+    What it calls optimal and nobody proves is ``time_limit`` where the proof's reason is want of time, or else
+    ``feasible``.
     A formulation's answer is ``solved``: what is best is the file's own claim.
     """
     if proof.valid:
         return "optimal"
-    return "time_limit" if proof.kind == "bound" and answer.status == "optimal" else answer.status
+    if proof.kind != "bound" or answer.status != "optimal":
+        return answer.status
+    return "time_limit" if "time" in proof.reason else "feasible"
 
 
 def _below_continuous(problem: Problem, tasks: np.ndarray, whole_part: np.ndarray) -> list[tuple[str, int, int]]:

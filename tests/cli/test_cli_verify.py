@@ -95,3 +95,9 @@ def test_a_narrow_enclosure_is_printed_with_its_ends(drfopt, tmp_path):
     del document["proof"]
     answer.write_text(json.dumps(document))
     assert drfopt("verify", path, answer).status == 3, "the ends alone are no proof"
+
+
+def test_a_library_instance_without_an_answer_is_asked_for_one(drfopt):
+    ran = drfopt("verify", "nsdi2011")
+    assert ran.status == 2
+    assert "is a library instance and no file: name the answer after it" in ran.err

@@ -1,6 +1,7 @@
 """Whole tasks: every engine finds what writing all allocations down finds, and says so when it does not know."""
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -10,9 +11,10 @@ from whole_pools import tied, tiny
 from drfopt.base.deadline import Deadline, stopping
 from drfopt.base.errors import TimeLimitError
 from drfopt.certificates import whole
+from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle
 from drfopt.engines.problem import Problem
 from drfopt.engines.registry import engine_for, engines_for
-from drfopt.engines.whole import frontier, rounding
+from drfopt.engines.whole import frontier, rounding, totals
 from drfopt.engines.whole.user_kinds import KindPool
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
@@ -245,3 +247,34 @@ def test_a_resource_that_nobody_needs_has_no_price():
     machine = Machine("m", {"cpu": "0.9", "memory": 2.7})
     found = solve(Instance({"A": {"memory": "0.1"}}, machines=[machine]), integer=True)
     assert found.tasks.tolist() == [27]
+
+
+# ---- a task among billions --------------------------------------------------------------------------------------
+
+BILLION = 10**9
+
+
+@pytest.mark.parametrize("policy", ["drf", "tasks", "utilitarian", "throughput"])
+def test_a_task_among_billions_is_neither_dropped_nor_hidden(policy):
+    cluster = Instance({"u": {"b": BILLION}, "v": {"b": BILLION}, "w": {"b": 1}}, {"b": 2 * BILLION})
+    allocation = solve(cluster, policy, integer=True, time_limit=20)
+    tasks = sorted(int(x) for x in allocation.tasks)
+    assert tasks == [0, 0, 2 * BILLION] if policy in ("utilitarian", "throughput") else [0, 1, BILLION]
+    assert allocation.certificate.valid
+
+
+def test_a_second_solver_that_exceeds_the_pool_is_no_judge():
+    cluster = Instance({"u": {"b": BILLION}, "v": {"b": 1}}, {"b": 18 * BILLION}, max_tasks=[math.inf, 3])
+    allocation = solve(cluster, "tasks", integer=True)
+    assert allocation.tasks.tolist() == [17, 3]
+    if not allocation.certificate.valid:
+        assert allocation.status == "feasible"
+        assert "is no judge here" in allocation.certificate.reason
+
+
+def test_a_greedy_start_takes_large_steps():
+    cluster = Instance({"u": {"b": BILLION}, "v": {"b": BILLION}, "w": {"b": 1}}, {"b": 4 * BILLION})
+    u, v, w = totals._greedy(MeetInTheMiddle(cluster, [0, 1, 2]))
+    assert u + v + Fraction(w, BILLION) <= 4
+    assert min(u, v) >= 1
+    assert w > BILLION

@@ -170,3 +170,16 @@ def test_what_is_refused():
         explain(PAPER, user="AA")
     with pytest.raises(PolicyError, match="nothing is known here of what stops users under per-server"):
         explain(PAPER, "per-server")
+
+
+def test_alone_is_what_sharing_incentive_compares():
+    # No task of u2 fits on a machine of m2, and a part of such a machine runs none.
+    tight = Instance({"u1": [1, 1], "u2": [1, 2]}, machines=[Machine("m1", [1, 2]), Machine("m2", [2, 1])])
+    assert alone(tight).tolist() == [1, 0.5]
+    for cluster, verdict in (tight, "holds"), (Instance.library("drfh-sharing-incentive"), "fails"):
+        assert audit(cluster, "drf", ["sharing-incentive"]).results[0].verdict == verdict
+
+
+def test_a_sum_promises_nobody_more_under_another_policy():
+    # A has as much under `ceei`, and less under `drf`.
+    assert "fair policy" not in str(explain(PAPER, "utilitarian"))

@@ -15,6 +15,7 @@ import contextlib
 import heapq
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,21 +46,32 @@ class TaskColumns:
         The tasks of each member.
     numbers : list of dict
         Of a member with several types, a column of each number of tasks; empty for the others.
+    rows : list of (dict from column to int, int)
+        What tasks need of each capacity of a pool, or ceiling, in integers, and what there is.
     """
 
     supplied: Supply
     terms: list[Terms]
     numbers: list[dict[int, int]]
+    rows: list[tuple[dict[int, int], int]]
+
+    def beyond(self, values: np.ndarray) -> list[int]:
+        """Return by how much a solution exceeds each row, which a solver's tolerance hides in large numbers."""
+        needs = (sum(need * round(values[c]) for c, need in row.items()) - total for row, total in self.rows)
+        return [max(0, need) for need in needs]
 
     def tasks(self, values: np.ndarray) -> list[int]:
         """Return the tasks of the members in a solution."""
         return [round(sum(x * values[c] for c, x in terms.items())) for terms in self.terms]
 
 
-def task_columns(model: Model, problem: Problem, users: WholeUsers, kept: dict[int, int]) -> TaskColumns:
+def task_columns(
+    model: Model, problem: Problem, users: WholeUsers, kept: dict[int, int], spare: Sequence[int] = ()
+) -> TaskColumns:
     """Add the tasks of the members to a model.
 
-    `kept` says how many users may have a part of their guarantee, by its value; all others keep theirs.
+    `kept` says how many users may have a part of their guarantee, by its value; all others keep theirs.  `spare` is
+    what to leave of each row.
     """
     rows = problem.by_type.members.tolist() if problem.instance.machines is not None else users.rows
     column = dict.fromkeys(rows, -1)
@@ -80,9 +92,11 @@ def task_columns(model: Model, problem: Problem, users: WholeUsers, kept: dict[i
         for sequence, goods in zip(users.sequences, users.goods_of, strict=True)
         for q, good in zip(sequence.rows, goods, strict=True)
     ]
+    exact = [({c: need[j] for c, need in pairs if need[j]}, total) for j, total in enumerate(room)]
+    room = [total - left for total, left in zip(room, spare or [0] * len(room), strict=True)]
     for row, total in program_rows([need for _, need in pairs], room):
         model.row(-math.inf, total, {c: d for (c, _), d in zip(pairs, row, strict=True) if d})
-    found = TaskColumns(supplied, [], [])
+    found = TaskColumns(supplied, [], [], exact)
     for p, sequence in enumerate(users.sequences):
         numbers = _numbers(model, users, p, column) if len(sequence.rows) > 1 else {}
         found.numbers.append(numbers)
@@ -133,23 +147,43 @@ def kept_parts(problem: Problem, users: WholeUsers) -> dict[int, int]:
     return dict(Counter(value for value in values if value < users.first_level))
 
 
+RETRIES = 5
+"""How often a program is asked again to leave as much of a capacity as its answer exceeded it by."""
+
+
+def _more_spare(spare: Sequence[int], beyond: Sequence[int]) -> list[int]:
+    """Return what to leave of each row after leaving `spare` was not enough: ten times that, and what is beyond."""
+    return [10 * left + more for left, more in zip(spare or [0] * len(beyond), beyond, strict=True)]
+
+
 def solve(problem: Problem) -> Answer:
     """Return whole tasks of the largest sum."""
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
-    model = Model(problem.solver)
-    columns = task_columns(model, problem, users, kept_parts(problem, users))
-    for terms, worth in zip(columns.terms, program_values(users.rates), strict=True):
-        for column, x in terms.items():
-            model.cost[column] = -worth * x
-    status = "optimal"
-    try:
-        values = model.solve(problem.deadline.part(SEARCH))
-    except UnfinishedProgram as error:
-        if error.point is None:
-            raise
-        values, status = error.point, "time_limit"
-    if values is None:
+    kept = kept_parts(problem, users)
+    spare: list[int] = []
+    found: tuple[TaskColumns, np.ndarray, str] | None = None
+    for _ in range(RETRIES):
+        model = Model(problem.solver)
+        columns = task_columns(model, problem, users, kept, spare)
+        for terms, worth in zip(columns.terms, program_values(users.rates), strict=True):
+            for column, x in terms.items():
+                model.cost[column] = -worth * x
+        status = "optimal"
+        try:
+            values = model.solve(problem.deadline.part(SEARCH))
+        except UnfinishedProgram as error:
+            if error.point is None:
+                raise
+            values, status = error.point, "time_limit"
+        if values is None:
+            break
+        found = columns, values, status
+        if not any(beyond := columns.beyond(values)) or status != "optimal":
+            break
+        spare = _more_spare(spare, beyond)
+    if found is None:
         raise SolverError("the program of whole tasks is called infeasible, though no tasks at all are feasible")
+    columns, values, status = found
     return placed(problem, columns.supplied, values, columns.tasks(values), status, users)
 
 
@@ -166,10 +200,11 @@ def solve_product(problem: Problem) -> Answer:
     chords = [_first_chords(u) for u in users.most]
     served = _served(problem, users, kept)
     deadline = problem.deadline.part(SEARCH)
-    best = -math.inf
+    best, retries, known = -math.inf, 0, None
+    spare: list[int] = []
     for attempt in range(ROUNDS):
         report(f"product: round {attempt + 1}, {sum(map(len, chords))} chords")
-        model, columns, _ = _product_program(problem, users, kept, chords, served)
+        model, columns, _ = _product_program(problem, users, kept, chords, served, spare)
         try:
             values = model.solve(deadline)
         except UnfinishedProgram as error:
@@ -177,6 +212,8 @@ def solve_product(problem: Problem) -> Answer:
                 raise
             tasks = columns.tasks(error.point)
             return placed(problem, columns.supplied, error.point, tasks, "time_limit", users)
+        if values is None and known is not None:
+            return known
         if values is None:
             raise SolverError(
                 "the product's program is called infeasible, which has a solution: the solver is not believed"
@@ -194,8 +231,13 @@ def solve_product(problem: Problem) -> Answer:
                 fresh = {q for q in (x - 1, x) if q < users.most[p]}
                 chords[p] |= fresh
                 missing += len(fresh)
-        if not missing:
-            return placed(problem, columns.supplied, values, tasks, users=users)
+        if missing:
+            continue
+        known = placed(problem, columns.supplied, values, tasks, users=users)
+        if not any(beyond := columns.beyond(values)) or retries == RETRIES:
+            return known
+        retries += 1
+        spare = _more_spare(spare, beyond)
     raise SolverError(f"the product's chords did not settle in {ROUNDS} rounds: use a smaller instance")
 
 
@@ -206,25 +248,38 @@ def _first_chords(most: int) -> set[int]:
 
 def _served(problem: Problem, users: WholeUsers, kept: dict[int, int]) -> int:
     """Return how many users can have a task at once."""
-    model, _, has = _product_program(problem, users, kept, [set() for _ in users.most], None)
-    for terms in has:
-        for column, x in terms.items():
-            model.cost[column] = -x
-    values = model.solve(problem.deadline)
-    if values is None:
+    spare: list[int] = []
+    for _ in range(RETRIES):
+        model, columns, has = _product_program(problem, users, kept, [set() for _ in users.most], None, spare)
+        for terms in has:
+            for column, x in terms.items():
+                model.cost[column] = -x
+        values = model.solve(problem.deadline)
+        if values is None:
+            break
+        served = round(sum(x * values[column] for terms in has for column, x in terms.items()))
+        if not any(beyond := columns.beyond(values)):
+            break
+        spare = _more_spare(spare, beyond)
+    if values is None and not spare:
         raise SolverError("the program of whole tasks is called infeasible, though an allocation is known")
-    return round(sum(x * values[column] for terms in has for column, x in terms.items()))
+    return served
 
 
 def _product_program(
-    problem: Problem, users: WholeUsers, kept: dict[int, int], chords: list[set[int]], served: int | None
+    problem: Problem,
+    users: WholeUsers,
+    kept: dict[int, int],
+    chords: list[set[int]],
+    served: int | None,
+    spare: Sequence[int] = (),
 ) -> tuple[Model, TaskColumns, list[Terms]]:
     """Return the model, the columns of tasks, and for each member whether it has a task.
 
     `served` is how many are to have one; None for a model without a product.
     """
     model = Model(problem.solver)
-    columns = task_columns(model, problem, users, kept)
+    columns = task_columns(model, problem, users, kept, spare)
     served_by = []
     incomes = [float(w) for w in users.incomes]
     for p, (most, income, numbers) in enumerate(zip(users.most, incomes, columns.numbers, strict=True)):
@@ -318,8 +373,11 @@ def _greedy(halves: MeetInTheMiddle) -> list[int]:
     heapq.heapify(queue)
     while queue:
         _, i = heapq.heappop(queue)
-        if tasks[i] < halves.most[i] and all(d <= f for d, f in zip(rows[i], left, strict=True)):
-            tasks[i] += 1
-            left = [f - d for d, f in zip(rows[i], left, strict=True)]
+        more = min((f // d for d, f in zip(rows[i], left, strict=True) if d), default=0)
+        if more := min(more, halves.most[i] - tasks[i]):
+            # A part of what fits at once: one by one, billions would not end.
+            more = max(1, more // (4 * len(tasks)))
+            tasks[i] += more
+            left = [f - more * d for d, f in zip(rows[i], left, strict=True)]
             heapq.heappush(queue, (-halves.weights[i] * math.log1p(1 / tasks[i]), i))
     return tasks

@@ -208,7 +208,7 @@ class KindPool(Kinds):
         return Spot(level, tasks, must, may, tuple(max(0, -f) for f in free))
 
     def _leap(self, active: Vector, left: Vector, level: int, rising: list[int]) -> int:
-        """Return a level that all can be above: the highest, if everybody has room for another task, or the same."""
+        """Return the highest level that all can be above, or the same where nobody has room for another task."""
         scales = self.scales
 
         def reach(level: int) -> bool:
@@ -220,9 +220,12 @@ class KindPool(Kinds):
         ahead = [scales[kind].value(scales[kind].least(level + 1)) for kind in rising]
         band = self.users.band(min(ahead))
         low = max(value for value in ahead if self.users.band(value) == band)
-        if not reach(low):
-            return level
         high = min(scales[kind].top for kind in rising)
+        if not reach(low):
+            # Another may have a billion tasks below the next one of somebody.
+            low, high = min(ahead), low
+            if not reach(low):
+                return level
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if reach(middle) else (low, middle)

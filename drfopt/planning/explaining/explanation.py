@@ -21,7 +21,8 @@ from ...solving.allocating import solve
 from ...solving.integrality import whole_parts
 from .fragmentation import Fragmentation
 from .fragmentation import fragmentation as fragments_of
-from .remedies import Remedies, RemedyTrials, alone
+from .remedies import Remedies, alone
+from .tried_remedies import RemedyTrials
 from .whole_stops import WholeStops, WholeTrials
 
 __all__ = ["Explained", "Explanation", "explain"]

@@ -17,7 +17,7 @@ from ...model.policies import policy_named
 from ...model.whole_values import WholeUsers
 from ...solving.allocating import solve
 from ..changes import changed
-from .remedies import UNTRIED, RemedyTrials
+from .tried_remedies import UNTRIED, RemedyTrials
 
 __all__ = ["WholeStops", "WholeTrials"]
 
