@@ -22,6 +22,11 @@ class Module:
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree: a dozen tests look at each of them."""
+        return tuple(ast.walk(self.tree))
+
     @property
     def place(self) -> str:
         return self.path.relative_to(REPOSITORY).as_posix()
@@ -47,7 +52,7 @@ def modules(folder: str) -> tuple[Module, ...]:
 def imports(module: Module) -> Iterator[tuple[int, str]]:
     """Yield line and dotted name of everything the module imports, at its top, inside functions or for types only."""
     package = module.name if module.path.name == "__init__.py" else module.name.rpartition(".")[0]
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             for name in node.names:
                 yield node.lineno, name.name

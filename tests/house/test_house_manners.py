@@ -23,7 +23,7 @@ def places(modules, wanted):
     return [
         f"{module.place}, line {node.lineno}: {ast.unparse(node)}"
         for module in modules
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if wanted(node)
     ]
 

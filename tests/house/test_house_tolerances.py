@@ -38,7 +38,7 @@ def bare(module):
     allowed = {id(number) for _, value in named(module.tree) for number in ast.walk(value)}
     return [
         f"{module.place}:{node.lineno}: {node.value!r}"
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if small(node) and id(node) not in allowed
     ]
 

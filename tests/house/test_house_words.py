@@ -74,7 +74,7 @@ WAS = {
 def test_the_field_has_words_for_it():
     found = []
     for module in modules("drfopt"):
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             name = getattr(node, "name", None) or getattr(node, "id", None) or getattr(node, "attr", None)
             if name in WAS:
                 found.append(f"{module.place}:{node.lineno}: {name}")

@@ -14,7 +14,7 @@ from drfopt.base.errors import InstanceError
 from drfopt.model.organisation import Group
 from drfopt.model.policies import policy_named
 from drfopt.model.users import TaskType
-from drfopt.planning.sizing import growing
+from drfopt.planning.sizing import judging
 from drfopt.planning.sizing.needs import Needs
 from drfopt.planning.sizing.targets import targets_of
 
@@ -180,6 +180,6 @@ def test_what_is_found_by_doubling_is_made_cheaper(seed, monkeypatch):
     user = next(u for u, out in zip(instance.users, instance.unplaced(), strict=True) if not out)
     asked = (f"{user}>={4 * solve(instance)[user].tasks}", costs)
     expected = size(instance, *asked)
-    monkeypatch.setattr(growing, "ASKED", 0)
+    monkeypatch.setattr(judging, "ASKED", 0)
     found = size(instance, *asked)
     assert found.status == expected.status == "optimal" and found.cost == expected.cost

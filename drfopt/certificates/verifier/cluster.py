@@ -1,4 +1,4 @@
-"""The instance of a file in letters, and what may stand in one.
+"""The instance of a file in letters, with the devices of its machines, and what may stand in one.
 
 d[i][j]  units of resource j a task of user i needs     C[k][j]  units of j on ONE machine of class k, count[k] of
 w[i][j]  weights                                                 them; a pool is one class of which there is one
@@ -6,16 +6,42 @@ u[i]     most tasks, None for no limit                  room     count[k] * C[k]
 kinds    her tasks that are alike: one entry a user, but one for each of her task types on machines
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from .exact_sums import over_one, total
 from .reading import number
-from .shared_devices import devices_of, taken
 from .work import spend
 
-__all__ = ["Cluster", "Kind"]
+__all__ = ["Cluster", "DevicesOf", "Kind", "devices_of", "taken"]
+
+DevicesOf = dict[int, tuple[Fraction, Fraction]]
+"""By resource (its number) how many devices one machine has, and how much is on each."""
+
+
+def devices_of(
+    given: Mapping[str, Any], row: Sequence[Fraction], resources: Sequence[str], number: Callable[[Any], Fraction]
+) -> DevicesOf:
+    """Return the devices of one machine with so much of each resource, from their count and, where it is told, size."""
+    found = {}
+    for resource, said in given.items():
+        j, told = resources.index(resource), isinstance(said, dict)
+        count = number(said["count"] if told else said)
+        size = number(said["size"]) if told else row[j] / (count or 1)
+        if count < 1 or count.denominator > 1 or size <= 0 or count * size > row[j]:
+            raise ValueError(f"{count} devices do not make up {row[j]} of {resource!r}")
+        found[j] = count, size
+    return found
+
+
+def taken(devices: DevicesOf, d: Sequence[Fraction]) -> dict[int, Fraction] | None:
+    """Return how many devices a task takes of each resource; None where one of these cannot be."""
+    needs = {j: d[j] / size for j, (_, size) in devices.items()}
+    torn = any(need > 1 and need.denominator > 1 for need in needs.values())
+    return None if torn or any(need > devices[j][0] for j, need in needs.items()) else needs
+
 
 CELLS_A_STEP = 2
 """Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from .cluster import Cluster
+from .cluster import Cluster, taken
 from .reading import number, shown, total
-from .shared_devices import taken
 from .work import bits, spend
 
 __all__ = ["better", "score", "unpacked"]

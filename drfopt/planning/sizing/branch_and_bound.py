@@ -21,8 +21,7 @@ from ...base.deadline import Deadline
 from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ...model.policies import Policy
-from .growing import Wanting, grow, mend, needs_of, of_each_machine, shrink, turn
-from .judging import Judge, Trial
+from .judging import Judge, Trial, Wanting, grow, mend, needs_of, of_each_machine, shrink, turn
 from .needs import DOWN
 from .offers import WHOLE, Shop, Steps
 from .regions import BoundPrices, Region, Totals
