@@ -167,21 +167,13 @@ def covering(seed: int = 0) -> list[Cell]:
     return chosen
 
 
-def triples(seed: int = 0, part: int = 1) -> list[Cell]:
-    """Return one cell for each command with its mode, feature and policy, or for one in `part` of these, by turns.
-
-    Cluster and groups are drawn.  Every pair of command, feature and policy comes up in `covering`.
-    """
+def triples(seed: int = 0) -> list[Cell]:
+    """Return one cell for each command with its mode, feature and policy; cluster and groups are drawn."""
     chance = random.Random(seed)
     by_triple: dict[tuple, list[Cell]] = {}
     for cell in cells():
         by_triple.setdefault((cell.command, cell.mode, cell.feature, cell.policy), []).append(cell)
-    commands, features = list(dict.fromkeys((c.command, c.mode) for c in cells())), list(FEATURES)
-    return [
-        chance.choice(candidates)
-        for (command, mode, feature, policy), candidates in by_triple.items()
-        if (commands.index((command, mode)) + features.index(feature) + POLICIES.index(policy)) % part == 0
-    ]
+    return [chance.choice(candidates) for candidates in by_triple.values()]
 
 
 def document(cell: Cell) -> dict[str, Any]:
