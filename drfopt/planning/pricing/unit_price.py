@@ -275,7 +275,10 @@ def _firm(slopes: np.ndarray, tasks: np.ndarray, unit: Unit) -> np.ndarray:
 def _of_shares(instance: Instance, unit: Unit, more: bool, tasks: np.ndarray, slopes: np.ndarray) -> float:
     """Return the slope of the sum of dominant shares, every share being one of the larger whole."""
     turning = slopes_of_rates(TOTAL, instance, unit.growth, more)
-    return float(turning @ tasks + TOTAL.rates(instance) @ slopes)
+    terms = np.concatenate([turning * tasks, TOTAL.rates(instance) * slopes])
+    total = float(terms.sum())
+    # What all but cancels is what rounding left of 0.
+    return total if abs(total) > ROUNDING * float(np.abs(terms).sum()) else 0.0
 
 
 def price(
