@@ -52,6 +52,8 @@ __all__ = ["AGAIN", "Finder", "certify", "impossible", "score"]
 PATIENCE = 60.0
 """Seconds for which a second solver is asked about one level where nobody set a limit: it may never end."""
 
+NO_TIME = "the allocation is feasible, and there was no time to prove its objective"
+
 AGAIN = "the same search, run again"
 """The judge of a product where nobody but its finder says that it is the largest."""
 
@@ -304,7 +306,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             theirs, ours = score(instance, policy, found), score(instance, policy, tasks)
             better = theirs > ours
             if better and not _can_run(WholeUsers(instance, policy, members), found, deadline):
-                return replace(_bounded(instance, policy, tasks, bound), reason=_beyond(judge))
+                return _bounded(instance, policy, tasks, bound, _beyond(judge))
             if theirs < ours:
                 raise SolverError(
                     f"{judge} calls an allocation optimal that is worse than the one at hand: it is not believed"
@@ -312,7 +314,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
     except TimeLimitError:
         return _bounded(instance, policy, tasks, bound)
     except TooLargeToAsk:
-        return replace(_bounded(instance, policy, tasks, bound), reason=_too_large(judge))
+        return _bounded(instance, policy, tasks, bound, _too_large(judge))
     return _verdict(judge, better, WholeEvidence(judge=judge))
 
 
@@ -333,8 +335,7 @@ def _largest_under_rules(
                 evidence = WholeEvidence(judge="nobody")
                 return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=_beyond(judge))
     except (TimeLimitError, TooLargeToAsk) as error:
-        reason = "the allocation is feasible, and there was no time to prove its objective"
-        reason = _too_large(judge) if isinstance(error, TooLargeToAsk) else reason
+        reason = _too_large(judge) if isinstance(error, TooLargeToAsk) else NO_TIME
         return Certificate("bound", None, 0.0, gap=None, evidence=WholeEvidence(judge="nobody"), reason=reason)
     return _verdict(judge, found, WholeEvidence(judge=judge))
 
@@ -360,13 +361,14 @@ def _verdict(judge: str, better: bool, proof: WholeEvidence) -> Certificate:
     return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=proof, reason=reason)
 
 
-def _bounded(instance: Instance, policy: Policy, tasks: list[int], more: Fraction | None) -> Certificate:
+def _bounded(
+    instance: Instance, policy: Policy, tasks: list[int], more: Fraction | None, reason: str = NO_TIME
+) -> Certificate:
     """Return what is known of a sum or product that is not proven: how much larger another can be.
 
     Where somebody has nothing, more users served would be better than any product, of which no mean tells.
     """
     members = exhaustive_search.playing(instance)
-    reason = "the allocation is feasible, and there was no time to prove its objective"
     if more is None or (policy.objective == "alpha" and not all(tasks[i] for i in members)):
         return Certificate("bound", None, 0.0, gap=None, evidence=WholeEvidence(judge="nobody"), reason=reason)
     if policy.objective == "sum":

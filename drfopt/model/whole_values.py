@@ -335,7 +335,8 @@ class WholeUsers:
         for i in self.members:
             rows = {(Fraction(a), -Fraction(o)) for a, o in zip(leaves.rows[i], leaves.offsets[i], strict=True) if a}
             kept = [(a, o) for a, o in rows if not any((b, c) != (a, o) and b >= a and c >= o for b, c in rows)]
-            found.append(tuple(sorted(kept)))
+            # Whose level nothing makes rise is let have nothing by its rules, or else refused by the clock.
+            found.append(tuple(sorted(kept)) or ((Fraction(0), Fraction(0)),))
         return found
 
     def level(self, p: int, x: int) -> Fraction:

@@ -331,3 +331,13 @@ def test_too_many_ways_are_told(monkeypatch):
     assert found.status == "feasible"
     assert found.certificate.valid is None
     assert "too many ways" in found.certificate.reason
+
+
+def test_who_needs_only_what_is_excluded_and_has_a_ceiling_of_0_has_nothing():
+    rules = Organisation(
+        paths={"A": "a", "C": "c"}, groups=[Group("a", weight=0, ceiling={"r1": 0}), Group("c")], excluded=["r1"]
+    )
+    users = {"A": {"r1": 5}, "C": {"r0": 3, "r1": 5}}
+    for machines in ({"capacity": {"r0": 9, "r1": 12}}, {"machines": [Machine("m", {"r0": 9, "r1": 12})]}):
+        instance = Instance(users, **machines, organisation=rules)
+        assert [solve(instance, "asset", integer=whole).tasks[0] for whole in (False, True)] == [0, 0]
