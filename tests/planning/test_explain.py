@@ -183,3 +183,10 @@ def test_alone_is_what_sharing_incentive_compares():
 def test_a_sum_promises_nobody_more_under_another_policy():
     # A has as much under `ceei`, and less under `drf`.
     assert "fair policy" not in str(explain(PAPER, "utilitarian"))
+
+
+def test_a_ceiling_of_a_group_is_no_capacity():
+    groups = [Group("eng", ceiling={"cpu": 4}), Group("ops")]
+    rules = Organisation(paths={"A": "eng", "B": "ops", "C": "eng"}, groups=groups)
+    found = explain(Instance({name: {"cpu": 1} for name in "ABC"}, {"cpu": 10}, organisation=rules))
+    assert "1 stopped by capacity; 2 stopped by ceilings of groups" in str(found)

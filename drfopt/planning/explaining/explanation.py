@@ -1,5 +1,6 @@
 """Why a user has what she has: her level, what stopped her and whom it stopped besides, and what would raise it."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -16,7 +17,7 @@ from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.naming import some
 from ...model.policies import AnyPolicy, policy_named
-from ...model.shortfall import HAS_ALL, MET
+from ...model.shortfall import HAS_ALL, MET, cells_of
 from ...solving.allocating import solve
 from ...solving.integrality import whole_parts
 from .fragmentation import Fragmentation
@@ -46,6 +47,9 @@ REASONS = {
     "unplaced": "unplaced",
 }
 """Why users have no more, in words."""
+
+GROUPED = "stopped by ceilings of groups"
+"""The same, of a capacity that is no resource's but a rule's."""
 
 
 @dataclass(frozen=True)
@@ -205,9 +209,13 @@ class Explanation(Result):
         title += f" - {self.instance.name}" if self.instance.name else ""
         return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict)
 
+    def _ruled(self, row: Explained) -> bool:
+        cells = cells_of(self.instance, row.stopped_by) if row.reason == "capacity" else []
+        return bool(cells) and all(cell.resource is None for cell in cells)
+
     def _notes(self) -> list[str]:
-        count = {reason: sum(row.reason == reason for row in self.users) for reason in REASONS}
-        notes = ["; ".join(f"{number} {REASONS[reason]}" for reason, number in count.items() if number)]
+        count = Counter(REASONS[row.reason] if not self._ruled(row) else GROUPED for row in self.users)
+        notes = ["; ".join(f"{count[words]} {words}" for words in (*REASONS.values(), GROUPED) if count[words])]
         if any(row.alone_tasks is not None for row in self.users):
             notes.append("alone: tasks in its part of every machine by weight, if it were its own; gain: above that")
         if self.fragmentation is not None:
