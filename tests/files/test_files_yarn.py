@@ -326,6 +326,7 @@ def test_the_users_of_a_queue_bound_it(tmp_path: Path) -> None:
         found = read("yarn", write(tmp_path, apps=some, **files))
         assert found.instance.organisation.ceilings[0] == {"memory-mb": 2048 * most, "vcores": most}
         assert found.instance.organisation.ceilings[1] == {}
+        assert "queue without user-limit-factor may outgrow its capacity, as with a large one (b)" in told(found)
     # As users of their own they have that each, and who is in a queue without a factor too may have all.
     both["apps"]["app"].append(app("a4", "root.b", request(1024, 1, 9), user="bob"))
     both["apps"]["app"].append(app("a5", "root.a", request(1024, 1, 9), user="eve"))

@@ -197,10 +197,11 @@ def _named_only(
 
 def _within(one: CapacityQueue, submitters: Mapping[str, Collection[str]], notes: Notes) -> QueueNode:
     """Return a queue, which its users together cannot use beyond their limits."""
-    queue = one.node
+    queue, users = one.node, len(submitters.get(one.node.name, ()))
     if one.factor is None:
+        if users and queue.minimum:
+            notes.assumed("queue without user-limit-factor may outgrow its capacity, as with a large one", queue.name)
         return queue
-    users = len(submitters.get(queue.name, ()))
     if not users:
         notes.unused("user-limit-factor: how many users a queue has is not told", queue.name)
         return queue
