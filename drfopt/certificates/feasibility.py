@@ -115,7 +115,10 @@ def _finite(values: np.ndarray) -> bool:
 def _over_limit(instance: Instance, tasks: np.ndarray, rows: slice) -> tuple[float, int]:
     """Return by how much some users are above their limits at most, relative to them, and who is."""
     limits, has = instance.limits[rows], tasks[rows]
-    over = np.divide(has, limits, where=limits > 0, out=np.where(has == 0, 1.0, np.inf))
+    with np.errstate(all="ignore"):
+        over = has / limits
+    none = np.flatnonzero(limits == 0)
+    over[none] = np.where(has[none] == 0, 1.0, np.inf)
     i = int(over.argmax())
     return float(over[i]) - 1, rows.start + i
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.tolerances import LEVEL
-from ..model.arrays import columns, in_blocks, in_mid_range
+from ..model.arrays import MOST_IN_SETS, columns, in_blocks, in_mid_range
 from ..model.instance import Instance
 from .feasibility import infeasibility
 
@@ -18,9 +18,6 @@ __all__ = ["FirstLook", "Holders", "Marks", "Tops", "together"]
 HUGE = 1e300
 """Times any positive demand this is above any level, so that the smaller of both is a user's level where she demands
 something, and 0 elsewhere; two operations on floats, where a product with yes or no is slower."""
-
-MOST_RESOURCES = 16
-"""Resources up to which a user's set of them is a number that tables of all sets are asked with."""
 
 CHUNK = 1 << 12
 """Users of whom a product of matrices is made in one go: its operands stay in the processor's first caches."""
@@ -64,9 +61,9 @@ class Marks:
         """Return the marks of tops (m,)."""
         order = np.flatnonzero(full)[np.argsort(highest[full], kind="stable")]
         tops, of = highest[order], np.full(len(highest), -1)
-        first = np.append(True, tops[1:] > tops[:-1] * (1 + window))[: len(tops)]
+        first, last = np.ones((2, len(tops)), dtype=bool)
+        first[1:] = last[:-1] = tops[1:] > tops[:-1] * (1 + window)
         of[order] = np.cumsum(first) - 1
-        last = np.append(first[1:], True)[: len(tops)]
         return cls(tops[first], tops[last], of, window)
 
     @property
@@ -92,9 +89,7 @@ class Holders:
         self.instance, self.rates, self.tasks = instance, rates, tasks
         unplaced = instance.unplaced()
         self.unplaced = unplaced if unplaced.any() else None
-        self.by_set = instance.m <= MOST_RESOURCES
-        self.sets: np.ndarray | None = None
-        """The set of resources that each user needs, a bit each, when they have been looked at."""
+        self.by_set = instance.m <= MOST_IN_SETS
 
     def levels(self, rows: slice) -> np.ndarray:
         """Return the levels of some users."""
@@ -102,7 +97,6 @@ class Holders:
 
     def seen(self) -> FirstLook:
         """Return what one pass over the users finds."""
-        self.sets = np.empty(self.instance.n, dtype=np.uint16) if self.by_set else None
         with np.errstate(all="ignore"):
             used, highest, in_range = zip(*in_blocks(self.instance.n, self._seen), strict=True)
             total: np.ndarray = reduce(np.add, used)
@@ -118,11 +112,10 @@ class Holders:
         block, tasks = columns(self.instance.demands, rows), self.tasks[rows]
         levels = self.rates[rows] * tasks
         in_range = in_mid_range(levels) and in_mid_range(tasks) and in_mid_range(self.rates[rows])
-        if self.sets is None:
+        if not self.by_set:
             return block @ tasks, np.minimum(block * HUGE, levels).max(axis=1), in_range
-        self.sets[rows] = word = _sets(block)
         highest = np.zeros(1 << len(block))
-        np.maximum.at(highest, word.astype(np.intp), levels)
+        np.maximum.at(highest, self.instance.needs[rows].astype(np.intp), levels)
         return block @ tasks, highest, in_range
 
     def held(self, marks: Marks, inverse: np.ndarray) -> tuple:
@@ -134,11 +127,7 @@ class Holders:
     def _look(self, marks: Marks, best: np.ndarray, rows: slice) -> tuple:
         """Look at some users: what they hold, as `the certificate` has it; `best` is of sets, or else of resources."""
         block, levels, tasks = columns(self.instance.demands, rows), self.levels(rows), self.tasks[rows]
-        if self.by_set:
-            word = _sets(block) if self.sets is None else self.sets[rows]
-            bound = best[word.astype(np.intp)]
-        else:
-            bound = ((block > 0) * best).max(axis=0)
+        bound = np.take(best, self.instance.needs[rows]) if self.by_set else ((block > 0) * best).max(axis=0)
         none = bound == 0
         bound *= levels
         np.subtract(1, bound, out=bound)
@@ -159,7 +148,14 @@ class Holders:
         below = levels <= (marks.high * (1 + marks.window))[:, None]
         close = below & (levels >= (marks.low * (1 - 2 * LEVEL))[:, None])
         free = above & ~stops
-        at, rising, near = np.split(_held(block, tasks, np.concatenate([above, free, close])), 3, axis=1)
+        at, rising = np.split(_held(block, tasks, np.concatenate([above, free])), 2, axis=1)
+        near = rising.copy()
+        near[:, :-1] -= rising[:, 1:]
+        # Who is near a mark is below her limit, and at the mark; the others are few.
+        own = free.copy()
+        own[:-1] &= ~above[1:]
+        if (few := np.flatnonzero((own != close).any(axis=0))).size:
+            near += block[:, few] @ ((close[:, few].astype(float) - own[:, few]) * tasks[few]).T
         free &= below
         needed, unclear = free.any(axis=1), (free & (short <= 2 * LEVEL)).any(axis=1)
         return at, rising, near, needed, unclear, float(bound[i]), rows.start + i
@@ -248,9 +244,10 @@ class Holders:
         limits, tasks = self.instance.limits[rows], self.tasks[rows]
         with np.errstate(all="ignore"):
             short = tasks / limits
-        np.maximum(np.subtract(1, short, out=short), 0, out=short)
-        np.copyto(short, np.inf, where=limits == np.inf)
-        np.copyto(short, 0.0, where=limits == 0)
+            np.maximum(np.subtract(1, short, out=short), 0, out=short)
+            # Of no limit all is left, and a division by no makes it inf; a choice takes several times as long.
+            short /= limits < np.inf
+        short[np.flatnonzero(limits == 0)] = 0.0
         if self.unplaced is not None:
             unplaced = self.unplaced[rows]
             short[unplaced] = np.where(tasks[unplaced] == 0, 0.0, np.inf)
@@ -269,7 +266,7 @@ def _both(one: tuple, other: tuple) -> tuple:
     return (*sums, *some, *max(one[5:], other[5:]))
 
 
-@lru_cache(maxsize=MOST_RESOURCES)
+@lru_cache(maxsize=MOST_IN_SETS)
 def _members(m: int) -> np.ndarray:
     """Say which of m resources are in which sets, (m, 2^m)."""
     members: np.ndarray = (np.arange(1 << m) >> np.arange(m)[:, None]) & 1 == 1
@@ -283,14 +280,6 @@ def _held(block: np.ndarray, tasks: np.ndarray, some: np.ndarray) -> np.ndarray:
         rows = slice(a, a + CHUNK)
         sums += (some[:, rows] * tasks[rows]) @ block[:, rows].T
     return sums.T
-
-
-def _sets(block: np.ndarray) -> np.ndarray:
-    """Return the set of resources that each user of a block (m, b) needs: a number (b,) with a bit for each."""
-    found = np.zeros(block.shape[1], dtype=np.uint16)
-    for j, needs in enumerate(block > 0):
-        found |= needs.astype(np.uint16) << np.uint16(j)
-    return found
 
 
 def _deficits(demands: np.ndarray, levels: np.ndarray, tops: Tops) -> np.ndarray:

@@ -432,14 +432,20 @@ def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
     EngineError
         When there is none of that name, or it cannot take the problem.
     """
-    able = engines_for(problem, exact)
-    listed = ", ".join(engine.name for engine in able) or "none"
     if name == "auto":
-        if not able:
+        # One after the other: a small pool is solved in the time in which all are asked whether they can.
+        first = None
+        for engine in ENGINES:
+            if engine.can_take(problem, exact):
+                if _suits(engine, problem):
+                    return engine
+                first = first or engine
+        if first is None:
             raise EngineError(f"no engine takes {_what(problem, exact)}")
-        return next((engine for engine in able if _suits(engine, problem)), able[0])
+        return first
     chosen = ENGINES.named(name)
-    if chosen not in able:
+    if not chosen.can_take(problem, exact):
+        listed = ", ".join(engine.name for engine in engines_for(problem, exact)) or "none"
         raise EngineError(
             f"engine {name!r} takes {chosen.takes}, not {_what(problem, exact)}: engines that do: {listed}"
         )

@@ -24,6 +24,7 @@ from ..base.parallel import cores, one_thread
 
 __all__ = [
     "LARGEST",
+    "MOST_IN_SETS",
     "SMALLEST",
     "ExactTable",
     "Extent",
@@ -31,6 +32,7 @@ __all__ = [
     "columns",
     "in_blocks",
     "in_mid_range",
+    "needed_sets",
     "table",
     "thaw",
 ]
@@ -55,6 +57,9 @@ EXACT_INTEGERS = 2**53
 
 SMALLEST, LARGEST = 1e-280, 1e280
 """Positive floats outside of these are near the ends of the range: they, or products with them, lose digits."""
+
+MOST_IN_SETS = 16
+"""Columns up to which a row's set of those that are positive is a short number, and all sets are a small one."""
 
 NOTHING = Fraction(0)
 
@@ -132,6 +137,25 @@ def columns(values: np.ndarray, rows: slice) -> np.ndarray:
     """Return some rows of a table (n, m) as its columns, (m, rows), each contiguous in memory."""
     block = values[rows].T
     return block if block.strides[-1] <= block.strides[0] else np.ascontiguousarray(block)
+
+
+def needed_sets(values: np.ndarray) -> np.ndarray:
+    """Return which columns of each row of a table (n, m) are positive, as a number with a bit for each, (n,).
+
+    Of at most `MOST_IN_SETS` columns; the first is the lowest bit.
+    """
+    n, m = values.shape
+    # Short numbers are many to a register.
+    words: np.ndarray = np.zeros(n, dtype=np.uint8 if m <= 8 else np.uint16)
+
+    def look(rows: slice) -> None:
+        word = words[rows]
+        for uses in (columns(values, rows) > 0).view(np.uint8)[::-1]:
+            word += word
+            word += uses
+
+    in_blocks(n, look)
+    return words
 
 
 def in_mid_range(values: np.ndarray) -> bool:

@@ -13,7 +13,7 @@ from ..base.errors import InstanceError
 from ..base.numbers.double_double import DoubleDouble
 from ..base.registry import door
 from ..base.tolerances import RATIOS
-from .arrays import Places, as_float, in_mid_range, table
+from .arrays import MOST_IN_SETS, Places, as_float, in_mid_range, needed_sets, table
 from .devices import accepts, devices_of
 from .machine import Machine, capacity_table, named_classes, resources_of
 from .naming import aligned, listed, resource_names, row_of, rows_of_users, unique
@@ -225,6 +225,11 @@ class Instance:
             return np.broadcast_to(np.inf, (self.n,))
         most = self.organisation.most_tasks(self.resources, self.exact_demands)
         return np.array([np.inf if tasks is None else float(tasks) for tasks in most])
+
+    @cached_property
+    def needs(self) -> Any:
+        """The set of resources that each user needs, a bit each, (n,); None with more resources than `MOST_IN_SETS`."""
+        return needed_sets(self.demands) if self.m <= MOST_IN_SETS else None
 
     @cached_property
     def limited(self) -> bool:

@@ -167,7 +167,8 @@ def _paced(part: LoadedPart, policy: Policy) -> Rising:
     with np.errstate(divide="ignore"):
         pace = 1 / problem.all_rates
     pace[~problem.playing] = 0
-    return Rising(part.instance.demands, pace, part.instance.limits if part.instance.limited else None)
+    limits = part.instance.limits if part.instance.limited else None
+    return Rising(part.instance.demands, pace, limits, part.instance.needs)
 
 
 def _saturation(division: Division) -> np.ndarray:

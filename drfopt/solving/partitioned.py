@@ -19,11 +19,11 @@ from ..base.partitions import Partitions, Place, place
 from ..base.results import Result
 from ..base.tables import Bar, Column, Sheet, finite
 from ..certificates.chain import cell_name
-from ..engines.leximin.saturation import MOST_RESOURCES
 from ..io.user_tables.cluster import BareCluster
 from ..io.user_tables.columns import check_names
 from ..io.user_tables.rows import UserRows, parquet, rows_of_files, rows_of_frame
 from ..model.allocation import Certificate
+from ..model.arrays import MOST_IN_SETS
 from ..model.evidence import BottleneckEvidence, ChainEvidence, PriceEvidence
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .partition_passes import OBJECTIVES, Division, LoadedPart, loaded
@@ -233,10 +233,10 @@ def solve_partitions(
         raise PolicyError(
             f"{chosen.name} is not built for users in tables: use drf, asset, tasks, tsf, single:RESOURCE or ceei"
         )
-    if pool and chosen.objective == "leximin" and shared.m > MOST_RESOURCES:
+    if pool and chosen.objective == "leximin" and shared.m > MOST_IN_SETS:
         raise InstanceError(
             f"the cluster has {shared.m} resources: users in tables are added up by the set that they need, of "
-            f"{MOST_RESOURCES} at most: leave out those that are never scarce"
+            f"{MOST_IN_SETS} at most: leave out those that are never scarce"
         )
     files = isinstance(users, str | Path)
     if files and dask is not None:

@@ -59,7 +59,7 @@ def test_groups_blocks_and_threads_change_nothing(monkeypatch):
     demands, capacity = crowd(3 * BLOCK + 17)
     whole = solve(Instance(demands, capacity))
     assert whole.certificate.violation <= 1e-12
-    monkeypatch.setattr(filling, "MOST_RESOURCES", 0)
+    monkeypatch.setattr(filling, "MOST_IN_SETS", 0)
     assert solve(Instance(demands, capacity)).tasks == pytest.approx(whole.tasks, rel=1e-13)
     monkeypatch.setattr(arrays, "BLOCKS_PER_CORE", 1)
     monkeypatch.setattr(arrays, "cores", lambda: 2)

@@ -46,9 +46,9 @@ import numpy as np
 from ...base.numbers.rationals import integer_columns, weighted_sums
 from ...base.partitions import Partitions
 from ...certificates.bottleneck import ON_EACH, pool_of
-from ...model.arrays import LARGEST, SMALLEST, columns, in_blocks, in_mid_range
+from ...model.arrays import LARGEST, MOST_IN_SETS, SMALLEST, columns, in_blocks, in_mid_range
 from ..problem import Answer, Problem, in_floats
-from .saturation import MANY, MOST_RESOURCES, Rising, magnification, saturation, set_type, tasks_at
+from .saturation import MANY, Rising, magnification, saturation, tasks_at
 
 __all__ = ["fill", "solve", "solve_exactly", "solve_servers", "solve_servers_exactly"]
 
@@ -75,8 +75,8 @@ def fill(problem: Problem) -> tuple[np.ndarray, float]:
     np.divide(1, pace, out=pace)
     limits = instance.limits if instance.limited else None
     least = MANY if instance.limited else PER_SET << instance.m
-    if instance.m <= MOST_RESOURCES and instance.n >= least:
-        users = Rising(instance.demands, pace, limits, np.empty(instance.n, dtype=set_type(instance.m)))
+    if instance.m <= MOST_IN_SETS and instance.n >= least:
+        users = Rising(instance.demands, pace, limits, instance.needs)
         found = saturation(Partitions([users]), instance.capacity, instance.n, instance.limited)
         tasks, magnified = tasks_at(users, found.levels, np.empty(instance.n)), found.magnified
     else:
