@@ -141,7 +141,8 @@ def test_workers_that_see_other_files_are_told(cluster, users, tmp_path):
     assert (tmp_path / "here" / "certificate.json").exists() and found.certificate.valid
 
 
-def test_no_cluster_is_one_line(users):
+def test_no_cluster_is_one_line(users, monkeypatch):
+    monkeypatch.setattr("drfopt.base.parallel.PATIENCE", 1)
     with pytest.raises(SolverError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"):
         solve_partitions(*users, dask="tcp://127.0.0.1:9")
 
