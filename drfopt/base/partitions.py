@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from multiprocessing import current_process
 from typing import Any, Protocol
 
 from .crew import WORKING
@@ -243,10 +244,20 @@ def _scheduler(jobs: int) -> Iterator[str]:
         raise EngineError(
             "several processes on partitions need dask.distributed: pip install 'drfopt[dask]', or ask for one job"
         ) from None
-    with LocalCluster(
-        n_workers=jobs,
-        threads_per_worker=1,
-        dashboard_address=None,
-        silence_logs=logging.ERROR,
-    ) as cluster:
+    if getattr(current_process(), "_inheriting", False):
+        # A worker that runs the caller's script again before it can work: who asked for workers is told below.
+        raise SystemExit(1)
+    try:
+        cluster = LocalCluster(
+            n_workers=jobs,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        )
+    except RuntimeError as error:
+        raise SolverError(
+            f"{jobs} worker processes could not be started ({error}): put what a script does under "
+            'if __name__ == "__main__":, which lets them read it, or ask for one job'
+        ) from None
+    with cluster:
         yield cluster.scheduler_address

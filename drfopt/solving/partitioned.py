@@ -298,7 +298,7 @@ def _division(rows: list[UserRows], where: Place, cluster: BareCluster, policy: 
     memory = where.memory() * KEPT
     # Demands, weights, limits, and rates and tasks while they are worked on.
     if cluster.machines is not None or (n and memory < n * (cluster.m + 4) * 8):
-        return Division(parts, rows, cluster, policy, n, float(n), True, memory, deadline)
+        return Division(parts, rows, cluster, policy, n, float(n), any(part.limits for part in rows), memory, deadline)
     parts = parts.kept()
     counts = parts.each(_counted, what="reading")
     n, money = sum(count for count, _, _ in counts), sum(weight for _, weight, _ in counts)

@@ -120,6 +120,18 @@ def test_what_does_not_fit_is_read_again(tmp_path, monkeypatch):
     )
 
 
+def test_who_has_no_limits_is_read_three_times(tmp_path, monkeypatch):
+    """Users that are not kept: to add them up, to write their tasks, and to prove these; no sample is needed."""
+    read = []
+    load = partition_passes.load
+    monkeypatch.setattr(partition_passes, "load", lambda *given: read.append(given) or load(*given))
+    monkeypatch.setattr(partitioned, "KEPT", 0.0)
+    monkeypatch.setattr("drfopt.engines.leximin.saturation.MANY", 60)
+    columns, capacity = awkward_pool(5, 80, limited=False)
+    solve_partitions(write(tmp_path / "users", columns, files=2), capacity, jobs=1)
+    assert len(read) == 2 * 3
+
+
 FAULTS = {
     "a missing column": ({"cpu": [1.0, 3.0]}, "a.parquet: has no column 'memory': add it"),
     "a column nobody knows": (GOOD | {"wieght": [1, 2]}, "'wieght', which is neither .*: did you mean 'weight'"),

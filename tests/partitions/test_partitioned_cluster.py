@@ -48,6 +48,16 @@ def test_a_cluster_of_this_machine_is_started_and_ended(users, tmp_path):
     np.testing.assert_allclose(answer(found.folder)["tasks"], alone(users, tmp_path)["tasks"], rtol=1e-12)
 
 
+def test_a_script_that_workers_would_run_again_is_told(users, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(f"import drfopt\ndrfopt.solve_partitions({str(users[0])!r}, {users[1]!r}, jobs=2)\n")
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 1
+    said = 'under if __name__ == "__main__":, which lets them read it, or ask for one job'
+    assert ended.stderr.splitlines()[-1].endswith(said)
+    assert {path.name for path in tmp_path.iterdir()} == {"users", "script.py"}
+
+
 @pytest.mark.parametrize("moment", ["taking a sample", "adding up", "writing", "proof"])
 def test_a_worker_killed_in_the_middle_changes_nothing(cluster, users, tmp_path, monkeypatch, moment):
     monkeypatch.setattr("drfopt.engines.leximin.saturation.SAMPLE", 1_000)

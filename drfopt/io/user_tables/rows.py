@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -39,6 +39,8 @@ class UserRows:
         What returns the pandas frame when it is called.
     skip : int or None
         Rows of a row group before these, where there are others in it; None where all are these.
+    limits : bool
+        Whether somebody may have a limit: of a file, whether it has such a column.
     """
 
     path: str
@@ -48,6 +50,7 @@ class UserRows:
     stem: str = ""
     frame: Any = field(default=None, repr=False)
     skip: int | None = None
+    limits: bool = True
 
 
 def parquet() -> Any:
@@ -94,7 +97,8 @@ def rows_of_files(path: str | Path, cluster: BareCluster) -> list[UserRows]:
             has, lacks = (str(file), first[0]) if name in kinds else (first[0], str(file))
             raise failure(has, f"has a column {name!r} that {lacks} lacks: give all files the same columns")
         sizes = [meta.row_group(q).num_rows for q in range(meta.num_row_groups)]
-        found += _cut(file, sizes, None if cluster.machines is None else max(1, PAIRS // len(cluster.machines)))
+        most = None if cluster.machines is None else max(1, PAIRS // len(cluster.machines))
+        found += [replace(rows, limits="max_tasks" in kinds) for rows in _cut(file, sizes, most)]
     if not found:
         raise failure(str(path), "its files have no rows: put users into them")
     return found
