@@ -115,7 +115,8 @@ class CrossCheck(Result):
     policy : str
     integer : bool
     agree : bool or None
-        None with fewer than two independent computations, or when a formulation or fractions that were asked for gave no answer.
+        None with fewer than two independent computations, or when a formulation or fractions that were asked for gave
+        no answer.
     max_disagreement : float or None
         The relative difference that decided: of levels for leximin and the strictly concave policies, of the objective
         where optima are not unique.
