@@ -83,6 +83,8 @@ OTHERS, RULER, DECOMPOSED = 1_000, 10_000, 40
 
 WHY = "it takes minutes"
 
+OWN_PYTHON = "dede 0.1.6 in a Python of its own, whose start and ray's are in the seconds; it ended by its own rule"
+
 CONIC = {"one LP, cvxpy + Clarabel": "CLARABEL", "one LP, cvxpy + SCS": "SCS"}
 """The same program by conic solvers."""
 
@@ -100,7 +102,7 @@ def many_users(bench: Bench, size: Uneven | Scale) -> list[Row]:
         _chain("auto", None),
         replace(ruler, largest=RULER, why=WHY),
         *(_conic(label, solver, levels, OTHERS) for label, solver in CONIC.items()),
-        _conic("one LP, dede", "dede", levels, DECOMPOSED),
+        _conic("one LP, dede", "dede", levels, DECOMPOSED, OWN_PYTHON),
     )
     tasks = attempt(lambda: solve(size.build(), "ceei", engine="barrier").tasks) if size.n <= OTHERS else None
     conic = (market("CLARABEL", "yardstick", MINUTES, tasks), market("SCS", "peer", MINUTES, tasks))
@@ -115,8 +117,8 @@ def many_users(bench: Bench, size: Uneven | Scale) -> list[Row]:
     return bench.measure("many-users-on-machines", leximin) + bench.measure("many-users-on-machines", nash)
 
 
-def _conic(label: str, solver: str, levels: np.ndarray | None, largest: int) -> Way:
-    way = lowest_level(label, "peer", lambda instance: peers.lowest_level(instance, solver, MINUTES), levels)
+def _conic(label: str, solver: str, levels: np.ndarray | None, largest: int, note: str = "") -> Way:
+    way = lowest_level(label, "peer", lambda instance: peers.lowest_level(instance, solver, MINUTES), levels, note)
     return replace(way, largest=largest, why=WHY)
 
 

@@ -5,8 +5,12 @@ here does not lose for want of units. `cvxpy-leximin`, where somebody has it, is
 """
 
 import importlib.util
+import os
+import subprocess
+import tempfile
 import time
 import warnings
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -160,30 +164,26 @@ def _conic(matrix: sparse.csr_array, right: np.ndarray, cost: np.ndarray, method
 def _decomposed(instance: Instance) -> float:
     """Return the highest level of all as the package dede decomposes it: a part a class, a part a user (OSDI 2025).
 
-    All have one level; that is a constraint of the first kind.
+    All have one level; that is a constraint of the first kind.  A Python of its own is asked (`decomposed`).
     """
-    if importlib.util.find_spec("dede") is None:
-        raise Absent("not installed: dede 0.1.6 asks for cvxpy 1.4.0 and numpy 1.26.4, older than what is needed here")
-    import dede
-
-    fits, unit = instance.fits, 1 / instance.n
+    python = os.environ.get("DEDE_PYTHON")
+    if python is None:
+        raise Absent(
+            "not installed: dede 0.1.6 asks for cvxpy 1.4.0 and numpy 1.26.4, older than what is needed here; "
+            "DEDE_PYTHON names a Python 3.11 that has it, with scipy below 1.12"
+        )
+    unit = 1 / instance.n
     need = instance.demands * (unit / dominant_rates(instance))[:, None]
-    x, level = dede.Variable(fits.shape, nonneg=True), dede.Variable(instance.n, nonneg=True)
-    classes = [
-        (need[open_to, j] / room[j]) @ x[open_to, k] <= 1
-        for k, room in enumerate(instance.room)
-        for open_to in [np.flatnonzero(fits[:, k])]
-        for j in range(instance.m)
-        if open_to.size and room[j] > 0
-    ]
-    users = [x[i, np.flatnonzero(row)].sum() >= level[i] for i, row in enumerate(fits)]
-    problem = dede.Problem(dede.Maximize(level.sum()), [*classes, level[1:] == level[:-1]], users)
-    try:
-        value = problem.solve(num_cpus=cores(), solver=dede.CLARABEL)
-    except Exception as error:
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "program.npz"
+        np.savez(program, fits=instance.fits, need=need, room=instance.room)
+        script = Path(__file__).with_name("decomposed.py")
+        asked = [python, str(script), str(program), str(cores())]
+        found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if found.returncode:
         # Whatever stops a rival inside is a result of the measurement, not of this program.
-        raise Failure(f"dede stopped: {type(error).__name__}: {error}") from None
-    return abs(float(value)) / instance.n * unit
+        raise Failure(f"dede stopped: {found.stderr.strip().splitlines()[-1]}")
+    return float(found.stdout.splitlines()[-1]) / instance.n * unit
 
 
 def lowest_whole_level(instance: Instance, seconds: float) -> float:

@@ -139,11 +139,13 @@ def one_lp(statement: str, seconds: float, levels: np.ndarray | None) -> Way:
     return lowest_level(statement, "yardstick", lambda instance: STATEMENTS[statement](instance, seconds), levels)
 
 
-def lowest_level(label: str, role: str, run: Callable[[Instance], float], levels: np.ndarray | None) -> Way:
+def lowest_level(
+    label: str, role: str, run: Callable[[Instance], float], levels: np.ndarray | None, note: str = ""
+) -> Way:
     """Return the way of one program, its level held against the lowest of the levels (n,)."""
 
     def judge(instance: Instance, level: float) -> Verdict:
-        return without(None if levels is None else abs(level / lowest(levels, instance) - 1))
+        return without(None if levels is None else abs(level / lowest(levels, instance) - 1), note)
 
     return Way(label, role, run, judge)
 

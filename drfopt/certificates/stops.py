@@ -14,8 +14,11 @@ last, everybody is finished or at her limit.
 
 What rounding leaves of the money unspent is shared out as in `drfopt.certificates.chain`: a user could rise by as much
 as it pays for.  What rounding leaves of a full resource is nobody's: whoever rises on it alone may have to stop before.
+And who is stopped with nothing may have no right to nothing: either the point at which its turn comes costs more than
+there is, rounding aside, or promises and limits alone, in fractions, fill what it needs.
 """
 
+from bisect import bisect_left
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -163,8 +166,11 @@ class _Replay:
             done = np.asarray(breakpoint.finished, dtype=np.intp)
             self.violations[done] = np.maximum(self.violations[done], self._could_rise(left, price, there, done))
             if not clock.exact:
+                money = float(prices.sum() + bounds.sum())
+                if fault := self._begun(trajectory, np.where(price < np.inf, price, 0), money, done[there[done] == 0]):
+                    return f"{name} {fault}"
                 risen = np.where(waiting & (price < np.inf), there - state.has, 0)
-                self._hidden(risen, np.where(risen > 0, price, 0), float(prices.sum() + bounds.sum()), there, done)
+                self._hidden(risen, np.where(risen > 0, price, 0), money, there, done)
             self._wrong(np.isin(np.arange(len(tasks)), paying), tasks - there, tasks)
         finished = np.zeros(len(tasks), dtype=bool)
         finished[breakpoint.finished] = True
@@ -215,6 +221,36 @@ class _Replay:
                 part = 1.0 if since[knot] <= left else left / since[knot]
                 before = np.maximum(trajectory.tasks(trajectory.point(knot)), state.has)
                 self._wrong(users, part * (there - before), there)
+
+    def _begun(self, trajectory: Trajectory, price: np.ndarray, money: float, done: np.ndarray) -> str:
+        """Return, in words, who of some users that are stopped with nothing may be so by rounding only."""
+        if not done.size:
+            return ""
+
+        def tasks(knot: int) -> np.ndarray:
+            return trajectory.tasks(trajectory.point(knot))
+
+        knots = range(len(trajectory.level))
+        beyond = bisect_left(knots, True, key=lambda knot: float(price @ tasks(knot)) > money * (1 + FULL))
+        unsure = done if beyond == len(knots) else done[tasks(beyond)[done] > 0]
+        if not unsure.size:
+            return ""
+        begins = bisect_left(knots, True, key=lambda knot: bool(tasks(knot)[unsure].any()))
+        full = self._filled(tasks(max(begins - 1, 0)))
+        open_to = unsure[~(self.clock.columns[unsure][:, full] > 0).any(axis=1)]
+        if not open_to.size:
+            return ""
+        user = self.clock.instance.users[open_to[0]]
+        return f"leaves user {user!r} nothing, and rounding decides whether something is left: ask for exact=True"
+
+    def _filled(self, there: np.ndarray) -> list[int]:
+        """Return the columns that are full, in fractions, with what is promised or somebody's limit of tasks (n,)."""
+        clock = self.clock
+        exact = Clock(clock.instance, clock.policy, exact=True)
+        has = np.where(there == clock.promised, exact.promised, clock.zero)
+        limited = np.array([limit is not None for limit in clock.instance.exact_limits])
+        has = np.where((there > 0) & limited & (there == clock.leaves.most), exact.leaves.most, has)
+        return [c for c, most in exact.room.items() if has @ exact.columns[:, c] >= most]
 
     def _firm(self, breakpoint: Breakpoint) -> tuple[np.ndarray, np.ndarray]:
         if self.clock.exact:

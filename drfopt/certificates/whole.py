@@ -181,7 +181,8 @@ def _by_groups(users: WholeUsers, tasks: list[int], deadline: Deadline) -> Certi
         better = sweep.canonical(own) not in sweep.best(deadline)
     except (TooManyWays, TimeLimitError) as error:
         reason = f"the allocation is feasible, and that no choice of who stops is better is not proven: {error}"
-        return Certificate("bound", None, 0.0, gap=None, evidence=WholeEvidence(judge="nobody"), reason=reason)
+        evidence = WholeEvidence(judge="nobody", late=isinstance(error, TimeLimitError))
+        return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=reason)
     reason = "who stops, and when, is not the best choice" if better else ""
     proof = WholeEvidence(judge=AGAIN)
     return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=proof, reason=reason)
@@ -205,16 +206,16 @@ class _Levels:
             report(f"proof: {len(self.proven)} levels proven")
             try:
                 proof = self._proof(claim)
+                if isinstance(proof, list) and not _can_run(self.whole, proof, self.deadline):
+                    return self._partly(claim, _beyond(self.second))
             except Better:
                 return self._beaten("multipliers", claim)
             except TimeLimitError:
-                return self._partly(claim, "time ran out")
+                return self._partly(claim, "time ran out", late=True)
             except TooLargeToAsk:
                 why = f"multipliers did not suffice, and the program is too large for {self.second}"
                 return self._partly(claim, why)
             if isinstance(proof, list):
-                if not _can_run(self.whole, proof, self.deadline):
-                    return self._partly(claim, _beyond(self.second))
                 return self._beaten(self.second, claim)
             self.proven.append((claim.value, claim.count, proof))
             self.stated.append(claim)
@@ -241,7 +242,7 @@ class _Levels:
         why = f"{judge} finds a strictly better allocation, with fewer users at level {float(claim.value):.6g}"
         return replace(self._partly(claim, why), valid=False)
 
-    def _partly(self, claim: LevelClaim, why: str) -> Certificate:
+    def _partly(self, claim: LevelClaim, why: str, *, late: bool = False) -> Certificate:
         """Return what is proven, and a bound for the first level that is not."""
         below = sum(count for _, count, _ in self.proven)
         bound = max(claim.value, self.whole.told(max(claim.level, self._bound(claim, below))))
@@ -250,7 +251,7 @@ class _Levels:
             f"{why}: {len(self.proven)} levels ({below} users) are proven; the next is {float(claim.value):.6g} "
             f"and can be {float(bound):.6g} at most"
         )
-        evidence = WholeEvidence(claims=self.proven, judge="nobody", level=claim.value, bound=bound)
+        evidence = WholeEvidence(claims=self.proven, judge="nobody", level=claim.value, bound=bound, late=late)
         return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
 
     def _bound(self, claim: LevelClaim, below: int) -> int:
@@ -312,7 +313,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
                     f"{judge} calls an allocation optimal that is worse than the one at hand: it is not believed"
                 )
     except TimeLimitError:
-        return _bounded(instance, policy, tasks, bound)
+        return _bounded(instance, policy, tasks, bound, late=True)
     except TooLargeToAsk:
         return _bounded(instance, policy, tasks, bound, _too_large(judge))
     return _verdict(judge, better, WholeEvidence(judge=judge))
@@ -335,8 +336,11 @@ def _largest_under_rules(
                 evidence = WholeEvidence(judge="nobody")
                 return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=_beyond(judge))
     except (TimeLimitError, TooLargeToAsk) as error:
-        reason = _too_large(judge) if isinstance(error, TooLargeToAsk) else NO_TIME
-        return Certificate("bound", None, 0.0, gap=None, evidence=WholeEvidence(judge="nobody"), reason=reason)
+        late = isinstance(error, TimeLimitError)
+        evidence = WholeEvidence(judge="nobody", late=late)
+        return Certificate(
+            "bound", None, 0.0, gap=None, evidence=evidence, reason=NO_TIME if late else _too_large(judge)
+        )
     return _verdict(judge, found, WholeEvidence(judge=judge))
 
 
@@ -362,7 +366,13 @@ def _verdict(judge: str, better: bool, proof: WholeEvidence) -> Certificate:
 
 
 def _bounded(
-    instance: Instance, policy: Policy, tasks: list[int], more: Fraction | None, reason: str = NO_TIME
+    instance: Instance,
+    policy: Policy,
+    tasks: list[int],
+    more: Fraction | None,
+    reason: str = NO_TIME,
+    *,
+    late: bool = False,
 ) -> Certificate:
     """Return what is known of a sum or product that is not proven: how much larger another can be.
 
@@ -370,7 +380,8 @@ def _bounded(
     """
     members = exhaustive_search.playing(instance)
     if more is None or (policy.objective == "alpha" and not all(tasks[i] for i in members)):
-        return Certificate("bound", None, 0.0, gap=None, evidence=WholeEvidence(judge="nobody"), reason=reason)
+        evidence = WholeEvidence(judge="nobody", late=late)
+        return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=reason)
     if policy.objective == "sum":
         value = score(instance, policy, tasks)[0]
         bound = value + more
@@ -385,7 +396,7 @@ def _bounded(
         bound = value * Fraction(factor)
         gap = 1 - 1 / factor
         reason = f"{reason}: the mean of tasks is {float(value):.6g} and can be {float(bound):.6g} at most"
-    evidence = WholeEvidence(judge="nobody", level=value, bound=bound)
+    evidence = WholeEvidence(judge="nobody", level=value, bound=bound, late=late)
     return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
 
 

@@ -95,9 +95,9 @@ def report(
     else:
         deliver(written, output)
     if not page.complete:
-        comparison = page.document["comparison"]
-        late = {a["policy"]: f"not proven, {a['status']}" for a in comparison["allocations"] if a["status"] != "optimal"}
-        for policy, reason in (comparison["refusals"] | late).items():
+        told = page.document["comparison"]
+        late = {a["policy"]: f"not proven, {a['status']}" for a in told["allocations"] if a["status"] != "optimal"}
+        for policy, reason in (told["refusals"] | late).items():
             typer.echo(f"incomplete: {policy}: {reason}", err=True)
         raise typer.Exit(FAILED)
 

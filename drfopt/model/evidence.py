@@ -199,6 +199,8 @@ class WholeEvidence(Evidence):
         The first level that is not, and the most that it could be.
     score : tuple
         The exact objective.
+    late : bool
+        Whether it was time that was wanting.
     seconds : float
     trees : callable
         Returns the proof as data, a tree for each level, or one of a sum or product; none where it is not all written.
@@ -208,6 +210,7 @@ class WholeEvidence(Evidence):
     level: Any = None
     bound: Any = None
     score: tuple = ()
+    late: bool = False
     seconds: float = 0.0
     trees: Callable[[], list[Any]] = list
 

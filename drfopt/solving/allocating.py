@@ -24,7 +24,7 @@ from ..engines.placing import fewest
 from ..engines.problem import Answer, Problem, in_floats
 from ..engines.registry import Engine, engine_for, others
 from ..model.allocation import Allocation, Certificate, Kind
-from ..model.evidence import BoundsEvidence, ChainEvidence, Evidence, PriceEvidence, StopEvidence
+from ..model.evidence import BoundsEvidence, ChainEvidence, Evidence, PriceEvidence, StopEvidence, WholeEvidence
 from ..model.hierarchy import Clock, broken
 from ..model.hierarchy.market import market_rules
 from ..model.instance import FEATURES, Instance
@@ -232,15 +232,14 @@ def _width(precision: Any, exact: bool) -> Fraction:
 def _status(proof: Certificate, answer: Answer) -> str:
     """Return ``optimal`` where that is proven, though the engine may not have known; else what the engine says.
 
-    What it calls optimal and nobody proves is ``time_limit`` where the proof's reason is want of time, or else
-    ``feasible``.
+    What it calls optimal and nobody proves is ``time_limit`` where the proof wanted time, or else ``feasible``.
     A formulation's answer is ``solved``: what is best is the file's own claim.
     """
     if proof.valid:
         return "optimal"
     if proof.kind != "bound" or answer.status != "optimal":
         return answer.status
-    return "time_limit" if "time" in proof.reason else "feasible"
+    return "time_limit" if proof.proof(WholeEvidence).late else "feasible"
 
 
 def _below_continuous(problem: Problem, tasks: np.ndarray, whole_part: np.ndarray) -> list[tuple[str, int, int]]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..base.deadline import Deadline
-from ..base.errors import PolicyError
+from ..base.errors import PolicyError, SolverError
 from ..base.numbers.double_double import DoubleDouble
 from ..base.partitions import Partitions
 from ..base.states import OnDisk, PartStates
@@ -23,7 +23,7 @@ from ..certificates.point_errors import PointUsers, parts_error
 from ..certificates.prices import Buyers
 from ..engines.leximin.parted_chain import ChainPart, chain
 from ..engines.leximin.saturation import Rising, saturation, tasks_at
-from ..engines.nash.demand_response import DemandResponse, PartedResponse
+from ..engines.nash.demand_response import DemandResponse, PartedResponse, common_level, crowd, worth
 from ..engines.nash.newton import descended
 from ..engines.nash.parted_market import MarketUsers, clear
 from ..engines.problem import Problem
@@ -193,24 +193,34 @@ def _bottlenecks(division: Division, levels: np.ndarray, held: Partitions, seen:
 # ---- markets ---------------------------------------------------------------------------------------------------------
 
 
-def _responding(part: LoadedPart, policy: Policy) -> DemandResponse:
-    return DemandResponse.of(Problem(part.instance, policy))[0]
+def _responding(part: LoadedPart, policy: Policy, level: float) -> DemandResponse:
+    return DemandResponse.of(Problem(part.instance, policy), level)[0]
+
+
+def _crowd(part: LoadedPart, policy: Policy) -> np.ndarray:
+    return crowd(Problem(part.instance, policy))
 
 
 def _clearing(division: Division) -> np.ndarray:
     """Return the prices (m,) of a unit at which nothing is overfull, and what has a price is used up."""
-    responding = division.parts.then(_responding, division.policy)
-    market = PartedResponse(
-        responding, division.n, division.cluster.total, division.policy.alpha, division.money, division.limited
-    )
+    total, alpha, level = division.cluster.total, division.policy.alpha, 1.0
+    if alpha != 1:
+        crowds = division.parts.each(_crowd, division.policy, what="scales")
+        level = common_level(total, np.sum(crowds, axis=0))
+    responding = division.parts.then(_responding, division.policy, level)
+    market = PartedResponse(responding, division.n, total, alpha, division.money * level, division.limited)
     with np.errstate(all="ignore"):
-        return descended(division.deadline, market, largest=SAMPLED) * market.unit
+        found = descended(division.deadline, market, largest=SAMPLED) * market.unit * worth(level, alpha)
+    if not np.isfinite(found).all():
+        raise SolverError(f"the prices of {division.policy.name} are beyond the range of floats: take a smaller alpha")
+    return found
 
 
 def _bought(part: LoadedPart, policy: Policy, prices_of: np.ndarray) -> Buyers:
     tasks = np.empty(part.instance.n)
     with np.errstate(all="ignore"):
-        _responding(part, policy).look(prices_of * part.instance.capacity, tasks=tasks)
+        # At prices in the units of the objective levels are counted as they are.
+        _responding(part, policy, 1.0).look(prices_of * part.instance.capacity, tasks=tasks)
     return Buyers(part.instance, policy, prices_of[None, :], tasks)
 
 

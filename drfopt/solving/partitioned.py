@@ -194,7 +194,7 @@ def solve_partitions(
     cluster : path, mapping or sequence of Machine
         An instance file without users, or the capacity of each resource.
     policy : str
-        ``drf``, ``asset``, ``tasks``, ``tsf``, ``single:RESOURCE`` or ``ceei``, in divisible tasks.
+        ``drf``, ``asset``, ``tasks``, ``tsf``, ``single:RESOURCE``, ``ceei`` or ``alpha:A``, in divisible tasks.
     output : path, optional
         The folder that the answer makes; by default beside the users, called after them and the policy. It comes into
         being when everything is proven, or not at all.
@@ -229,9 +229,10 @@ def solve_partitions(
     shared = BareCluster.of(cluster)
     pool = shared.machines is None
     objective = OBJECTIVES.get((chosen.objective, not pool))
-    if objective is None or (chosen.objective == "alpha" and chosen.alpha != 1):
+    if objective is None:
         raise PolicyError(
-            f"{chosen.name} is not built for users in tables: use drf, asset, tasks, tsf, single:RESOURCE or ceei"
+            f"{chosen.name} is not built for users in tables: use drf, asset, tasks, tsf, single:RESOURCE, "
+            "ceei or alpha:A with A above 0"
         )
     if pool and chosen.objective == "leximin" and shared.m > MOST_IN_SETS:
         raise InstanceError(

@@ -117,3 +117,33 @@ def test_exact_sums_of_several_types_have_coefficients_that_highs_takes():
     found = solve(cluster, "throughput", exact=True)
     assert found.certificate.valid
     assert found.tasks[1] > 0
+
+
+THREE = {"A": {"a": "0.1"}, "B": {"a": "0.2"}, "C": {"a": "0.3"}}
+
+
+def after_two_limits(**there):
+    """C comes after A and B, who take 0.1 and 0.2 of what there is."""
+    return Instance(THREE, max_tasks={"A": 1, "B": 1}, organisation=Organisation(tiers={"A": 1, "B": 1}), **there)
+
+
+@pytest.mark.parametrize(("room", "left"), [("0.3", 0), ("0.30000000000000004", Fraction(2, 15) / 10**15)])
+@pytest.mark.parametrize("pool", [True, False])
+def test_whether_somebody_has_nothing_is_not_for_rounding_to_say(room, left, pool):
+    cluster = after_two_limits(**({"capacity": {"a": room}} if pool else {"machines": [Machine("m", {"a": room})]}))
+    found = solve(cluster, "drf")
+    assert off(found.tasks, np.array([Fraction(1), Fraction(1), left])) <= LEVEL
+    assert found.engine.startswith("rational-tree") == bool(left)
+
+
+def test_somebody_without_anything_by_rounding_is_no_proof():
+    with pytest.raises(CertificateError, match=r"leaves user 'C' nothing, .* ask for exact=True"):
+        solve(after_two_limits(capacity={"a": "0.30000000000000004"}), "drf", engine="tree-filling")
+
+
+def test_guarantees_that_fill_a_resource_leave_nothing_in_fractions():
+    guaranteed = Organisation(guarantees={"A": {"a": "0.1"}, "B": {"a": "0.2"}})
+    assert solve(Instance(THREE, capacity={"a": "0.3"}, organisation=guaranteed), "drf").engine == "tree-filling"
+    more = solve(Instance(THREE, capacity={"a": "0.30000000000000004"}, organisation=guaranteed), "drf")
+    assert more.engine == "rational-tree after tree-filling"
+    assert 0 < more.tasks[2] < 1e-15

@@ -44,12 +44,14 @@ def test_files_are_answered_as_memory_is(tmp_path, monkeypatch, seed, policy):
     assert found.certificate.valid and found.certificate.kind == expected.certificate.kind
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_a_market_of_files_is_that_of_memory(tmp_path, monkeypatch, seed):
+@pytest.mark.parametrize(
+    ("policy", "seed"), [*(("ceei", seed) for seed in range(6)), ("alpha:2", 3), ("alpha:1/2", 4), ("alpha:3", 5)]
+)
+def test_a_market_of_files_is_that_of_memory(tmp_path, monkeypatch, policy, seed):
     monkeypatch.setattr(rows, "PART", 40)
     columns, capacity = awkward_pool(seed, 150, limited=seed % 3 > 0, weighted=seed % 2 == 0)
-    found = solve_partitions(write(tmp_path / "users", columns, files=2, group=20), capacity, "ceei", jobs=1)
-    expected = solve(in_memory(columns, capacity), "ceei")
+    found = solve_partitions(write(tmp_path / "users", columns, files=2, group=20), capacity, policy, jobs=1)
+    expected = solve(in_memory(columns, capacity), policy)
     table = answer(found.folder)
     np.testing.assert_allclose(table["tasks"], expected.tasks, rtol=1e-8, atol=1e-300)
     np.testing.assert_allclose(table["level"], expected.levels, rtol=1e-8, atol=1e-300)
@@ -217,7 +219,7 @@ def test_what_is_not_built_is_refused(tmp_path):
     users = write(tmp_path / "users", GOOD, files=1)
     for refused, message in (
         (lambda: solve_partitions(users, POOL, "utilitarian"), "utilitarian is not built for users in tables: use drf"),
-        (lambda: solve_partitions(users, [Machine("a", POOL)], "alpha:2"), "alpha:2 is not built .* or ceei"),
+        (lambda: solve_partitions(users, [Machine("a", POOL)], "alpha:0"), "alpha:0 is not built .* or alpha:A"),
         (lambda: solve_partitions(users, POOL, "single:gpu"), "names a resource that the cluster does not have"),
         (lambda: solve_partitions(users, POOL, jobs=0), "jobs is 0: give 1 or more"),
         (lambda: solve_partitions([1, 2], POOL), "users are a list: give the folder of their Parquet files"),

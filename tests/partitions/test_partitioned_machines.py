@@ -126,15 +126,22 @@ def test_a_class_that_nobody_knows_is_named(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"users"}
 
 
-MARKETS = [(0, 0.4, 0.5), (1, 1.0, 0.0), (2, 0.2, 0.9), (3, 0.5, 0.3)]
+MARKETS = [
+    ("ceei", 0, 0.4, 0.5),
+    ("ceei", 1, 1.0, 0.0),
+    ("ceei", 2, 0.2, 0.9),
+    ("ceei", 3, 0.5, 0.3),
+    ("alpha:2", 0, 0.4, 0.5),
+    ("alpha:1/2", 2, 0.2, 0.9),
+]
 
 
-@pytest.mark.parametrize(("seed", "open_to", "limited"), MARKETS)
-def test_a_market_in_files_is_that_in_memory(tmp_path, small_parts, seed, open_to, limited):
+@pytest.mark.parametrize(("policy", "seed", "open_to", "limited"), MARKETS)
+def test_a_market_in_files_is_that_in_memory(tmp_path, small_parts, policy, seed, open_to, limited):
     columns, machines = awkward_cluster(seed, 60, 5, open_to, limited, weighted=seed % 2 == 0)
-    found = solve_partitions(write(tmp_path / "users", columns, files=2, group=13), machines, "ceei", jobs=1)
+    found = solve_partitions(write(tmp_path / "users", columns, files=2, group=13), machines, policy, jobs=1)
     instance = in_memory(columns, machines)
-    expected = solve(instance, "ceei")
+    expected = solve(instance, policy)
     table = answer(found.folder)
     assert found.users == 60 and found.partitions > 3 and found.unplaced == len(expected.unplaced) == 1
     np.testing.assert_allclose(table["tasks"], expected.tasks, rtol=1e-12, atol=0)
@@ -193,8 +200,8 @@ def test_parts_of_which_nobody_takes_part_have_no_share(tmp_path, small_parts):
 
 def test_other_markets_are_refused_by_name(tmp_path):
     columns, machines = awkward_cluster(9, 30)
-    with pytest.raises(PolicyError, match=r"alpha:2 is not built for users in tables: use drf, asset, .* or ceei"):
-        solve_partitions(write(tmp_path / "users", columns), machines, "alpha:2", jobs=1)
+    with pytest.raises(PolicyError, match=r"alpha:0 is not built for users in tables: use drf, .* or alpha:A with A"):
+        solve_partitions(write(tmp_path / "users", columns), machines, "alpha:0", jobs=1)
 
 
 def test_a_full_disk_is_one_line(tmp_path, small_parts, monkeypatch):

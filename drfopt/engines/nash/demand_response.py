@@ -27,7 +27,7 @@ from ...base.partitions import Partitions
 from ...model.arrays import columns, in_blocks
 from ..problem import Problem
 
-__all__ = ["DemandResponse", "PartedResponse", "View"]
+__all__ = ["DemandResponse", "PartedResponse", "View", "common_level", "crowd", "worth"]
 
 CHUNK = 1 << 12
 """Users whose products are added up in one go: what they need stays in the first caches, and it takes half as long."""
@@ -81,27 +81,22 @@ class DemandResponse:
         self._scratch = local()
 
     @classmethod
-    def of(cls, problem: Problem) -> tuple["DemandResponse", float]:
-        """Return the users of a problem, and how many of its units of utility the unit of money here is worth."""
+    def of(cls, problem: Problem, level: float | None = None) -> tuple["DemandResponse", float]:
+        """Return the users of a problem, and how many of its units of utility the unit of money here is worth.
+
+        Levels are counted in `level`, which is `common_level` of these users where none is given.
+        """
         instance, alpha = problem.instance, problem.policy.alpha
         weights = instance.weights if instance.weighted else 1.0
         limits = _limits(problem)
         money = float(np.sum(weights)) if instance.weighted else float(instance.n)
         if alpha == 1:
             return cls(instance.demands, instance.capacity, weights, limits, alpha, money), 1.0
-        # The level at which all users together would fill a resource: with levels counted in it, amounts of money are
-        # near the weights, whatever alpha.
-        # Who needs only what is not there has a rate of 0, and a limit of 0.
-        rates = np.where(problem.all_rates > 0, problem.all_rates, 1.0)
-        tasks = 1 / rates
-        if limits is not None:
-            tasks[limits == 0] = 0
-        used = tasks @ instance.demands
-        level = float((instance.capacity[used > 0] / used[used > 0]).min())
+        rates = _rates(problem)
+        level = common_level(instance.capacity, crowd(problem)) if level is None else level
         with np.errstate(all="ignore"):
-            worth = float(np.float64(level) ** -alpha)
             budgets = rates ** (1 / alpha - 1) * weights ** (1 / alpha) * level
-        return cls(instance.demands, instance.capacity, budgets, limits, alpha, money * level), worth
+        return cls(instance.demands, instance.capacity, budgets, limits, alpha, money * level), worth(level, alpha)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_scratch": None}
@@ -188,6 +183,35 @@ class DemandResponse:
 def _chunks(block: np.ndarray) -> list[np.ndarray]:
     """Return a block (m, b) in pieces of some users."""
     return [block[:, a : a + CHUNK] for a in range(0, block.shape[1], CHUNK)]
+
+
+def crowd(problem: Problem) -> np.ndarray:
+    """Return what the users of a problem use, (m,), when each who may run something has a level of 1."""
+    tasks = 1 / _rates(problem)
+    limits = _limits(problem)
+    if limits is not None:
+        tasks[limits == 0] = 0
+    used: np.ndarray = tasks @ problem.instance.demands
+    return used
+
+
+def common_level(capacity: np.ndarray, used: np.ndarray) -> float:
+    """Return the level at which all users together would fill a resource; at a level of 1 they use so much, (m,).
+
+    With levels counted in it, amounts of money are near the weights, whatever alpha.
+    """
+    return float((capacity[used > 0] / used[used > 0]).min()) if used.any() else 1.0
+
+
+def worth(level: float, alpha: float) -> float:
+    """Return how many units of utility a unit of money is worth, where levels are counted in `level`."""
+    with np.errstate(all="ignore"):
+        return float(np.float64(level) ** -alpha)
+
+
+def _rates(problem: Problem) -> np.ndarray:
+    """Return the rates (n of the instance,); who needs only what is not there has a rate of 0, and a limit of 0."""
+    return np.where(problem.all_rates > 0, problem.all_rates, 1.0)
 
 
 def _limits(problem: Problem) -> np.ndarray | None:

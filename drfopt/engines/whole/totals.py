@@ -15,8 +15,9 @@ import contextlib
 import heapq
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -150,19 +151,34 @@ def kept_parts(problem: Problem, users: WholeUsers) -> dict[int, int]:
 RETRIES = 5
 """How often a program is asked again to leave as much of a capacity as its answer exceeded it by."""
 
+Found = TypeVar("Found")
 
-def _more_spare(spare: Sequence[int], beyond: Sequence[int]) -> list[int]:
-    """Return what to leave of each row after leaving `spare` was not enough: ten times that, and what is beyond."""
-    return [10 * left + more for left, more in zip(spare or [0] * len(beyond), beyond, strict=True)]
+
+def _within_rows(ask: Callable[[Sequence[int]], tuple[Found, list[int]] | None]) -> Found | None:
+    """Return the answer of a program that leaves as much of each row as its tolerance would hide.
+
+    `ask` is told what to leave of each row, nothing at first, and returns an answer and by how much that is beyond each
+    row; None where there is none any more: then the one before it is returned.
+    """
+    spare: list[int] = []
+    known: Found | None = None
+    for _ in range(1 + RETRIES):
+        found = ask(spare)
+        if found is None:
+            break
+        known, beyond = found
+        if not any(beyond):
+            break
+        spare = [10 * left + more for left, more in zip(spare or [0] * len(beyond), beyond, strict=True)]
+    return known
 
 
 def solve(problem: Problem) -> Answer:
     """Return whole tasks of the largest sum."""
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
     kept = kept_parts(problem, users)
-    spare: list[int] = []
-    found: tuple[TaskColumns, np.ndarray, str] | None = None
-    for _ in range(RETRIES):
+
+    def ask(spare: Sequence[int]) -> tuple[Answer, list[int]] | None:
         model = Model(problem.solver)
         columns = task_columns(model, problem, users, kept, spare)
         for terms, worth in zip(columns.terms, program_values(users.rates), strict=True):
@@ -176,15 +192,14 @@ def solve(problem: Problem) -> Answer:
                 raise
             values, status = error.point, "time_limit"
         if values is None:
-            break
-        found = columns, values, status
-        if not any(beyond := columns.beyond(values)) or status != "optimal":
-            break
-        spare = _more_spare(spare, beyond)
+            return None
+        answer = placed(problem, columns.supplied, values, columns.tasks(values), status, users)
+        return answer, columns.beyond(values) if status == "optimal" else []
+
+    found = _within_rows(ask)
     if found is None:
         raise SolverError("the program of whole tasks is called infeasible, though no tasks at all are feasible")
-    columns, values, status = found
-    return placed(problem, columns.supplied, values, columns.tasks(values), status, users)
+    return found
 
 
 ROUNDS = 200
@@ -200,45 +215,50 @@ def solve_product(problem: Problem) -> Answer:
     chords = [_first_chords(u) for u in users.most]
     served = _served(problem, users, kept)
     deadline = problem.deadline.part(SEARCH)
-    best, retries, known = -math.inf, 0, None
-    spare: list[int] = []
-    for attempt in range(ROUNDS):
-        report(f"product: round {attempt + 1}, {sum(map(len, chords))} chords")
-        model, columns, _ = _product_program(problem, users, kept, chords, served, spare)
-        try:
-            values = model.solve(deadline)
-        except UnfinishedProgram as error:
-            if error.point is None:
-                raise
-            tasks = columns.tasks(error.point)
-            return placed(problem, columns.supplied, error.point, tasks, "time_limit", users)
-        if values is None and known is not None:
-            return known
-        if values is None:
-            raise SolverError(
-                "the product's program is called infeasible, which has a solution: the solver is not believed"
-            )
-        if (value := model.value(values)) < best - BETTER * max(1.0, abs(best)):
-            raise SolverError(
-                "with more chords the product is larger than an earlier optimum: the solver is not believed"
-            )
-        best = value
-        tasks = columns.tasks(values)
-        missing = 0
-        for p, x in enumerate(tasks):
-            # A chord is exact at both of its ends, and every other one is above it there.
-            if x > 1 and not columns.numbers[p] and not chords[p] & {x - 1, x}:
-                fresh = {q for q in (x - 1, x) if q < users.most[p]}
-                chords[p] |= fresh
-                missing += len(fresh)
-        if missing:
-            continue
-        known = placed(problem, columns.supplied, values, tasks, users=users)
-        if not any(beyond := columns.beyond(values)) or retries == RETRIES:
-            return known
-        retries += 1
-        spare = _more_spare(spare, beyond)
-    raise SolverError(f"the product's chords did not settle in {ROUNDS} rounds: use a smaller instance")
+    best = -math.inf
+
+    def ask(spare: Sequence[int]) -> tuple[Answer, list[int]] | None:
+        nonlocal best
+        for attempt in range(ROUNDS):
+            report(f"product: round {attempt + 1}, {sum(map(len, chords))} chords")
+            model, columns, _ = _product_program(problem, users, kept, chords, served, spare)
+            try:
+                values = model.solve(deadline)
+            except UnfinishedProgram as error:
+                if error.point is None:
+                    raise
+                tasks = columns.tasks(error.point)
+                return placed(problem, columns.supplied, error.point, tasks, "time_limit", users), []
+            if values is None:
+                return None
+            if (value := model.value(values)) < best - BETTER * max(1.0, abs(best)):
+                raise SolverError(
+                    "with more chords the product is larger than an earlier optimum: the solver is not believed"
+                )
+            best = value
+            tasks = columns.tasks(values)
+            if not _missing(chords, columns, users.most, tasks):
+                return placed(problem, columns.supplied, values, tasks, users=users), columns.beyond(values)
+        raise SolverError(f"the product's chords did not settle in {ROUNDS} rounds: use a smaller instance")
+
+    found = _within_rows(ask)
+    if found is None:
+        raise SolverError(
+            "the product's program is called infeasible, which has a solution: the solver is not believed"
+        )
+    return found
+
+
+def _missing(chords: list[set[int]], columns: TaskColumns, most: Sequence[int], tasks: Sequence[int]) -> int:
+    """Add the chords that a solution needs and lacks, and return how many these are."""
+    missing = 0
+    for p, x in enumerate(tasks):
+        # A chord is exact at both of its ends, and every other one is above it there.
+        if x > 1 and not columns.numbers[p] and not chords[p] & {x - 1, x}:
+            fresh = {q for q in (x - 1, x) if q < most[p]}
+            chords[p] |= fresh
+            missing += len(fresh)
+    return missing
 
 
 def _first_chords(most: int) -> set[int]:
@@ -248,20 +268,19 @@ def _first_chords(most: int) -> set[int]:
 
 def _served(problem: Problem, users: WholeUsers, kept: dict[int, int]) -> int:
     """Return how many users can have a task at once."""
-    spare: list[int] = []
-    for _ in range(RETRIES):
+
+    def ask(spare: Sequence[int]) -> tuple[int, list[int]] | None:
         model, columns, has = _product_program(problem, users, kept, [set() for _ in users.most], None, spare)
         for terms in has:
             for column, x in terms.items():
                 model.cost[column] = -x
         values = model.solve(problem.deadline)
         if values is None:
-            break
-        served = round(sum(x * values[column] for terms in has for column, x in terms.items()))
-        if not any(beyond := columns.beyond(values)):
-            break
-        spare = _more_spare(spare, beyond)
-    if values is None and not spare:
+            return None
+        return round(sum(x * values[column] for terms in has for column, x in terms.items())), columns.beyond(values)
+
+    served = _within_rows(ask)
+    if served is None:
         raise SolverError("the program of whole tasks is called infeasible, though an allocation is known")
     return served
 
