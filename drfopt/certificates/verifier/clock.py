@@ -205,21 +205,19 @@ class RuleClock:
         """Run the clock of machines and floats, stop by stop as the file lists them; yield what is wrong."""
         claim, has, done = self.claim, dict.fromkeys(self.plays, number(0)), set[int]()
         x, e, at = claim.x, claim.report.accuracy, {name: i for i, name in enumerate(claim.c.users)}
-        waiting = [
-            ({at[u] for u in step["finished"]}, each)
-            for step, each in zip(claim.proof.get("rounds") or [], rounds, strict=True)
-        ]
+        named = [{at[u] for u in step["finished"]} for step in claim.proof.get("rounds") or []]
+        waiting = list(zip(named, rounds, strict=True))
         if not sound:
             yield "some price is negative"
         for promising in (True, False):
             while path := self.onward(has, done, promising):
-                stop, there = None, path[-1]
+                stop = None
                 if waiting:
                     finished, each = waiting[0]
                     q, money, unspent = claim.market(*each)
                     stop = _first(path, _counted(q), money)
                 if stop is None:
-                    has |= there
+                    has |= path[-1]
                     break
                 waiting.pop(0)
                 has |= stop.tasks
