@@ -206,6 +206,8 @@ class _Levels:
             report(f"proof: {len(self.proven)} levels proven")
             try:
                 proof = self._proof(claim)
+                if isinstance(proof, list) and not _can_run(self.whole, proof, self.deadline):
+                    return self._partly(claim, _beyond(self.second))
             except Better:
                 return self._beaten("multipliers", claim)
             except TimeLimitError:
@@ -214,8 +216,6 @@ class _Levels:
                 why = f"multipliers did not suffice, and the program is too large for {self.second}"
                 return self._partly(claim, why)
             if isinstance(proof, list):
-                if not _can_run(self.whole, proof, self.deadline):
-                    return self._partly(claim, _beyond(self.second))
                 return self._beaten(self.second, claim)
             self.proven.append((claim.value, claim.count, proof))
             self.stated.append(claim)

@@ -222,10 +222,8 @@ def test_a_killed_search_goes_on(tmp_path):
     running = subprocess.Popen(
         [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, cwd=tmp_path
     )
-    for _ in range(600):
-        if log.exists() and log.read_bytes().count(b"\n") > 5:
-            break
-        time.sleep(0.05)
+    while running.poll() is None and not (log.exists() and log.read_bytes().count(b"\n") > 5):
+        time.sleep(0.02)
     running.send_signal(signal.SIGKILL)
     running.wait()
     assert log.read_bytes().count(b"\n") > 5

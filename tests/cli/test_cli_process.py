@@ -5,23 +5,21 @@ import pty
 import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 
-from drfopt.cli.working import GRACE
-
 PROGRAM = [sys.executable, "-m", "drfopt"]
+LONG = 300  # seconds; a busy machine is no fault
 
 
 def run(*arguments, **rest):
-    return subprocess.run([*PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=30, **rest)
+    return subprocess.run([*PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=LONG, **rest)
 
 
 def test_a_broken_pipe_ends_in_silence(cluster):
     reader, writer = os.pipe()
     os.close(reader)
-    ran = subprocess.run([*PROGRAM, "solve", cluster], stdout=writer, stderr=subprocess.PIPE, timeout=30)
+    ran = subprocess.run([*PROGRAM, "solve", cluster], stdout=writer, stderr=subprocess.PIPE, timeout=LONG)
     os.close(writer)
     assert ran.returncode == 141
     assert ran.stderr == b""
@@ -36,8 +34,12 @@ def test_control_c_is_one_line():
         stderr=subprocess.PIPE,
         text=True,
     )
-    threading.Timer(1.0, waiting.send_signal, [signal.SIGINT]).start()
-    out, err = waiting.communicate(timeout=30) if waiting.wait(timeout=30) else ("", "")
+    # More than a pipe holds: when all is written, the program reads, and waits for the end.
+    waiting.stdin.write("# nothing\n" * 50_000)
+    waiting.stdin.flush()
+    waiting.send_signal(signal.SIGINT)
+    waiting.wait(timeout=LONG)
+    out, err = waiting.stdout.read(), waiting.stderr.read()
     assert waiting.returncode == 130
     assert (out, err) == ("", "interrupted\n")
 
@@ -47,11 +49,11 @@ def test_control_c_is_heard_inside_a_solver():
     work = (
         "import hashlib, os, signal, threading\n"
         "from drfopt.cli.working import working\n"
-        "threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]).start()\n"
         "with working('deep in C'):\n"
+        "    threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]).start()\n"
         "    hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)\n"
     )
-    ran = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, timeout=20 + GRACE)
+    ran = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, timeout=LONG)
     assert ran.returncode == 130
     assert ran.stderr == "interrupted\n"
 
@@ -78,7 +80,7 @@ def _on_terminal(cluster, more):
     parent, child = pty.openpty()
     environment = {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", "COLUMNS": "100"} | more
     environment |= {key: os.environ[key] for key in ("PATH", "PYTHONPATH") if key in os.environ}
-    subprocess.run([*PROGRAM, "solve", cluster], stdout=child, stderr=subprocess.DEVNULL, env=environment, timeout=30)
+    subprocess.run([*PROGRAM, "solve", cluster], stdout=child, stderr=subprocess.DEVNULL, env=environment, timeout=LONG)
     os.close(child)
     pieces = []
     while True:
@@ -100,7 +102,7 @@ def test_help_imports_nothing_that_computes():
         "try:\n    main(['--help'])\n"
         "except SystemExit:\n    print({'numpy', 'scipy', 'cvxpy', 'pulp'} & set(sys.modules))\n"
     )
-    ran = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, timeout=30)
+    ran = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, timeout=LONG)
     assert ran.stdout.splitlines()[-1] == "set()"
 
 

@@ -183,7 +183,7 @@ WRONG = (FORMULATIONS / "drf.py").read_text(encoding="utf-8").replace("g / a, s)
 LATE = (
     "import time\nimport pulp\nfrom typing import Any, NamedTuple\n\n"
     "class Program(NamedTuple):\n    problem: Any\n    tasks: Any\n    levels: None = None\n\n"
-    "def build(data, held):\n    time.sleep(0.2)\n    problem = pulp.LpProblem('late', pulp.LpMaximize)\n"
+    "def build(data, held):\n    time.sleep(0.5)\n    problem = pulp.LpProblem('late', pulp.LpMaximize)\n"
     "    x = [pulp.LpVariable(f'x_{i}', 0, 1) for i in range(len(data.demands))]\n"
     "    problem += pulp.lpSum(x)\n    return Program(problem, x)\n"
 )

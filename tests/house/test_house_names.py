@@ -96,7 +96,7 @@ SUBMODULES = [module.name for module in modules("drfopt") if not module.path.ste
 
 def fresh(code: str) -> str:
     """Return what a new interpreter prints."""
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=REPOSITORY)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, cwd=REPOSITORY)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.strip()
 

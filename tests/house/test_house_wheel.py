@@ -17,7 +17,7 @@ BUILD = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir"]
 def wheel(tmp_path_factory):
     pytest.importorskip("hatchling")
     folder = tmp_path_factory.mktemp("dist")
-    ran = subprocess.run([*BUILD, folder], capture_output=True, text=True, timeout=120, cwd=REPOSITORY)
+    ran = subprocess.run([*BUILD, folder], capture_output=True, text=True, timeout=600, cwd=REPOSITORY)
     assert ran.returncode == 0, ran.stderr
     (path,) = folder.iterdir()
     return path
@@ -44,7 +44,7 @@ def test_the_wheel_says_what_it_is(wheel):
 
 @pytest.mark.wheel
 def test_the_wheel_works_where_the_repository_is_not(wheel, tmp_path):
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=600)
     programs = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")
     elsewhere = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
 

@@ -33,6 +33,11 @@ def users(tmp_path, monkeypatch):
     return write(tmp_path / "users", columns, files=4, group=2_000), capacity
 
 
+def one_of(cluster):
+    """Return the process of a worker that runs: one that was killed has none until it is started again."""
+    return next(pid for worker in cluster.workers.values() if (pid := worker.pid))
+
+
 def alone(users, tmp_path, policy="drf"):
     return answer(solve_partitions(*users, policy, output=tmp_path / f"alone-{policy}", jobs=1).folder)
 
@@ -66,7 +71,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(cluster, users, tmp_path,
 
     def kill(text):
         if text.startswith(moment) and not killed:
-            killed.append(next(iter(cluster.workers.values())).pid)
+            killed.append(one_of(cluster))
             os.kill(killed[0], signal.SIGKILL)
 
     with reporting(kill):
@@ -100,7 +105,7 @@ def test_a_worker_killed_in_mid_iteration_changes_nothing(cluster, tmp_path, mon
     def kill(text):
         said.append(text)
         if text.startswith(moment) and " of 4 " in text and not killed:
-            killed.append(next(iter(cluster.workers.values())).pid)
+            killed.append(one_of(cluster))
             os.kill(killed[0], signal.SIGKILL)
 
     with reporting(kill):
@@ -146,7 +151,8 @@ def test_workers_that_see_other_files_are_told(cluster, users, tmp_path):
     assert (tmp_path / "here" / "certificate.json").exists() and found.certificate.valid
 
 
-def test_no_cluster_is_one_line(users):
+def test_no_cluster_is_one_line(users, monkeypatch):
+    monkeypatch.setattr("drfopt.base.parallel.PATIENCE", 1)
     with pytest.raises(SolverError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"):
         solve_partitions(*users, dask="tcp://127.0.0.1:9")
 

@@ -160,7 +160,7 @@ def test_any_amount_for_one_target_is_proven():
 
 
 def test_a_search_without_an_end_says_what_to_give(monkeypatch):
-    monkeypatch.setattr(purchase, "PATIENCE", 0.5)
+    monkeypatch.setattr(purchase, "PATIENCE", 1)  # a first purchase is found in 0.03
     found = size(PAPER, "A>=5", {"cpu": 1, "memory": 1}, policy="utilitarian")
     assert found.status == "time_limit" and found.impatient
     assert "sell them in pieces (--unit)" in str(found)

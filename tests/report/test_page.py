@@ -226,7 +226,7 @@ def test_the_same_cluster_gives_the_same_bytes():
             capture_output=True,
             text=True,
             check=True,
-            timeout=120,
+            timeout=600,
             env=os.environ | {"PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")

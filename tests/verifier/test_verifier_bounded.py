@@ -39,6 +39,9 @@ ENDLESS = {
 COSTLY = {"a sum of long fractions", "whole tasks without end", "rounds without end"}
 """Seconds each."""
 
+ENOUGH = 150
+"""Seconds of work: ten times what the longest takes; without a bound each would take hours."""
+
 
 @pytest.mark.parametrize(
     "document",
@@ -49,7 +52,7 @@ def test_endless_work_ends_undecided(document):
     report = verify(document)
     assert report.valid is None
     assert "more work" in report.checks[-1].worst or "branches" in report.checks[-1].worst
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < ENOUGH
 
 
 def test_a_number_that_no_float_holds_is_shown():
@@ -97,7 +100,7 @@ def groups(users, names):
 def test_a_table_of_which_a_file_says_nothing_ends_undecided(document):
     began = time.process_time()
     assert verify(document).valid is None
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < ENOUGH
 
 
 @pytest.mark.parametrize(
@@ -117,7 +120,7 @@ def test_a_genuine_certificate_of_long_fractions_is_decided(shape, written):
     assert len(text) < 2_500_000
     began = time.process_time()
     assert verify(loads(text)).valid
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < ENOUGH
     times, _, long = json.loads(text)["users"][7]["tasks"].partition("*")
     wrong = text.replace(f'"{times}*{long}"', f'"1{times}*{long}"')
     assert wrong != text and verify(loads(wrong)).valid is False
