@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..base.deadline import Deadline
-from ..base.errors import DrfoptError, FormulationError, PolicyError, SolverError, TimeLimitError
+from ..base.errors import DrfoptError, EngineError, FormulationError, PolicyError, SolverError, TimeLimitError
 from ..base.progress import report
 from ..base.results import Result
 from ..base.tables import Column, Sheet
@@ -59,6 +59,8 @@ class MethodAnswer:
         The levels in the instance's order.
     unpolished : bool
         Whether it is a solver's own answer, whose product has more digits than its tasks.
+    refused : bool
+        Whether there are no levels because the engine cannot give any.
     """
 
     engine: str
@@ -69,6 +71,7 @@ class MethodAnswer:
     author: str = ""
     by_user: np.ndarray | None = None
     unpolished: bool = False
+    refused: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return a row of ``drfopt crosscheck --json``."""
@@ -112,7 +115,8 @@ class CrossCheck(Result):
     policy : str
     integer : bool
     agree : bool or None
-        None with fewer than two independent computations, or when a formulation that was asked for gave no answer.
+        None with fewer than two independent computations, or when a formulation or fractions that were asked for gave
+        no answer.
     max_disagreement : float or None
         The relative difference that decided: of levels for leximin and the strictly concave policies, of the objective
         where optima are not unique.
@@ -120,7 +124,7 @@ class CrossCheck(Result):
     between : Disagreement or None
         Who differs most, of what may be.
     silent : str
-        The formulation that was asked for and gave no answer.
+        The formulation, or the engines in fractions, that were asked for and gave no answer.
     """
 
     _schema = "drfopt cross-check 1"
@@ -231,10 +235,16 @@ def crosscheck(
     engine_for("auto", problem, exact)
     # A file that is at fault is told before anybody computes for long.
     stated = None if own is None else _timed(own.name, partial(_stated, problem, own, time_limit), unpolished=True)
+    silent = stated.engine if stated is not None and stated.levels is None else ""
     found: list[MethodAnswer] = []
     for engine in engines_for(problem, exact):
         if not engine.heuristic and (engine.most is None or problem.n <= engine.most):
             found.append(_timed(engine.name, partial(_solved, problem, engine.name, time_limit, exact)))
+    if exact and all(answer.levels is None for answer in found):
+        # What floats say among themselves is no answer in fractions.
+        if found[0].refused:
+            raise EngineError(found[0].reason)
+        silent = " and ".join(answer.engine for answer in found)
     for method in second_methods.METHODS:
         if method.asked(problem, exact):
             limited = Problem(instance, chosen, integer, Deadline.after(time_limit))
@@ -248,7 +258,6 @@ def crosscheck(
     given = [answer for answer in found if answer.levels is not None]
     pairs = [_difference(problem, *pair) for pair in combinations(given, 2)]
     worst = max(pairs, key=lambda pair: (pair.weight, pair.size), default=None)
-    silent = stated.engine if stated is not None and stated.levels is None else ""
     agree: bool | None = None
     if worst is not None and worst.weight > 1:
         agree = False
@@ -307,7 +316,8 @@ def _timed(name: str, compute: Callable[[], tuple], engine: str = "", unpolished
     except FormulationError:
         raise
     except DrfoptError as error:
-        return MethodAnswer(name, None, None, time.perf_counter() - begun, str(error))
+        refused = isinstance(error, EngineError)
+        return MethodAnswer(name, None, None, time.perf_counter() - begun, str(error), refused=refused)
     spent = time.perf_counter() - begun
     levels = np.array([float(level) for level in levels])
     answered = who[0] if who else engine or name

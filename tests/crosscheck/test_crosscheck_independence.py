@@ -236,3 +236,20 @@ def test_authors_are_engines():
     for policy, method in (("drf", "rational chain"), ("ceei", "enclosure")):
         row = next(row for row in second_methods.METHODS if row.name == method)
         assert engine_for("auto", Problem(RACKS, policy_named(policy)), exact=True).name == row.engine
+
+
+def test_fractions_that_no_engine_gives_are_no_agreement_of_floats(monkeypatch):
+    pool = Instance.library("nsdi2011")
+    with pytest.raises(EngineError, match="irrational unless alpha is a whole number"):
+        crosscheck(pool, "alpha:1/2", exact=True)
+    solved = MODULE._solved
+
+    def failing(problem, engine, time_limit, exact):
+        if exact:
+            raise SolverError("too narrow")
+        return solved(problem, engine, time_limit, exact)
+
+    monkeypatch.setattr(MODULE, "_solved", failing)
+    found = crosscheck(pool, "ceei", exact=True)
+    assert found.agree is None
+    assert "undecided: enclosure gave no answer" in str(found)

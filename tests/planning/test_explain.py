@@ -190,3 +190,6 @@ def test_a_ceiling_of_a_group_is_no_capacity():
     rules = Organisation(paths={"A": "eng", "B": "ops", "C": "eng"}, groups=groups)
     found = explain(Instance({name: {"cpu": 1} for name in "ABC"}, {"cpu": 10}, organisation=rules))
     assert "1 stopped by capacity; 2 stopped by ceilings of groups" in str(found)
+    racks = [Machine("m", {"cpu": 10})]
+    both = explain(Instance({name: {"cpu": 1} for name in "ABC"}, machines=racks, organisation=rules), "ceei")
+    assert "1 stopped by capacity; 2 stopped by capacity and by ceilings of groups" in str(both)

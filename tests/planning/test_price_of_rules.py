@@ -1,6 +1,7 @@
 """Prices under rules of an organisation and with task types on machines: slopes are those of clusters divided again."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -93,8 +94,14 @@ def test_stops_that_are_wrong_prove_no_division_beside():
     unit = units_of(instance)[0]
     room = instance.room + 1e-3 * unit.growth
     assert look._run(room, look.breakpoints, instance.room) is not None
-    wrong = tuple(
-        clock_slopes.replace(breakpoint, prices=breakpoint.prices[:, ::-1].copy()) for breakpoint in look.breakpoints
-    )
+    wrong = tuple(replace(breakpoint, prices=breakpoint.prices[:, ::-1].copy()) for breakpoint in look.breakpoints)
     assert look._run(room, wrong, instance.room) is None
     assert policy_named("drf").objective == "leximin"
+
+
+def test_slopes_that_are_drawn_have_no_range():
+    """`from` and `to` showed the step of the difference quotient as if something else bound there."""
+    found = price(pool(guarantees={"A": {"cpu": 4}}), "drf")
+    assert all(side.until is None for worth in found.units for side in worth.one_sided)
+    assert "how far they hold is not known" in str(found)
+    assert "10 times" not in str(found)

@@ -147,7 +147,8 @@ def attack(
         if valid is not True:
             refused += 1
             continue
-        key = json.dumps([data["instance"], [row["tasks"] for row in data["users"]]], default=str)
+        what = data["audits"] if "audits" in data else [data["instance"], [row["tasks"] for row in data["users"]]]
+        key = json.dumps(what, default=str)
         if key not in known:
             try:
                 known[key] = right(data)

@@ -48,8 +48,8 @@ REASONS = {
 }
 """Why users have no more, in words."""
 
-GROUPED = "stopped by ceilings of groups"
-"""The same, of a capacity that is no resource's but a rule's."""
+GROUPED = {True: "stopped by ceilings of groups", False: "stopped by capacity and by ceilings of groups"}
+"""The same, of capacities that are a rule's: all of them, or some."""
 
 
 @dataclass(frozen=True)
@@ -209,13 +209,16 @@ class Explanation(Result):
         title += f" - {self.instance.name}" if self.instance.name else ""
         return Sheet(title, columns, rows, tuple(self._notes()), document=self.to_dict)
 
-    def _ruled(self, row: Explained) -> bool:
+    def _reason(self, row: Explained) -> str:
+        """Return why a user has no more, in words."""
         cells = cells_of(self.instance, row.stopped_by) if row.reason == "capacity" else []
-        return bool(cells) and all(cell.resource is None for cell in cells)
+        ruled = [cell.resource is None for cell in cells]
+        return GROUPED[all(ruled)] if any(ruled) else REASONS[row.reason]
 
     def _notes(self) -> list[str]:
-        count = Counter(REASONS[row.reason] if not self._ruled(row) else GROUPED for row in self.users)
-        notes = ["; ".join(f"{count[words]} {words}" for words in (*REASONS.values(), GROUPED) if count[words])]
+        count = Counter(map(self._reason, self.users))
+        order = (*REASONS.values(), *GROUPED.values())
+        notes = ["; ".join(f"{count[words]} {words}" for words in order if count[words])]
         if any(row.alone_tasks is not None for row in self.users):
             notes.append("alone: tasks in its part of every machine by weight, if it were its own; gain: above that")
         if self.fragmentation is not None:

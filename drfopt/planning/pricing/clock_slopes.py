@@ -9,7 +9,7 @@ anew.  Slopes are drawn through the division there is and two that are proven, s
 Of a market or a sum there are no stops: the changed clusters are divided.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,12 +46,11 @@ BENT = 1e-2
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """Slopes (n,) of tasks and levels for each unit more, and how far they are proven."""
+    """Slopes (n,) of tasks and levels for each unit more, and of the sum of dominant shares."""
 
     tasks: np.ndarray
     levels: np.ndarray
     shares: float
-    reach: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +130,7 @@ class Divided:
         first, second = close.tasks - self.base.tasks, far.tasks - close.tasks
         size = max(float(np.abs(first).max(initial=0.0)), LEVEL * float(self.base.tasks.max(initial=0.0)))
         bent = float(np.abs(first - second).max(initial=0.0)) > BENT * size
-        return Near(slope("tasks"), slope("levels"), float(slope("shares")), 2 * abs(step)), bent
+        return Near(slope("tasks"), slope("levels"), float(slope("shares"))), bent
 
     def at(self, unit: Unit, amount: float, other: _Point | None) -> _Point:
         """Return the division with so much more of a unit."""
@@ -179,7 +178,7 @@ class _Clocked(Divided):
         step = reach if more else -reach
         if self.room.asked(self.base.tasks + step * known.tasks, room + step * unit.growth) > 1 + 2 * TIGHT:
             return super().near(unit, more)
-        return replace(known, reach=reach)
+        return known
 
     def price(self, unit: Unit) -> float:
         """Return how the level at which the clock first stops somebody for good rises, shares staying as they are."""

@@ -39,7 +39,7 @@ class OneSided:
         Slopes of the tasks of every user; None for a sum, whose optimum leaves a choice.
     until : float or None
         The amount up to (down to) which the same holds the users, or the price is the same; None where that is beyond
-        ten times what is there, or not known, as in a market.
+        ten times what is there, or not known, as in a market and under rules.
     total_price : float
         Shadow price of the largest sum of dominant shares that any policy could reach.
     total_until : float or None
@@ -250,13 +250,18 @@ class Prices(Result):
             found.lowest_level,
             found.sum_of_shares,
             self._whom(found),
-            *((None, None) if self._curved else (start, end)),
+            *((None, None) if self._unranged else (start, end)),
             found.total_price,
         )
 
     @property
-    def _curved(self) -> bool:
-        return policy_named(self.policy).objective == "alpha"
+    def _unranged(self) -> str:
+        """Why it is not known how far slopes hold; "" where it is."""
+        if policy_named(self.policy).objective == "alpha":
+            return "a market's slopes hold here and turn smoothly; there is no range to them"
+        sides = [side for worth in self.units for side in worth.one_sided]
+        drawn = policy_named(self.policy).objective == "leximin" and all(side.held is None for side in sides)
+        return "slopes are drawn between clusters next to this one; how far they hold is not known" if drawn else ""
 
     def _whom(self, found: OneSided) -> str:
         if found.tasks is None:
@@ -287,6 +292,6 @@ class Prices(Result):
             )
         if hidden:
             notes.append(f"{hidden} resources of single classes on which nothing depends are left out here")
-        if self._curved:
-            notes.append("a market's slopes hold here and turn smoothly; there is no range to them")
+        if self._unranged:
+            notes.append(self._unranged)
         return notes

@@ -237,7 +237,7 @@ def _by_market(allocation: Allocation, totals: Sums) -> Look:
 def _by_dividing(allocation: Allocation, totals: Sums) -> Look:
     """Look at rules of an organisation, or types on machines: changed clusters are divided, by the same stops."""
     near = divided(allocation)
-    policy, instance = policy_named(allocation.policy), allocation.instance
+    instance = allocation.instance
 
     def look(unit: Unit, more: bool) -> OneSided | None:
         end = unit.end(more)
@@ -254,10 +254,7 @@ def _by_dividing(allocation: Allocation, totals: Sums) -> Look:
             lowest = 0.0 if abs(lowest) * unit.now <= NOISE * abs(least) else lowest
         shares = found.shares if abs(found.shares) * unit.now > NOISE * allocation.dominant_shares.sum() else 0.0
         total = totals.side(unit, more, end)
-        price, until = near.price(unit), unit.now + (found.reach if more else -found.reach)
-        if policy.objective == "alpha":
-            return OneSided(price, lowest, shares, tasks, None, total.price, unit.until(more, total.reach))
-        return OneSided(price, lowest, shares, tasks, until, total.price, unit.until(more, total.reach))
+        return OneSided(near.price(unit), lowest, shares, tasks, None, total.price, unit.until(more, total.reach))
 
     return look
 
