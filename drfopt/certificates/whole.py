@@ -17,6 +17,7 @@ When time runs out, what was proven until then is said: levels from the lowest u
 that is not proven, the sum or the mean of a product could be at most.
 """
 
+import contextlib
 import math
 import time
 from dataclasses import dataclass, replace
@@ -74,6 +75,9 @@ BOXES = "branch and bound on prices"
 
 SMALL = 12
 """Users up to whom a tree of prices is let grow to its end: with more it may be hopeless, which its pace tells."""
+
+BOXES_WITHOUT_RULES = 200
+"""Boxes that are looked at for the bound of a sum or product under rules: it is only as good as rules matter little."""
 
 EXACT = ("multipliers", "exact search", BOXES, "nobody to judge")
 """Judges that decide in integers; of a mixture with a solver's word the whole is no more than that."""
@@ -333,15 +337,36 @@ def _largest_under_rules(
             other = second_solver.larger(users, tasks, deadline.sooner(PATIENCE), judge)
             found = score(instance, policy, other) > score(instance, policy, tasks)
             if found and not _can_run(users, other, deadline):
-                evidence = WholeEvidence(judge="nobody")
-                return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=_beyond(judge))
-    except (TimeLimitError, TooLargeToAsk) as error:
-        late = isinstance(error, TimeLimitError)
-        evidence = WholeEvidence(judge="nobody", late=late)
-        return Certificate(
-            "bound", None, 0.0, gap=None, evidence=evidence, reason=NO_TIME if late else _too_large(judge)
-        )
+                return _bounded_without_rules(users, tasks, deadline, _beyond(judge))
+    except TimeLimitError:
+        return _bounded_without_rules(users, tasks, deadline, late=True)
+    except TooLargeToAsk:
+        return _bounded_without_rules(users, tasks, deadline, _too_large(judge))
     return _verdict(judge, found, WholeEvidence(judge=judge))
+
+
+def _bounded_without_rules(
+    users: WholeUsers, tasks: list[int], deadline: Deadline, reason: str = NO_TIME, *, late: bool = False
+) -> Certificate:
+    """Return what is known of a sum or product under rules: what nothing exceeds without them, prices bound.
+
+    Where it keeps every guarantee and nothing exceeds it even without rules, it is the best.  Of several types it is
+    not told, whose levels are those of all of them together.
+    """
+    instance, policy, more = users.instance, users.policy, None
+    if instance.task_types is None and all(users.incomes):
+        weights = [Fraction(1)] * instance.n
+        for i, income in zip(users.members, users.incomes, strict=True):
+            weights[i] = income
+        instance = Instance(**(instance.parts() | {"organisation": None, "weights": weights}))
+        rates = policy.exact_rates(instance)
+        if [rates[i] for i in users.members] == users.rates:
+            with contextlib.suppress(price_tree.Undecided):
+                found = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), BOXES_WITHOUT_RULES)
+                if found.tree is not None and not users.broken(tasks):
+                    return _verdict(BOXES, False, WholeEvidence(judge=BOXES))
+                more = found.more
+    return _bounded(instance, policy, tasks, more, reason, late=late)
 
 
 def _can_run(users: WholeUsers, tasks: list[int], deadline: Deadline) -> bool:

@@ -55,6 +55,10 @@ def solve(
             show_default="beside INSTANCE",
         ),
     ] = None,
+    few_classes: Annotated[
+        bool,
+        typer.Option("--few-classes", help="Of users in Parquet on machines: put nearly all on one class each."),
+    ] = False,
     json: options.Json = False,
     format: options.FormatName = None,
     output: options.OutputFile = None,
@@ -64,7 +68,7 @@ def solve(
     Example: drfopt solve nsdi2011 --policy ceei --json
     """
     out = Output.from_options(format, json, output)
-    if in_tables(instance) or cluster_file is not None or answer is not None:
+    if in_tables(instance) or cluster_file is not None or answer is not None or few_classes:
         others = {
             "--integer": integer,
             "--exact": exact,
@@ -74,7 +78,7 @@ def solve(
             "--solver": solver != "highs",
         }
         not_built = [option for option, given in others.items() if given]
-        limits = {"time_limit": time_limit, "jobs": jobs, "dask": dask}
+        limits = {"time_limit": time_limit, "jobs": jobs, "dask": dask, "few_classes": few_classes}
         _divide_tables(instance, policy, cluster_file, answer, not_built, out, limits)
         return
     if certificate is not None:
@@ -121,7 +125,9 @@ def _divide_tables(
 ) -> None:
     """Divide users in Parquet files, and print what there is to say of all of them together."""
     if not in_tables(users):
-        raise USAGE_ERROR("--cluster and --answer go with a folder of Parquet files as INSTANCE: leave them out")
+        raise USAGE_ERROR(
+            "--cluster, --answer and --few-classes go with a folder of Parquet files as INSTANCE: leave them out"
+        )
     if cluster is None:
         raise USAGE_ERROR(f"{users} is Parquet, with users only: say --cluster FILE, an instance file without users")
     if not_built:

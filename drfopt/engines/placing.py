@@ -50,10 +50,13 @@ PRIMAL = 4
 """HiGHS's number of the primal simplex method, the fastest where every point is as good as any other."""
 
 
-def fewest(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> np.ndarray | None:
+def fewest(
+    instance: Instance, tasks: np.ndarray, placement: np.ndarray | None, room: np.ndarray | None = None
+) -> np.ndarray | None:
     """Return a placement (n, k) of the same tasks (n,) on few classes; the one given, where there is no other.
 
-    Of types (q, k) it is the sum by users, as they were placed.
+    Of types (q, k) it is the sum by users, as they were placed.  `room` (k, m) is what these users may fill, where that
+    is less than there is.
     """
     if placement is not None and instance.type_table is not None:
         return instance.type_table.summed(placement)
@@ -64,7 +67,8 @@ def fewest(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) 
     if not several.size:
         return placement
     try:
-        found, several = _rounded(instance, tasks, placement, used, several)
+        given = instance.room if room is None else room
+        found, several = _rounded(instance, given, tasks, placement, used, several)
         split = several[:0]
         if np.count_nonzero(used[several]) > ALL:
             several = split
@@ -74,26 +78,34 @@ def fewest(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) 
             some = max(1, int(np.searchsorted(on, MOST, side="right")))
             here, several = np.concatenate([split, several[:some]]), several[some:]
             user, machine = np.nonzero(found[here] > LITTLE * tasks[here, None])
-            found = _vertex(instance, tasks, found, here[user], machine)
+            found = _vertex(instance, given, tasks, found, here[user], machine)
             split = here[np.count_nonzero(found[here] > LITTLE * tasks[here, None], axis=1) > 1]
     except SolverError:
         # Rounding may leave a full class no room for what fills it; then what was proven is what there is.
         return placement
     least = max(infeasibility(instance, tasks, placement)[0], FINE)
-    return found if infeasibility(instance, tasks, found)[0] <= min(least, CAPACITY) else placement
+    fits = infeasibility(instance, tasks, found)[0] <= min(least, CAPACITY)
+    if room is not None:
+        fits = fits and bool((found.T @ instance.demands <= room * (1 + FINE)).all())
+    return found if fits else placement
 
 
 def _rounded(
-    instance: Instance, tasks: np.ndarray, placement: np.ndarray, used: np.ndarray, several: np.ndarray
+    instance: Instance,
+    given: np.ndarray,
+    tasks: np.ndarray,
+    placement: np.ndarray,
+    used: np.ndarray,
+    several: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a placement in which most users are on one class, and who is not, as rows of the instance.
 
-    Of what users may be on, `used` (n, k), nothing is added.
+    Of what users may be on, `used` (n, k), nothing is added; they fill what is `given` (k, m) at most.
     """
     from .pool_placing import placed
 
     found = placement.copy()
-    room = np.maximum(instance.room, found.T @ instance.demands)
+    room = np.maximum(given, found.T @ instance.demands)
     filled = found.T @ instance.demands
     full = filled >= room * (1 - BRIM)
     while np.count_nonzero(used[several]) > MOST:
@@ -131,11 +143,16 @@ def _unwatched(state: str) -> None:
 
 
 def _vertex(
-    instance: Instance, tasks: np.ndarray, placement: np.ndarray, user: np.ndarray, machine: np.ndarray
+    instance: Instance,
+    given: np.ndarray,
+    tasks: np.ndarray,
+    placement: np.ndarray,
+    user: np.ndarray,
+    machine: np.ndarray,
 ) -> np.ndarray:
     """Return a vertex of those who are on some pairs; columns are parts of a user's tasks.
 
-    What others have is taken off the room.
+    What others have is taken off the room that is given, (k, m).
     """
     from scipy import sparse
 
@@ -148,7 +165,7 @@ def _vertex(
     present, row = np.unique(row, return_inverse=True)
     mine = np.zeros_like(placement)
     mine[user, machine] = placement[user, machine]
-    room = instance.room - (placement - mine).T @ instance.demands
+    room = given - (placement - mine).T @ instance.demands
     room = np.maximum(room, mine.T @ instance.demands).ravel()
     entries = need[pair, resource] / room[present][row]
     parts = sparse.csr_array((np.ones(len(user)), (user, pairs)), shape=(instance.n, len(user)))

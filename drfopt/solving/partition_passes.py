@@ -26,6 +26,7 @@ from ..engines.leximin.saturation import Rising, saturation, tasks_at
 from ..engines.nash.demand_response import DemandResponse, PartedResponse, common_level, crowd, worth
 from ..engines.nash.newton import descended
 from ..engines.nash.parted_market import MarketUsers, clear
+from ..engines.placing import fewest
 from ..engines.problem import Problem
 from ..io.user_tables.cluster import BareCluster
 from ..io.user_tables.columns import at_row, load, names_of, read_columns, write_columns
@@ -53,7 +54,7 @@ class LoadedPart:
 @dataclass(frozen=True, eq=False)
 class Division:
     """What is to be divided: the parts, their sources, how many users, about what money they have, whether somebody has
-    a limit, and how many bytes of users may be kept."""
+    a limit, how many bytes of users may be kept, and whether users are to be on few classes of machines."""
 
     parts: Partitions
     rows: list[UserRows]
@@ -64,6 +65,7 @@ class Division:
     limited: bool
     memory: float
     deadline: Deadline
+    few_classes: bool = False
 
     def called(self, part: int, i: int) -> str:
         """Return what a user is called in a sentence."""
@@ -276,7 +278,7 @@ class MachineObjective:
         owned = _owned(division, BYTES)
         states = PartStates(owned.then(_chained, cluster, policy, folder))
         rounds = chain(states, room, division.deadline)
-        unplaced, n = states.parts.total(_written, division.rows, cluster, folder, what="writing")
+        unplaced, n = _write_all(division, states, folder)
         users = PartStates(owned.then(_judged, cluster, policy, folder))
         users.said = "proof"
         proof = certify_parts(
@@ -298,10 +300,37 @@ def _opened(state: Any) -> Any:
     return state.open() if isinstance(state, OnDisk) else state
 
 
-def _written(state: Any, rows: list[UserRows], cluster: BareCluster, folder: str) -> tuple[int, int]:
-    """Write the answer of a part; return how many users are unplaced, and how many there are."""
+def _write_all(division: Division, states: PartStates, folder: str, *told: Any) -> tuple[int, int]:
+    """Write the answer of all parts, `told` what they need for it; return how many users are unplaced, and all."""
+    cluster, share = division.cluster, None
+    if division.few_classes:
+        (used,) = states.parts.total(_filled, division.rows, cluster, *told, what="what is used")
+        # Of what is left of a row each part has as much as it uses of it.
+        share = np.divide(cluster.room, used, where=used > 0, out=np.ones_like(used))
+    unplaced, n = states.parts.total(_written, division.rows, cluster, folder, share, *told, what="writing")
+    return unplaced, n
+
+
+def _filled(state: Any, rows: list[UserRows], cluster: BareCluster, *told: Any) -> tuple[np.ndarray]:
+    """Return what the users of a part use of each row, (k, m)."""
     part = _opened(state)
-    tasks, levels, placement = part.tasks()
+    used: np.ndarray = part.tasks(*told)[2].T @ load(rows[part.number], cluster).demands
+    return (used,)
+
+
+def _written(
+    state: Any, rows: list[UserRows], cluster: BareCluster, folder: str, share: np.ndarray | None, *told: Any
+) -> tuple[int, int]:
+    """Write the answer of a part; return how many users are unplaced, and how many there are.
+
+    A `share` (k, m), which times what the part uses is what it may, says that users are to be on few classes.
+    """
+    part = _opened(state)
+    tasks, levels, placement = part.tasks(*told)[:3]
+    if share is not None:
+        instance = load(rows[part.number], cluster)
+        used = placement.T @ instance.demands
+        placement = fewest(instance, tasks, placement, np.where(used > 0, used * share, cluster.room))
     _write(rows[part.number], cluster, folder, tasks, levels, placement)
     return int(part.unplaced), len(tasks)
 
@@ -353,7 +382,7 @@ class MachineMarket:
         cluster, policy = division.cluster, division.policy
         states = PartStates(_owned(division, DIGITS).then(_trading, cluster, policy, folder))
         fine, prices_of = clear(states, policy, cluster.room.shape, division.called, division.deadline)
-        unplaced, n = states.parts.total(_sold, division.rows, cluster, folder, fine, what="writing")
+        unplaced, n = _write_all(division, states, folder, fine)
         seen = states.parts.then(_buyers, division.rows, cluster, policy, folder, prices_of).each(
             Buyers.seen, what="proof"
         )
@@ -381,14 +410,6 @@ def _trading(source: Source, cluster: BareCluster, policy: Policy, folder: str) 
     number, rows, on_disk = source
     users = MarketUsers(Problem(loaded(rows, cluster, policy).instance, policy), number)
     return OnDisk(users, folder) if on_disk else users
-
-
-def _sold(state: Any, rows: list[UserRows], cluster: BareCluster, folder: str, fine: DoubleDouble) -> tuple[int, int]:
-    """Write the answer of a part; return how many users are unplaced, and how many there are."""
-    users: MarketUsers = _opened(state)
-    tasks, levels, placement, _ = users.tasks(fine)
-    _write(rows[users.number], cluster, folder, tasks, levels, placement)
-    return int(np.count_nonzero(users.problem.unplaced)), len(tasks)
 
 
 def _buyers(

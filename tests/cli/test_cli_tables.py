@@ -44,7 +44,10 @@ def test_the_table_has_a_row_a_resource(drfopt, users):
     "arguments, message",
     [
         (("{users}",), "with users only: say --cluster FILE"),
-        (("nsdi2011", "--cluster", "{cluster}"), "--cluster and --answer go with a folder of Parquet files"),
+        (
+            ("nsdi2011", "--cluster", "{cluster}"),
+            "--cluster, --answer and --few-classes go with a folder of Parquet files",
+        ),
         (("{users}", "--cluster", "{cluster}", "--integer"), "--integer is not built for users in Parquet"),
         (("{users}", "--cluster", "{cluster}", "-p", "utilitarian"), "utilitarian is not built for users in tables"),
         (("{users}", "--cluster", "{users}/a.parquet"), "a.parquet"),

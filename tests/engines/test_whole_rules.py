@@ -9,6 +9,7 @@ from organised import again, organised_pool
 from whole_reference import Enumeration, Groups, awkward
 
 from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, crosscheck, schedule, solve
+from drfopt.base.deadline import Deadline
 from drfopt.certificates import group_sweep, whole
 from drfopt.model.policies import policy_named
 from drfopt.model.users import TypeSequence
@@ -70,6 +71,46 @@ def test_sums_and_products_equal_enumeration(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_and_products_equal_enumeration_at_length(kind, some):
     assert compared(kind, range(100, 100 + some(900)), MARKETS, market=True) > some(600)
+
+
+@pytest.mark.parametrize("kind", ["rules", "rules on machines"])
+def test_what_wants_time_has_a_bound_that_nothing_exceeds(kind):
+    """Of a sum or product that is not proven, whatever the rules."""
+    told = 0
+    for seed in range(8):
+        instance, policy = awkward(seed, **KINDS[kind], market=True), policy_named(MARKETS[seed % len(MARKETS)])
+        try:
+            best = solve(instance, policy, integer=True)
+        except PolicyError:
+            continue
+        # Tasks that are not the best: those of a cluster in which the one who has most has a lower limit.
+        limits = [
+            min(most, max(x - (x == best.tasks.max()), 0)) for most, x in zip(instance.limits, best.tasks, strict=True)
+        ]
+        less = solve(Instance(**(instance.parts() | {"max_tasks": limits})), policy, integer=True)
+        late = whole.certify(instance, policy, less.tasks, less.certificate.evidence.packing, Deadline.after(-1))
+        if late.valid is None and late.evidence.bound is not None:
+            told += 1
+            assert late.evidence.late
+            assert 0 <= late.gap <= 1
+            users = whole.WholeUsers(instance, policy, [i for i in range(instance.n) if best.tasks[i]])
+            value = sum(rate * int(best.tasks[i]) for i, rate in zip(users.members, users.rates, strict=True))
+            if policy.objective == "alpha":
+                logs = [
+                    float(w) * np.log(int(best.tasks[i])) for i, w in zip(users.members, users.incomes, strict=True)
+                ]
+                value = np.exp(sum(logs) / float(sum(users.incomes))) * (1 - 1e-12)
+            assert late.evidence.bound >= value
+    assert told > 2
+
+
+def test_what_nothing_exceeds_even_without_rules_is_the_best():
+    rules = Organisation(guarantees={"u1": {"r1": 2}})
+    instance = Instance([[1], [1]], [5], users=["u1", "u2"], resources=["r1"], organisation=rules)
+    for tasks, valid in (([2, 3], True), ([1, 4], None), ([2, 2], None)):
+        found = whole.certify(instance, policy_named("throughput"), np.array(tasks), None, Deadline.after(-1))
+        assert found.valid is valid, tasks
+        assert found.gap == (0.2 if sum(tasks) == 4 else 0.0)
 
 
 def in_groups(seeds: range) -> int:

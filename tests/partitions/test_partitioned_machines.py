@@ -151,6 +151,27 @@ def test_a_market_in_files_is_that_in_memory(tmp_path, small_parts, policy, seed
     assert found.certificate.kind == "prices" and found.certificate.valid and found.error <= 1e-10
 
 
+@pytest.mark.parametrize("policy", ["drf", "ceei"])
+def test_few_classes_are_used_where_that_is_asked_for(tmp_path, policy):
+    columns, machines = awkward_cluster(7, 240, 5, 1.0, 0.0)
+    users = write(tmp_path / "users", columns, files=2, group=120)
+    asked = {"policy": policy, "jobs": 1}
+    many = answer(solve_partitions(users, machines, output=tmp_path / "many", **asked).folder)
+    found = solve_partitions(users, machines, output=tmp_path / "few", few_classes=True, **asked)
+    few, instance = answer(found.folder), in_memory(columns, machines)
+    assert few["tasks"] == many["tasks"] and few["level"] == many["level"]
+    assert found.certificate.valid and found.error <= 1e-10
+    placement, before = possible_placement(few, instance), possible_placement(many, instance)
+    np.testing.assert_allclose(placement.sum(axis=1), few["tasks"], rtol=1e-12)
+    several, were = ((table > 1e-9).sum(axis=1) > 1 for table in (placement, before))
+    assert found.partitions == 2 and several.sum() <= 2 * placement.shape[1] * instance.m < were.sum() / 5
+
+
+def test_few_classes_are_of_machines(tmp_path):
+    with pytest.raises(InstanceError, match=r"the cluster is one pool: few_classes \(--few-classes\) is for machines"):
+        solve_partitions(tmp_path, {"cpu": 1}, few_classes=True)
+
+
 def test_a_market_that_has_no_room_in_memory_lies_in_files_meanwhile(tmp_path, small_parts, monkeypatch):
     columns, machines = awkward_cluster(6, 60)
     users = write(tmp_path / "users", columns)

@@ -53,6 +53,11 @@ class MarketUsers:
         with np.errstate(all="ignore"):
             return list(getattr(self.stage, what)(*told))
 
+    @property
+    def unplaced(self) -> int:
+        """How many can run no task at all."""
+        return int(np.count_nonzero(self.problem.unplaced))
+
     def players(self) -> tuple[int]:
         """Return how many take part."""
         return (self.problem.n,)
