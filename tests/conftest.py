@@ -1,5 +1,6 @@
 """What all tests share: hypothesis without chance, the cores, and the folder of the public traces."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -61,3 +62,14 @@ def data_folder() -> Path:
             pytest.fail(reason)
         pytest.skip(reason)
     return folder
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without looking for garbage, and leave what stays to the end out of every later search for it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()

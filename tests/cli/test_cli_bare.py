@@ -77,7 +77,7 @@ def test_no_home_is_written_to(home: str, commands: tuple, tmp_path: Path) -> No
         cwd=tmp_path,
         capture_output=True,
         start_new_session=True,
-        timeout=300,
+        timeout=900,
     )
     assert ran.returncode == 0, ran.stderr.decode()
     said, ended = ran.stderr.decode().strip().rpartition("\n")[::2]

@@ -47,7 +47,16 @@ def test_policies_side_by_side(openb):
     assert all(0 <= price < 0.01 for price in found.price_of_fairness.values())
 
 
-@pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "ceei", "alpha:2", "utilitarian", "throughput"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "drf",
+        "ceei",
+        "utilitarian",
+        "throughput",
+        *(pytest.param(p, marks=pytest.mark.slow) for p in ("asset", "tasks", "alpha:2")),
+    ],
+)
 def test_two_ways_agree(openb, policy):
     found = crosscheck(openb, policy)
     assert found.agree is True

@@ -10,6 +10,7 @@ from drfopt.base.registry import Registry
 TABLES = {
     f"{module.name}.{target.id}": (module.name, target.id)
     for module in modules("drfopt")
+    if "Registry(" in module.text
     for node in module.tree.body
     for target in getattr(node, "targets", ())
     if getattr(getattr(getattr(node, "value", None), "func", None), "id", "") == "Registry"

@@ -135,7 +135,7 @@ def check_links(instance: Instance, policy: str, found: Prices) -> None:
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["drf", "asset", "tasks"]))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_pools_against_dividing_again(seed, policy):
     instance = pool(np.random.default_rng(seed))
     check_links(instance, policy, price(instance, policy))
@@ -205,7 +205,7 @@ def test_markets_against_dividing_again(seed, policy):
 
 
 @given(st.integers(0, 10**6), st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_sums_against_solving_again(seed, on_machines):
     random = np.random.default_rng(seed)
     instance = machines(random) if on_machines else pool(random)

@@ -42,7 +42,7 @@ def runs(draw):
 
 
 @given(runs())
-@settings(max_examples=500)
+@settings(max_examples=250)
 def test_same_as_step_by_step(run):
     assert bulk_filling(*run) == step_by_step(*run)
 

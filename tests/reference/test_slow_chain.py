@@ -30,7 +30,7 @@ def agrees(instance, policy):
 
 
 @given(pools(), st.sampled_from(["drf", "asset", "tasks"]))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_same_as_progressive_filling(instance, policy):
     assert agrees(instance, policy)
 
