@@ -149,7 +149,7 @@ QUESTIONS = (
             "asks for and scipy below 1.12 (its row alone was measured later, under a load of 5): on 40 x 8 it ended "
             "by its own rule after 14 iterations and 23 s, most of them ray's start, at a level 1.99 times what is "
             "possible; 500 iterations, and 200 with a penalty of 10 and of 100 instead of 1, left it at 2.0, 1.97 and "
-            "1.6 times that. The sum of logarithms, by hand on 50 x 5 with 4 resources, suits it better: 100.486 after "
+            "1.6 times it. The sum of logarithms, by hand on 50 x 5 with 4 resources, suits it better: 100.486 after "
             "94 s, where the optimum, proven here in 0.35 s, is 100.6496."
         ),
     ),
