@@ -28,6 +28,9 @@ DRIVERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """PuLP's driver of each solver that can be the second, and what it must be told besides."""
 
+CHORDS = 200_000
+"""Chords of logarithms that are written down for a solver: ten seconds of it."""
+
 COLUMNS = 20_000
 """Tasks on single machines, a column each, beyond which the solver is not asked: stating that would take too long."""
 
@@ -282,6 +285,8 @@ def _logarithms(
     """
     logs, served = [], []
     weights = [float(w) for w in users.incomes]
+    if sum(most for most, several in zip(users.most, numbers, strict=True) if not several) > CHORDS:
+        raise TooLargeToAsk
     ceiling = 1 + sum(w * math.log(max(2, most)) for w, most in zip(weights, users.most, strict=True))
     for p, (most, weight) in enumerate(zip(users.most, weights, strict=True)):
         if numbers[p]:

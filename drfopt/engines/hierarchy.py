@@ -18,7 +18,6 @@ latest; between there and where it stood the first piece that cannot be gone to 
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -35,7 +34,7 @@ from ..certificates.chain import CERTAIN, excess, firm
 from ..certificates.stops import costs, exact_room
 from ..model.evidence import StopEvidence
 from ..model.hierarchy import BranchPoint, Breakpoint, Clock, SettledState, Trajectory
-from .linear_programs import INFINITY, SMALLEST, basic_columns, capacity_rows, load, run, user_rows
+from .linear_programs import INFINITY, SMALLEST, basis_to_mend, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem, exact_types
 
 __all__ = ["ExactPrograms", "Programs", "solve_exactly", "solve_machines", "solve_pool", "stops"]
@@ -216,11 +215,7 @@ class ExactPrograms:
         cost[-1] = -1.0
         high = np.array([float(value) for value in b])
         highs = load(cost, np.full(len(columns), INFINITY), matrix, low, high)
-        basis = list(range(len(columns), len(columns) + len(b)))
-        with suppress(SolverError):
-            run(highs, "a stop of the clock", self.problem.deadline)
-            found = basic_columns(highs)
-            basis = found if len(found) == len(b) else basis
+        basis = basis_to_mend(highs, "a stop of the clock", self.problem.deadline)
         optimum = maximise(ExactProgram(columns, b, c), basis, "a stop of the exact clock", self.problem.deadline)
         prices = np.full((self.problem.k, self.problem.m), Fraction(0), dtype=object)
         for (k, j), price, room in zip(self.cells, optimum.prices[n:], self.room, strict=False):

@@ -17,7 +17,7 @@ from ..base.progress import report
 from ..base.tolerances import SOLVER_FEASIBILITY
 from .problem import Problem
 
-__all__ = ["Rows", "Solution", "basic_columns", "capacity_rows", "inside", "load", "run", "user_rows"]
+__all__ = ["Rows", "Solution", "basic_columns", "basis_to_mend", "capacity_rows", "inside", "load", "run", "user_rows"]
 
 INFINITY = highspy.kHighsInf
 
@@ -111,6 +111,19 @@ def basic_columns(highs: highspy.Highs) -> list[int]:
     found = highs.getBasis()
     basic = highspy.HighsBasisStatus.kBasic
     return [q for q, status in enumerate([*found.col_status, *found.row_status]) if status == basic]
+
+
+def basis_to_mend(highs: highspy.Highs, what: str, deadline: Deadline) -> list[int]:
+    """Solve and return the basis, from which exact pivots go on; of the slacks where HiGHS finds no optimum."""
+    columns, rows = highs.getNumCol(), highs.getNumRow()
+    try:
+        run(highs, what, deadline)
+    except TimeLimitError:
+        raise
+    except SolverError:
+        return list(range(columns, columns + rows))
+    found = basic_columns(highs)
+    return found if len(found) == rows else list(range(columns, columns + rows))
 
 
 def run(highs: highspy.Highs, what: str, deadline: Deadline = NEVER) -> Solution:

@@ -21,7 +21,7 @@ from ..base.solvers.exact_lp import ExactProgram, maximise
 from ..base.tolerances import SPARE
 from ..certificates.stops import exact_room
 from ..model.evidence import BoundsEvidence, Evidence, PriceEvidence
-from .linear_programs import INFINITY, Rows, basic_columns, capacity_rows, load, run, user_rows
+from .linear_programs import INFINITY, Rows, basis_to_mend, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem, exact_types
 from .promised import Promised, kept
 
@@ -166,7 +166,7 @@ def largest(
     # Only the basis is read from floats, and in what unit worth is counted does not matter to it.
     unit = max(worth, default=Fraction(1)) or Fraction(1)
     asked = program(problem, np.array([float(v / unit) for v in worth]), most)
-    run(asked.highs, "the largest sum", problem.deadline)
+    basis = basis_to_mend(asked.highs, "the largest sum", problem.deadline)
     demands, scales = integer_columns([instance.exact_demands[i] for i in members], problem.m)
     cells = list(zip(asked.rows.machine.tolist(), asked.rows.resource.tolist(), strict=True))
     row_of = {cell: r for r, cell in enumerate(cells)}
@@ -180,7 +180,7 @@ def largest(
     counts = [1] if instance.machines is None else [machine.count for machine in instance.machines]
     b = [counts[k] * room[k][j] * scales[j] for k, j in cells] + [limits[i] or Fraction(0) for i in limit_row]
     stated = ExactProgram(columns, b, [worth[i] for i in users])
-    optimum = maximise(stated, basic_columns(asked.highs), "the exact sum", problem.deadline)
+    optimum = maximise(stated, basis, "the exact sum", problem.deadline)
     prices = np.full((problem.k, problem.m), Fraction(0), dtype=object)
     for (k, j), price in zip(cells, optimum.prices, strict=False):
         prices[k, j] = price * scales[j]
@@ -268,9 +268,8 @@ def _of_types(
     b = [room[k, j] * scales[j] for k, j in cells] + [Fraction(0)] * by_type.n
     b += [limits[i] or Fraction(0) for i in limited] + [-floors[i] for i in given] + [Fraction(1)] * len(ceilings)
     stated = ExactProgram(columns, b, [Fraction(0)] * pairs + list(worth))
-    highs = _near_one(stated)
-    run(highs, "the largest sum", problem.deadline)
-    optimum = maximise(stated, basic_columns(highs), "the exact sum", problem.deadline)
+    basis = basis_to_mend(_near_one(stated), "the largest sum", problem.deadline)
+    optimum = maximise(stated, basis, "the exact sum", problem.deadline)
     prices = np.full((problem.k, problem.m), Fraction(0), dtype=object)
     for (k, j), price in zip(cells, optimum.prices, strict=False):
         prices[k, j] = price * scales[j]

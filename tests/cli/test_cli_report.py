@@ -131,5 +131,6 @@ def test_a_solver_that_fails_leaves_a_page_and_status_3(drfopt, tmp_path, monkey
 
     monkeypatch.setattr(module, "solve", fails)
     path = tmp_path / "r.html"
-    assert drfopt("report", "nsdi2011", "-o", path).status == 3
+    ran = drfopt("report", "nsdi2011", "-o", path)
+    assert (ran.status, ran.err) == (3, "incomplete: ceei: the solver gave up\n")
     assert "ceei gave no answer" in path.read_text(encoding="utf-8")

@@ -147,3 +147,11 @@ def test_guarantees_that_fill_a_resource_leave_nothing_in_fractions():
     more = solve(Instance(THREE, capacity={"a": "0.30000000000000004"}, organisation=guaranteed), "drf")
     assert more.engine == "rational-tree after tree-filling"
     assert 0 < more.tasks[2] < 1e-15
+
+
+def test_a_sum_that_highs_calls_impossible_is_answered_in_fractions():
+    pool = Instance([[0, 3], [3, "1e-6"], [1, 10**6]], [10**6, 10**6], max_tasks=["0.1", 2, 1])
+    found = solve(pool, "utilitarian")
+    assert found.certificate.valid
+    assert found.engine == "rational-lp after lp"
+    assert off(found.tasks, solve(pool, "utilitarian", exact=True).tasks) <= LEVEL

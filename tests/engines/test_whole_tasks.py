@@ -10,7 +10,7 @@ from whole_pools import tied, tiny
 
 from drfopt.base.deadline import Deadline, stopping
 from drfopt.base.errors import TimeLimitError
-from drfopt.certificates import whole
+from drfopt.certificates import second_solver, whole
 from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle
 from drfopt.engines.problem import Problem
 from drfopt.engines.registry import engine_for, engines_for
@@ -292,3 +292,10 @@ def test_a_greedy_start_takes_large_steps():
     assert u + v + Fraction(w, BILLION) <= 4
     assert min(u, v) >= 1
     assert w > BILLION
+
+
+def test_a_product_of_billions_is_not_written_out_chord_by_chord():
+    # CBC's program has a chord for every number of tasks: it was being written for hours.
+    cluster = Instance([[1], [10**9]], [2 * 10**9])
+    with pytest.raises(second_solver.TooLargeToAsk):
+        second_solver.optimum(cluster, policy_named("ceei"), [10**9, 1])
