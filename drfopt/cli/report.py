@@ -95,6 +95,10 @@ def report(
     else:
         deliver(written, output)
     if not page.complete:
+        told = page.document["comparison"]
+        late = {a["policy"]: f"not proven, {a['status']}" for a in told["allocations"] if a["status"] != "optimal"}
+        for policy, reason in (told["refusals"] | late).items():
+            typer.echo(f"incomplete: {policy}: {reason}", err=True)
         raise typer.Exit(FAILED)
 
 

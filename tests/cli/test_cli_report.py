@@ -1,5 +1,6 @@
 """``drfopt report``: a page or its numbers, written whole or not at all, and what it refuses."""
 
+import importlib
 import json
 import sys
 
@@ -120,7 +121,7 @@ def test_a_terminal_is_not_flooded_with_html(drfopt, refused, cluster, monkeypat
 def test_a_solver_that_fails_leaves_a_page_and_status_3(drfopt, tmp_path, monkeypatch):
     from drfopt.base.errors import SolverError
 
-    module = sys.modules["drfopt.solving.comparing"]
+    module = importlib.import_module("drfopt.solving.comparing")
     real = module.solve
 
     def fails(instance, policy, **rest):
@@ -130,5 +131,6 @@ def test_a_solver_that_fails_leaves_a_page_and_status_3(drfopt, tmp_path, monkey
 
     monkeypatch.setattr(module, "solve", fails)
     path = tmp_path / "r.html"
-    assert drfopt("report", "nsdi2011", "-o", path).status == 3
+    ran = drfopt("report", "nsdi2011", "-o", path)
+    assert (ran.status, ran.err) == (3, "incomplete: ceei: the solver gave up\n")
     assert "ceei gave no answer" in path.read_text(encoding="utf-8")

@@ -400,7 +400,7 @@ def test_kueue_shares_are_computed_again(tmp_path: Path, items: list, same: bool
 
 
 def test_kueue_refuses(tmp_path: Path) -> None:
-    with pytest.raises(InstanceError, match="no ClusterQueue is listed"):
+    with pytest.raises(InstanceError, match=r"n\.json: no ClusterQueue is listed: give"):
         read("kueue", [write(tmp_path / "n.json", node("n"))])
     twice = write(tmp_path / "t.json", *[cluster_queue("A", quota("1"))] * 2)
     assert "ClusterQueue that was listed before (default/A)" in told(read("kueue", [twice]))

@@ -1,4 +1,4 @@
-"""Files that people wrote: every set with machines and queues is converted, solved, explained and reported."""
+"""Files that people wrote: every set with machines and queues is converted, solved, verified, explained, reported."""
 
 from pathlib import Path
 
@@ -106,12 +106,13 @@ def real(data_folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_a_set_is_converted_solved_explained_and_reported(real: Path, name: str) -> None:
+def test_a_set_is_converted_solved_verified_explained_and_reported(real: Path, name: str) -> None:
     kind, files, options = SETS[name]
     options = options | ({"machines": real / options["machines"]} if "machines" in options else {})
     found = read(kind, [real / file for file in files], **options)
     allocation = drfopt.solve(found.instance)
     assert allocation.certificate.valid
+    assert drfopt.verify(allocation).valid is True, "what --certificate writes is proven, of floats too"
     assert any(allocation.tasks), "somebody has something"
     assert len(str(drfopt.explain(found.instance, "drf")).splitlines()) > found.instance.n
     page = drfopt.report(found.instance, ["drf"]).html

@@ -531,6 +531,16 @@ def named_alike():
     return loads(text.replace('"B"', '"A:1"'))
 
 
+def next_to_nothing(part, price):
+    """C is stopped with A, by a price of next to nothing for what it needs, of which it has a part; in floats."""
+    groups = Organisation(paths={"A": "g", "C": "h"}, groups=[Group("g"), Group("h", weight=part)])
+    rack = [Machine("m", {"a": 4, "b": 8})]
+    found = without_levels(file_of(Instance({"A": {"a": 1}, "C": {"b": 1}}, machines=rack, organisation=groups)))
+    found["placement"]["C"] = {"m": 8 * part}
+    found["proof"] = {"rounds": [{"level": 1, "finished": ["A", "C"], "prices": {"m": {"a": "1", "b": price}}}]}
+    return row(found, 1, tasks=8 * part)
+
+
 PROMISE = {"guarantee": {"b": 6}}
 
 CLOCK = [
@@ -545,6 +555,8 @@ CLOCK = [
     ("clock.py", "{i: c.floor[i] for i in self.plays}", "dict.fromkeys(self.plays, number(0))", lambda: instead(
         in_groups(), in_groups(guarantees={"C": {"b": 9}}))),
     ("clock.py", "done |= {i for i in has if stop[1][i]}", "done |= set(has)", stopped_early),
+    ("clock.py", " or could_rise(claim, i, q, money, unspent)", "", lambda: next_to_nothing(0.999, "1/10000000")),
+    ("order.py", " if claim.report.accuracy else number(0)", " * 0", lambda: next_to_nothing(0.5, "1e-30")),
     ("whole_types.py", "return caps and pool and all", "return pool and all", lambda: instead(
         of_types(20), of_types(20, ceiling=5), integer=True)),
     ("whole_types.py", "if limit is None else min(sum(tasks.counts), math.floor(limit))", "", lambda: instead(

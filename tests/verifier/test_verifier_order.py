@@ -180,9 +180,9 @@ def trees(seed, machines, meaning):
 
 
 def grouped(seeds, policies=("drf", "asset", "single:r0", "tasks")):
-    """Yield the files of all answers to the trees of some seeds; in pools those in floats too."""
+    """Yield the files of all answers to the trees of some seeds, in fractions and in floats."""
     for seed, machines, meaning, policy in itertools.product(seeds, (False, True), MEANINGS, policies):
-        for exact in (True,) if machines else (True, False):
+        for exact in (True, False):
             with contextlib.suppress(DrfoptError):
                 yield file_of(trees(seed, machines, meaning), policy, exact=exact)
 
@@ -213,10 +213,30 @@ def test_a_group_promised_nothing_of_a_resource_is_promised_nothing():
     assert verify(file_of(Instance(rows, {"a": 4, "b": 5}, organisation=rules), exact=True)).valid is True
 
 
-def test_of_groups_on_machines_floats_are_left_open():
-    found = verify(file_of(trees(3, True, "floor"), "drf"))
-    assert found.valid is None
-    assert "only fractions" in found.checks[-1].worst
+IDLE = {
+    "no rules": {},
+    "tiers": {"tiers": {"A": 0, "B": 0, "C": 1}},
+    "groups": {"paths": {"A": "g", "B": "g", "C": "h"}, "groups": [Group("g"), Group("h")]},
+}
+
+
+@pytest.mark.parametrize("price", [1e-30, 1e-15, 1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("rules", IDLE)
+def test_in_floats_a_price_of_next_to_nothing_stops_nobody(rules, price):
+    """C could have all GPUs, of which half are idle: what that costs is less than what others lose in rounding."""
+    rows = {"A": {"cpu": 1}, "B": {"cpu": 1, "memory": 1}, "C": {"gpu": 1}}
+    racks = [Machine("m", {"cpu": 4, "gpu": 4, "memory": 7}, 2)]
+    how = {"organisation": Organisation(**IDLE[rules])} if rules != "no rules" else {}
+    found = file_of(Instance(rows, machines=racks, **how))
+    assert verify(found).valid is True
+    for user in found["users"]:
+        user |= {"tasks": 4.0, "level": 0.5}
+    found["placement"] = {user: {"m": 4.0} for user in rows}
+    stop = next(step for step in found["proof"]["rounds"] if "A" in step["finished"])
+    assert verify(found).valid is False
+    stop |= {"finished": list(rows), "prices": {"m": {**stop["prices"]["m"], "gpu": price / 8}}}
+    found["proof"]["rounds"] = [stop]
+    assert verify(found).valid is False
 
 
 # ---- markets and sums ---------------------------------------------------------------------------------------------

@@ -10,6 +10,9 @@ straight pieces.  The clock stops where something is used up; whoever needs that
 In a pool that is computed from the instance alone.  On machines the file says at which prices a stop was made: there
 all money is spent, P = sum_i q_i x_i(t), and what can be seen before it was possible, since in the end everybody has
 more; so whoever pays can have no more while nobody has less.  What the clock leaves everybody with is the answer.
+
+A file of floats has all but all money spent.  There a round stops whom the file says, if it pays a price that is no
+rounding and could not rise on what is left by more than the accuracy; whoever else pays has not more than at the stop.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +21,7 @@ from typing import Any, NamedTuple
 
 from .claims import Claim
 from .groups import TreeNode, tree
-from .order import BEYOND, Round
+from .order import BEYOND, Round, could_rise
 from .reading import number, total
 from .work import bits, spend
 
@@ -169,21 +172,24 @@ class RuleClock:
 
     # ---- the clock ------------------------------------------------------------------------------------------------
 
+    def onward(self, has: Tasks, done: set[int], promising: bool) -> list[Tasks]:
+        """Return what everybody has from here on until all are at their limits, or have what they are promised."""
+        most = self.promised if promising else self.most
+        free = {i: has[i] if i in done else x for i, x in most.items()}
+        rising = [i for i in free if has[i] < free[i]]
+        if not rising:
+            return []
+        if not promising:
+            return [knot.tasks for knot in self.inner(self.root, has, free)]
+        ones = [self.leaf(i, has[i], free[i], [(1 / free[i], number(0))]) for i in rising]
+        return [knot.tasks for knot in self.together([ones], has)]
+
     def stops(self, rounds: list[Round]) -> Iterator[str]:
         """Run the clock; yield what is wrong with a stop of the file, and how what it leaves differs from the tasks."""
         claim, has, done = self.claim, dict.fromkeys(self.plays, number(0)), set[int]()
         given = [claim.market(*each)[:2] for each in rounds]
-        for most, promising in ((self.promised, True), (self.most, False)):
-            while True:
-                free = {i: has[i] if i in done else x for i, x in most.items()}
-                rising = [i for i in free if has[i] < free[i]]
-                if not rising:
-                    break
-                if promising:
-                    ones = [self.leaf(i, has[i], free[i], [(1 / free[i], number(0))]) for i in rising]
-                    path = [knot.tasks for knot in self.together([ones], has)]
-                else:
-                    path = [knot.tasks for knot in self.inner(self.root, has, free)]
+        for promising in (True, False):
+            while path := self.onward(has, done, promising):
                 open_ = [(q, money) for q, money in given if any(q[i] for i in has if i not in done)]
                 ends = [(end, q) for q, money in open_ if (end := _first(path, _counted(q), money))]
                 stop = min(ends, key=lambda each: each[0][:2], default=None)
@@ -195,15 +201,42 @@ class RuleClock:
                 done |= {i for i in has if stop[1][i]}
         yield from claim.names((i for i in self.plays if not claim.near(claim.x[i], has[i])), claim.x, has)
 
+    def near_stops(self, rounds: list[Round], sound: bool) -> Iterator[str]:
+        """Run the clock of machines and floats, stop by stop as the file lists them; yield what is wrong."""
+        claim, has, done = self.claim, dict.fromkeys(self.plays, number(0)), set[int]()
+        x, e, at = claim.x, claim.report.accuracy, {name: i for i, name in enumerate(claim.c.users)}
+        named = [{at[u] for u in step["finished"]} for step in claim.proof.get("rounds") or []]
+        waiting = list(zip(named, rounds, strict=True))
+        if not sound:
+            yield "some price is negative"
+        for promising in (True, False):
+            while path := self.onward(has, done, promising):
+                stop = None
+                if waiting:
+                    finished, each = waiting[0]
+                    q, money, unspent = claim.market(*each)
+                    stop = _first(path, _counted(q), money)
+                if stop is None:
+                    has |= path[-1]
+                    break
+                waiting.pop(0)
+                has |= stop.tasks
+                wrong = {i for i in finished if i not in has or not q[i] or could_rise(claim, i, q, money, unspent)}
+                wrong |= {i for i in has if q[i] and i not in done and x[i] > has[i] * (1 + e)}
+                yield from claim.names(sorted(wrong), x, q)
+                done |= finished
+                has |= {i: x[i] for i in finished if i in has and claim.near(x[i], has[i])}
+        yield from claim.names((i for i in self.plays if not claim.near(x[i], has[i])), x, has)
+
 
 def by_the_clock(claim: Claim, rounds: list[Round]) -> None:
     """Everybody has what the clock leaves it with."""
     if flat := [i for i in claim.n if claim.plays[i] and not claim.r[i]]:
         return claim.report.add("everybody has a level", [], f"that of {claim.c.users[flat[0]]} is 0 whatever it has")
-    missing = "" if claim.c.pool or not claim.report.accuracy else "of groups on machines only fractions are decided"
-    valid = [each for each in rounds if min([*map(min, each[0]), *each[1]]) >= 0]
-    faults = [] if missing else RuleClock(claim).stops(valid)
-    return claim.report.add("everybody has what the clock of the rules leaves it", faults, missing)
+    clock, near = RuleClock(claim), claim.report.accuracy and not claim.c.pool
+    sound = [each for each in rounds if min([*map(min, each[0]), *each[1]]) >= 0]
+    faults = clock.near_stops(rounds, len(sound) == len(rounds)) if near else clock.stops(sound)
+    return claim.report.add("everybody has what the clock of the rules leaves it", faults)
 
 
 def _bottom_up(group: TreeNode) -> Iterator[TreeNode]:

@@ -25,10 +25,13 @@ from typing import Any, NamedTuple
 from .claims import Claim
 from .reading import number, total
 
-__all__ = ["BEYOND", "ROUNDING", "Round", "in_order", "kept", "rounds_of"]
+__all__ = ["BEYOND", "ROUNDING", "Round", "could_rise", "firm", "in_order", "kept", "rounds_of"]
 
 ROUNDING = Fraction(1, 2**49)
 """Part of all money that the roundings of a file of floats account for: a few units of their last place."""
+
+FIRM = Fraction(1, 10**7)
+"""Part of the dearest that a resource or ceiling must cost, all of it, in a file of floats: what costs less is free."""
 
 BEYOND = 2
 """Times what a user could run alone: so far, or to its limit, it is on its way to what counts above guarantees."""
@@ -89,10 +92,36 @@ def stopped(claim: Claim, rounds: list[Round]) -> Iterator[int]:
         kept = total(q[i] * (x[i] - floor[i]) for i in paying if floor[i] < x[i] <= floor[i] * (1 + e))
         near = {i for i in paying if last and (given := gives[i]) and not last.after(given)}
         most, hidden = total(q[i] * x[i] for i in near), money * (ROUNDING if e else 0)
-        for i in paying:
+        for i in (i for i in paying if not could_rise(claim, i, q, money, unspent)):
             first = last is None or not last.after(asks[i] or last)
             if first and abs(unspent) + kept <= e * (most if i in near else q[i] * x[i]) + hidden:
                 yield i
+
+
+def could_rise(claim: Claim, i: int, q: list[Fraction], money: Fraction, unspent: Fraction) -> bool:
+    """Say whether the money that is left pays for more of user i than the accuracy of the file.
+
+    A price of next to nothing would else stop it at what others lose in rounding.
+    """
+    e = claim.report.accuracy
+    left = unspent - ROUNDING * money
+    return e > 0 and left > e * q[i] * (claim.x[i] or min(claim.alone(at) for at in claim.c.kinds_of[i]))
+
+
+def firm(claim: Claim, p: list[list[Fraction]], bounds: list[Fraction]) -> Round:
+    """Return prices without those that rounding may have made, of which a file of fractions has none."""
+    room = [
+        [price * r for price, r in zip(row, rooms, strict=True)] for row, rooms in zip(p, claim.c.room, strict=True)
+    ]
+    most = [price * most for price, (_, _, most, _) in zip(bounds, claim.c.ceilings, strict=True)]
+    least = FIRM * max([*map(max, room), *most], default=number(0)) if claim.report.accuracy else number(0)
+    return (
+        [
+            [v if v < 0 or c >= least else number(0) for v, c in zip(row, cost, strict=True)]
+            for row, cost in zip(p, room, strict=True)
+        ],
+        [v if v < 0 or c >= least else number(0) for v, c in zip(bounds, most, strict=True)],
+    )
 
 
 def in_order(claim: Claim) -> None:
@@ -114,7 +143,9 @@ def rounds_of(claim: Claim, key: str) -> tuple[list[Round], str]:
     c = claim.c
     if not c.pool:
         given = claim.proof.get(key)
-        rounds = [(claim.prices(step["prices"]), claim.ceilings(step.get("ceilings", {}))) for step in given or []]
+        rounds = [
+            firm(claim, claim.prices(step["prices"]), claim.ceilings(step.get("ceilings", {}))) for step in given or []
+        ]
         return rounds, "" if given is not None else "the file has no rounds, which machines need"
     m, b = len(c.resources), len(c.ceilings)
     return [

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any
 
 from .clock import by_the_clock
-from .order import ROUNDING, in_order, kept, rounds_of
+from .order import ROUNDING, could_rise, firm, in_order, kept, rounds_of
 from .possible import PossibleClaim
 from .reading import number, shown, total
 from .trees import Undecided
@@ -33,7 +33,8 @@ class Proof(PossibleClaim):
         if "rounds" in self.proof:
             at = {name: i for i, name in enumerate(self.c.users)}
             steps = self.proof["rounds"]
-            return [(number(s["level"]), [at[u] for u in s["finished"]], self.prices(s["prices"])) for s in steps]
+            paid = [firm(self, self.prices(s["prices"]), self.ceilings({}))[0] for s in steps]
+            return [(number(s["level"]), [at[u] for u in s["finished"]], p) for s, p in zip(steps, paid, strict=True)]
         found, waiting, m = [], set(self.n), range(len(self.c.resources))
         full = [j for j in m if self.c.room[0][j] and self.near(self.used(0, j), self.c.room[0][j])]
         highest = {j: self.top([self.y[i] for i in self.n if self.c.d[i][j] and self.plays[i]]) for j in full}
@@ -59,6 +60,7 @@ class Proof(PossibleClaim):
             most = t * (1 + e)
             faults += self.names((i for i in self.n if q[i] and self.plays[i] and above(self.y[i], most)), self.y, q)
             faults += self.names((i for i in finished if not q[i] or not self.near(self.y[i], t)), self.y, q)
+            faults += self.names((i for i in finished if could_rise(self, i, q, money, unspent)), self.y, q)
             faults += [f"the round before has level {shown(last)}"] * (not self.c.pool and t * (1 + e) < last)
             self.report.add(f"nobody finished at level {shown(t)} can rise", faults)
             last, spare = t, max(unspent - (ROUNDING * money if e else 0), number(0))

@@ -49,7 +49,8 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     objects.refuse_loose()
     forest = quotas(objects)
     if not forest.queues:
-        raise InstanceError("kueue: no ClusterQueue is listed: give 'kubectl get clusterqueues -o json' too")
+        places = ", ".join(file.place for file in files)
+        raise InstanceError(f"{places}: no ClusterQueue is listed: give 'kubectl get clusterqueues -o json' too")
     rooms = {} if asked.given else _rooms(forest, notes)
     called = {room: "/".join(part for part in room if part) for room in rooms}
     pool = next(iter(rooms.values())) if len(rooms) == 1 else None
