@@ -180,7 +180,7 @@ def trees(seed, machines, meaning):
 
 
 def grouped(seeds, policies=("drf", "asset", "single:r0", "tasks")):
-    """Yield the files of all answers to the trees of some seeds; in pools, and every third on machines, in floats too."""
+    """Yield the files of all answers to the trees of some seeds; in floats too in pools, on machines every third."""
     for seed, machines, meaning, policy in itertools.product(seeds, (False, True), MEANINGS, policies):
         for exact in (True,) if machines and seed % 3 else (True, False):
             with contextlib.suppress(DrfoptError):
