@@ -1,10 +1,12 @@
 """What only a process of its own can show: pipes, signals, encodings, terminals, time to start."""
 
+import contextlib
 import os
 import pty
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -34,11 +36,16 @@ def test_control_c_is_one_line():
         stderr=subprocess.PIPE,
         text=True,
     )
-    # More than a pipe holds: when all is written, the program reads, and waits for the end.
+    # More than a pipe holds: when all is written, the program reads; soon after it waits for the end.
     waiting.stdin.write("# nothing\n" * 50_000)
     waiting.stdin.flush()
-    waiting.send_signal(signal.SIGINT)
-    waiting.wait(timeout=LONG)
+    for _ in range(LONG // 20):
+        time.sleep(0.5)
+        # Between two readings Python hears nothing: then it is pressed again.
+        waiting.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            waiting.wait(timeout=20)
+            break
     out, err = waiting.stdout.read(), waiting.stderr.read()
     assert waiting.returncode == 130
     assert (out, err) == ("", "interrupted\n")

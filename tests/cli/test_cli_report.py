@@ -1,5 +1,6 @@
 """``drfopt report``: a page or its numbers, written whole or not at all, and what it refuses."""
 
+import importlib
 import json
 import sys
 
@@ -120,7 +121,7 @@ def test_a_terminal_is_not_flooded_with_html(drfopt, refused, cluster, monkeypat
 def test_a_solver_that_fails_leaves_a_page_and_status_3(drfopt, tmp_path, monkeypatch):
     from drfopt.base.errors import SolverError
 
-    module = sys.modules["drfopt.solving.comparing"]
+    module = importlib.import_module("drfopt.solving.comparing")
     real = module.solve
 
     def fails(instance, policy, **rest):

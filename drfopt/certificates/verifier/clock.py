@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from .claims import Claim
 from .groups import TreeNode, tree
-from .order import BEYOND, Round, could_rise
+from .order import BEYOND, ROUNDING, Round, could_rise
 from .reading import number, total
 from .work import bits, spend
 
@@ -205,10 +205,10 @@ class RuleClock:
         """Run the clock of machines and floats, stop by stop as the file lists them; yield what is wrong."""
         claim, has, done = self.claim, dict.fromkeys(self.plays, number(0)), set[int]()
         x, e, at = claim.x, claim.report.accuracy, {name: i for i, name in enumerate(claim.c.users)}
+        off = {i: max(e * x[i], ROUNDING * most) for i, most in self.most.items()}
         named = [{at[u] for u in step["finished"]} for step in claim.proof.get("rounds") or []]
         waiting = list(zip(named, rounds, strict=True))
-        if not sound:
-            yield "some price is negative"
+        yield from () if sound else ["some price is negative"]
         for promising in (True, False):
             while path := self.onward(has, done, promising):
                 stop = None
@@ -222,11 +222,11 @@ class RuleClock:
                 waiting.pop(0)
                 has |= stop.tasks
                 wrong = {i for i in finished if i not in has or not q[i] or could_rise(claim, i, q, money, unspent)}
-                wrong |= {i for i in has if q[i] and i not in done and x[i] > has[i] * (1 + e)}
+                wrong |= {i for i in has if q[i] and i not in done and x[i] > has[i] + off[i]}
                 yield from claim.names(sorted(wrong), x, q)
                 done |= finished
-                has |= {i: x[i] for i in finished if i in has and claim.near(x[i], has[i])}
-        yield from claim.names((i for i in self.plays if not claim.near(x[i], has[i])), x, has)
+                has |= {i: x[i] for i in finished if i in has and abs(x[i] - has[i]) <= off[i]}
+        yield from claim.names((i for i in self.plays if abs(x[i] - has[i]) > off[i]), x, has)
 
 
 def by_the_clock(claim: Claim, rounds: list[Round]) -> None:

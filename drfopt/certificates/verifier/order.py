@@ -99,13 +99,14 @@ def stopped(claim: Claim, rounds: list[Round]) -> Iterator[int]:
 
 
 def could_rise(claim: Claim, i: int, q: list[Fraction], money: Fraction, unspent: Fraction) -> bool:
-    """Say whether the money that is left pays for more of user i than the accuracy of the file.
+    """Say whether the money that is left pays for more of user i than the accuracy of a file of floats.
 
-    A price of next to nothing would else stop it at what others lose in rounding.
+    A price of next to nothing would else stop it at what others lose in rounding.  In a pool the file has no prices.
     """
-    e = claim.report.accuracy
-    left = unspent - ROUNDING * money
-    return e > 0 and left > e * q[i] * (claim.x[i] or min(claim.alone(at) for at in claim.c.kinds_of[i]))
+    e, left = claim.report.accuracy, unspent - ROUNDING * money
+    if not e or claim.c.pool:
+        return False
+    return left > e * q[i] * (claim.x[i] or min(claim.alone(at) for at in claim.c.kinds_of[i]))
 
 
 def firm(claim: Claim, p: list[list[Fraction]], bounds: list[Fraction]) -> Round:
