@@ -100,11 +100,11 @@ class GroupSweep:
             ways = self._stopped([way for way in halted if (way.moment, way.turns) == last], deadline)
         return sorted({self.canonical(way.tasks) for way in ways}, reverse=True)
 
-    def greedy(self) -> Tasks:
+    def greedy(self, deadline: Deadline = NEVER) -> Tasks:
         """Return the end of one way, whoever is listed last of those whose turn it is stopping first."""
         way = _Way((True,) * self.n, (0,) * self.n)
         while any(way.active):
-            way = self._until_stop(way, NEVER, self._surely_fits)
+            way = self._until_stop(way, deadline, self._surely_fits)
             turn = self._turn(way)[1]
             going = [p for p in turn if way.tasks[p] < self.users.most[p]]
             while going and not self._surely_fits(_more(way.tasks, going)):

@@ -18,6 +18,7 @@ from drfopt.engines.whole import frontier, rounding, totals
 from drfopt.engines.whole.user_kinds import KindPool
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
+from drfopt.model.organisation import Organisation
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
 from drfopt.solving.allocating import solve
@@ -299,3 +300,10 @@ def test_a_product_of_billions_is_not_written_out_chord_by_chord():
     cluster = Instance([[1], [10**9]], [2 * 10**9])
     with pytest.raises(second_solver.TooLargeToAsk):
         second_solver.optimum(cluster, policy_named("ceei"), [10**9, 1])
+
+
+def test_one_way_through_billions_of_tasks_hears_the_time_limit(monkeypatch):
+    monkeypatch.setattr(frontier, "ONE_WAY", 0.05)
+    cluster = Instance({"A": {"c": 1}, "B": {"c": "1/3"}}, {"c": 10**12}, organisation=Organisation(paths={"B": "a"}))
+    with pytest.raises(TimeLimitError, match="the time limit ran out in the sweep of groups"):
+        solve(cluster, integer=True, time_limit=0.05)

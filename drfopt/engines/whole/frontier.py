@@ -138,6 +138,10 @@ def _finished(pool: KindPool, state: State, level: int) -> np.ndarray:
     return np.array(pool.tasks(stops), dtype=np.int64)
 
 
+ONE_WAY = 2.0
+"""Seconds that one way may take when the time is up: of billions of tasks it takes hours."""
+
+
 def solve_groups(problem: Problem) -> Answer:
     """Return the end of a best way; where there are too many ways, or time runs out, the end of one."""
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
@@ -147,7 +151,8 @@ def solve_groups(problem: Problem) -> Answer:
     except TooManyWays as error:
         tasks, status = error.tasks, "feasible"
     except TimeLimitError:
-        tasks, status = sweep.greedy(), "time_limit"
+        rest = Deadline.after(max(problem.deadline.left(), ONE_WAY))
+        tasks, status = sweep.greedy(rest), "time_limit"
     if problem.instance.machines is None:
         return Answer(np.array(tasks, dtype=np.int64), status=status)
     return _packed(problem, users, list(tasks), status)
