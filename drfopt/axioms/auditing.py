@@ -156,10 +156,8 @@ def audit(
     chosen, asked = policy_named(policy), properties_named(properties)
     built_in = chosen.objective in ("leximin", "alpha", "sum")
     chosen.check(instance, integer, FEATURES if built_in else () if integer else ("types",))
-    if time_limit is not None and not time_limit > 0:
-        raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    deadline = Deadline.asked(time_limit)
     integer = in_whole_tasks(instance, chosen, integer)
-    deadline = Deadline.after(time_limit)
     if built_in and ruled.beyond(instance, integer):
         names = tuple(row.name for row in asked)
         found = ruled.findings(instance, chosen, names, properties is None, deadline, integer)

@@ -6,10 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
-from .errors import TimeLimitError
+from .errors import PolicyError, TimeLimitError
 
 __all__ = ["NEVER", "Deadline", "stopping"]
+
+LONGEST = 1e12
+"""Seconds of the longest time limit: thirty thousand years."""
 
 _stopped: ContextVar[Callable[[], bool] | None] = ContextVar("drfopt_stopped", default=None)
 
@@ -40,6 +45,23 @@ class Deadline:
     def after(cls, seconds: float | None) -> "Deadline":
         """Return the deadline that many seconds from now; None is never."""
         return NEVER if seconds is None else cls(time.monotonic() + seconds)
+
+    @classmethod
+    def asked(cls, time_limit: Any) -> "Deadline":
+        """Return the deadline of the time limit that a caller gives, in seconds; None is never.
+
+        Raises
+        ------
+        PolicyError
+            When it is no positive number.
+        """
+        if time_limit is None:
+            return NEVER
+        number = isinstance(time_limit, Real)
+        if not number or not time_limit > 0:
+            given = time_limit if number else repr(time_limit)
+            raise PolicyError(f"the time limit is {given}: give a positive number of seconds")
+        return cls.after(float(min(time_limit, LONGEST)))
 
     def left(self, least: float = 0.0) -> float:
         """Return the seconds left, at least so many; inf for never."""

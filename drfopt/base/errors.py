@@ -13,6 +13,7 @@ DrfoptError
 import difflib
 from collections.abc import Iterable
 from itertools import islice
+from typing import Any
 
 __all__ = [
     "CertificateError",
@@ -23,6 +24,7 @@ __all__ = [
     "PolicyError",
     "SolverError",
     "TimeLimitError",
+    "listed",
     "suggestion",
 ]
 
@@ -70,18 +72,33 @@ SHORT = 5
 """Letters below which another first letter makes another word: a gpu is no cpu."""
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
+def suggestion(word: object, known: Iterable[object]) -> str:
     """Return ``": did you mean 'gpu'?"`` for the known word nearest to `word`, or an empty string.
 
     Near is a word with few letters changed, or a long one that begins as a short word does, such as the name of a
     machine class.
     """
-    words = [name for name in islice(known, MOST_WORDS) if len(name) <= LONGEST_WORD]
-    if not word or len(word) > LONGEST_WORD:
+    if not isinstance(word, str) or not word or len(word) > LONGEST_WORD:
         return ""
+    words = [name for name in islice(known, MOST_WORDS) if isinstance(name, str) and len(name) <= LONGEST_WORD]
     near = [name for name in difflib.get_close_matches(word, words, n=3, cutoff=0.5) if _slip(word, name)]
     near = near or [name for name in words if name.casefold().startswith(word.casefold())]
     return f": did you mean {near[0]!r}?" if near else ""
+
+
+def listed(values: Any, what: str, error: type[DrfoptError]) -> tuple[Any, ...]:
+    """Return what a caller lists; a text is one thing, not its letters.
+
+    Raises
+    ------
+    DrfoptError
+        Of the kind of `error`, when they are no list.
+    """
+    if isinstance(values, str):
+        return (values,)
+    if not isinstance(values, Iterable) or isinstance(values, bytes):
+        raise error(f"{what} are of type {type(values).__name__}: give a list of them")
+    return tuple(values)
 
 
 def _slip(word: str, name: str) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import InstanceError, listed
 from ..base.numbers.enclosures import Enclosure, above, least, text
 from ..base.numbers.shown import DIGITS_OF_CELLS, number, percent
 from ..base.results import Result
@@ -360,7 +361,7 @@ def what_if(
     >>> what_if(cluster, ["set-weight A=2"]).losers
     ('B',)
     """
-    wanted = tuple(map(Change.of, changes))
+    wanted = tuple(map(Change.of, listed(changes, "changes", InstanceError)))
     chosen = policy_named(policy)
     after = changed(instance, wanted)
     how: dict[str, Any] = {"integer": integer, "time_limit": time_limit}

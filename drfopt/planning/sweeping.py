@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
-from ..base.errors import InstanceError, suggestion
+from ..base.errors import InstanceError, listed, suggestion
 from ..base.numbers.quantities import exact
 from ..base.parallel import spread
 from ..base.results import Result
@@ -258,7 +258,8 @@ def sweep(
             raise InstanceError(f"{values!r} names its own axis: leave axis and resource out")
         along, wanted = axis_of(instance, values)
     else:
-        along, wanted = axis or multiplied(resource), tuple(exact(value) for value in values)
+        along = axis or multiplied(resource)
+        wanted = tuple(exact(value) for value in listed(values, "values", InstanceError))
     chosen = policy_named(policy)
     # A change is made where the answer is found: in one pool it may take longer than the answer.
     each = [(*first, along.at(value)) for value in wanted]

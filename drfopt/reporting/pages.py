@@ -20,6 +20,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from ..base.errors import InstanceError, PolicyError, listed
 from ..base.results import Result
 from ..base.tables import Column, Sheet, clean
 from ..io.text.files import write_whole
@@ -271,15 +272,16 @@ def report(
     '<!DOCTYPE html>'
     """
     how: dict[str, Any] = {"integer": integer, "time_limit": time_limit}
+    policies = listed(policies, "policies", PolicyError)
     along = [
         asked if isinstance(asked, Sweep) else sweep(instance, asked, policy=policies[0], jobs=1, **how)
-        for asked in sweeps
+        for asked in listed(sweeps, "sweeps", InstanceError)
     ]
     changed = [
         asked
         if isinstance(asked, WhatIf)
         else what_if(instance, _changes(asked) if isinstance(asked, str) else asked, policies[0], **how)
-        for asked in what_ifs
+        for asked in listed(what_ifs, "what_ifs", InstanceError)
     ]
     found = study(
         instance,

@@ -97,8 +97,7 @@ def solve(
     begun = time.perf_counter()
     chosen = policy_named(policy)
     chosen.check(instance, integer, FEATURES)
-    if time_limit is not None and not time_limit > 0:
-        raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    deadline = Deadline.asked(time_limit)
     asked = interface(solver)
     if solver != DIRECT and not integer:
         raise EngineError(f"solver {solver!r} is one of integer programs: ask for whole tasks with it, or drop it")
@@ -106,7 +105,7 @@ def solve(
         instance,
         chosen,
         integer,
-        Deadline.after(time_limit),
+        deadline,
         _width(precision, exact),
         Workers(jobs, dask),
         asked,

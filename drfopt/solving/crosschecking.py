@@ -224,8 +224,7 @@ def crosscheck(
     own = None if formulation is None else policy_named(formulation)
     if own is not None and own.objective != "formulation":
         raise PolicyError(f"{formulation!r} is no formulation: give the path of a *.py file, or a function")
-    if time_limit is not None and not time_limit > 0:
-        raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    Deadline.asked(time_limit)
     chosen.check(instance, integer, FEATURES)
     integer = in_whole_tasks(instance, chosen, integer)
     problem = Problem(instance, chosen, integer)
@@ -247,7 +246,7 @@ def crosscheck(
         silent = " and ".join(answer.engine for answer in found)
     for method in second_methods.METHODS:
         if method.asked(problem, exact):
-            limited = Problem(instance, chosen, integer, Deadline.after(time_limit))
+            limited = Problem(instance, chosen, integer, Deadline.asked(time_limit))
             compute = partial(_in_fractions, method.compute) if exact else method.compute
             found.append(_timed(method.name, partial(compute, limited), method.engine, method.unpolished))
     if stated is not None:

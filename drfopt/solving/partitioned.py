@@ -223,12 +223,11 @@ def solve_partitions(
     Notes
     -----
     Users stay in the memory of the workers if they fit into `KEPT` of it; otherwise every pass reads them again. Passes
-    are two without limits and about four with them; a worker that dies is replaced, and what it had is made again.
+    are three without limits and about five with them; a worker that dies is replaced, and what it had is made again.
     """
     begun = time.perf_counter()
     chosen = policy_named(policy)
-    if time_limit is not None and not time_limit > 0:
-        raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    deadline = Deadline.asked(time_limit)
     parquet()
     shared = BareCluster.of(cluster)
     pool = shared.machines is None
@@ -252,7 +251,6 @@ def solve_partitions(
     if output is None and not files:
         raise InstanceError("users in a frame have no place beside which to write: give output, the folder to make")
     target = Path(f"{users}-{chosen.name.replace(':', '-')}" if output is None else output)
-    deadline = Deadline.after(time_limit)
     processes = min(cores() if jobs is None else jobs, len(rows))
     with _folder(target) as folder, place(processes, dask, deadline) as where, one_thread():
         check_names(Partitions(rows, (), where), sum(part.n for part in rows))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import PolicyError, suggestion
+from ..base.errors import PolicyError, listed, suggestion
 from ..base.results import Result
 from ..base.tables import SHOWN, Column, Sheet
 from ..engines.problem import Problem
@@ -279,7 +279,7 @@ def schedule(
         return replace(found, optimum=_distance(found, chosen, time_limit))
     _check(chosen)
     for words, name, known in (("when_full", when_full, WHEN_FULL), ("rule", rule, AHEAD)):
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise PolicyError(f"{words} is {name!r}{suggestion(name, known)} (known: {', '.join(known)})")
     chosen.check(instance, knows=FEATURES)
     ranks = _ranks(instance, ties)
@@ -352,6 +352,7 @@ def _ranks(instance: Instance, ties: Sequence[str]) -> list[int]:
     """Return the place of every user, (n,), among equals."""
     if isinstance(ties, str):
         raise PolicyError(f"ties are {ties!r}: give a list of names of users, the first one served first")
+    ties = listed(ties, "ties", PolicyError)
     for name in ties:
         if name not in instance.users:
             raise PolicyError(f"ties name {name!r}, who is no user{suggestion(name, instance.users)}")

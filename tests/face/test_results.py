@@ -209,3 +209,33 @@ def test_the_base_is_abstract():
 def test_a_name_is_no_instance(ask):
     with pytest.raises(drfopt.DrfoptError, match=r"takes an? (Instance|Scenario), not str: build one"):
         ask("nsdi2011")
+
+
+WRONG = {
+    "a limit in words": (lambda it: drfopt.solve(it, time_limit="3"), r"the time limit is '3': give a positive number"),
+    "no limit at all": (lambda it: drfopt.audit(it, time_limit=0), "the time limit is 0: give a positive number"),
+    "no policies": (lambda it: drfopt.compare(it, None), "policies are of type NoneType: give a list of them"),
+    "pages of nothing": (lambda it: drfopt.report(it, None), "policies are of type NoneType: give a list of them"),
+    "a property by number": (lambda it: drfopt.audit(it, "drf", 0), "properties are of type int: give a list of them"),
+    "a user by number": (lambda it: drfopt.explain(it, user=0), "there is no user 0"),
+    "an engine in a list": (lambda it: drfopt.solve(it, engine=[]), r"there is no engine '\[\]'"),
+    "a rule in a list": (lambda it: drfopt.schedule(it, rule=[]), r"rule is \[\]"),
+    "changes of nothing": (lambda it: drfopt.what_if(it, None), "changes are of type NoneType: give a list of them"),
+    "a unit in a list": (lambda it: drfopt.price(it, units=[[]]), r"the cluster has no \[\]"),
+    "nothing to verify": (lambda it: drfopt.verify(None), "a file is named by a NoneType: give its path as text"),
+    "nothing to move": (lambda it: drfopt.rebalance(it, None), "a file is named by a NoneType: give its path as text"),
+    "a space of words": (lambda it: drfopt.Space("2"), "users of the search is '2': give a number, 1 or more"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_of_the_wrong_type_is_named(what):
+    call, message = WRONG[what]
+    with pytest.raises(drfopt.DrfoptError, match=message):
+        call(Instance.library("nsdi2011"))
+
+
+def test_one_name_is_a_list_of_one_and_a_limit_may_be_huge():
+    instance = Instance.library("nsdi2011")
+    assert drfopt.compare(instance, "drf").policies == ("drf",)
+    assert drfopt.crosscheck(instance, time_limit=10**400).agree

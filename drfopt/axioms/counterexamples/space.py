@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement, permutations, product
+from numbers import Integral
 
 from ...base.errors import InstanceError
 from ..economy import Economy, IdenticalMachines
@@ -120,8 +121,8 @@ class Space:
         least = {"users": 1, "resources": 1, "max_demand": 1, "max_capacity": 1, "max_weight": 1}
         for name in (*least, "max_limit", "machines", "sample", "seed"):
             value = getattr(self, name)
-            if value < least.get(name, 0):
-                raise InstanceError(f"{name} of the search is {value}: give {least.get(name, 0)} or more")
+            if not isinstance(value, Integral) or value < least.get(name, 0):
+                raise InstanceError(f"{name} of the search is {value!r}: give a number, {least.get(name, 0)} or more")
 
     @property
     def total(self) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...base.deadline import NEVER, Deadline
-from ...base.errors import PolicyError, TimeLimitError
+from ...base.errors import PolicyError, TimeLimitError, listed
 from ...base.progress import report
 from ...base.registry import Registry
 from ...model.policies import Policy
@@ -94,7 +94,7 @@ def properties_named(names: Sequence[str] | str | None) -> tuple[Property, ...]:
     """
     if names is None:
         return EIGHT
-    found = [PROPERTIES.named(name) for name in ([names] if isinstance(names, str) else names)]
+    found = [PROPERTIES.named(name) for name in listed(names, "properties", PolicyError)]
     if not found:
         raise PolicyError("no properties are given: name at least one, such as sharing-incentive")
     return tuple(dict.fromkeys(found))

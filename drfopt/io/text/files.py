@@ -159,6 +159,8 @@ def read_text(path: str | Path) -> str:
     InstanceError
         When the file is missing, not readable, empty, larger than `LARGEST` bytes, or not text in UTF-8.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InstanceError(f"a file is named by a {type(path).__name__}: give its path as text")
     if str(path) == "-":
         return _decoded(_standard_input(), STANDARD_INPUT)
     place = str(path)

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import PolicyError, SolverError
+from ...base.errors import InstanceError, PolicyError, SolverError, listed
 from ...base.progress import report
 from ...base.tolerances import LEVEL
 from ...engines.problem import Problem
@@ -324,7 +324,7 @@ def price(
     totals = Sums(instance, TOTAL, ruled=False)
     beyond = bool(instance.features - {"types"}) and chosen.objective != "sum"
     look = (_by_dividing if beyond else LOOKS[chosen.objective])(allocation, totals)
-    named = units_of(instance) if units is None else units
+    named = units_of(instance) if units is None else listed(units, "units", InstanceError)
     wanted = [unit if isinstance(unit, Unit) else unit_named(instance, unit) for unit in named]
     worths = []
     for done, unit in enumerate(wanted):

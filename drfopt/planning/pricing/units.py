@@ -83,7 +83,7 @@ def unit_named(instance: Instance, name: str) -> Unit:
         With the nearest name.
     """
     units = {unit.name: unit for unit in reversed(units_of(instance))}
-    if name not in units:
+    if not isinstance(name, str) or name not in units:
         known = list(units)[::-1]
         raise InstanceError(f"the cluster has no {name!r}: it has {some(known)}{suggestion(name, known)}")
     return units[name]

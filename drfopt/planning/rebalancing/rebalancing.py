@@ -262,12 +262,10 @@ def rebalance(
     if chosen.objective != "leximin":
         raise PolicyError(f"rebalance compares levels, and {chosen.name} does not: use drf, asset, tasks or single:R")
     chosen.check(instance, integer=True, knows=FEATURES)
-    if time_limit is not None and not time_limit > 0:
-        raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    deadline = Deadline.asked(time_limit)
     if moves is not None and (isinstance(moves, bool) or not isinstance(moves, int) or moves < 0):
         raise InstanceError(f"the number of moves is {moves!r}: give a whole number, 0 or more")
     there = _current(current, instance)
-    deadline = Deadline.after(time_limit)
     problem = Problem(instance, chosen, integer=True, deadline=deadline)
     users = WholeUsers(instance, chosen, problem.members.tolist())
     if moves is not None and users.branches:

@@ -275,12 +275,11 @@ def size(
     if chosen.path is not None:
         raise PolicyError(f"{chosen.name}: how much to buy is not known of levels along a path: use drf")
     chosen.check(instance, integer, knows=FEATURES)
-    if time_limit is not None and not time_limit > 0:
-        raise PolicyError(f"the time limit is {time_limit}: give a positive number of seconds")
+    deadline = Deadline.asked(time_limit)
     sale = shop(instance, costs, most, steps, from_nothing)
     wanted = targets_of(targets, instance, integer)
     endless = time_limit is None and not all(sale.whole)
-    search = PurchaseSearch(sale, chosen, wanted, integer, Deadline.after(PATIENCE if endless else time_limit))
+    search = PurchaseSearch(sale, chosen, wanted, integer, Deadline.after(PATIENCE) if endless else deadline)
     homeless = search.relaxation.homeless(integer)
     for target in wanted:
         if homeless[target.user]:
