@@ -359,8 +359,9 @@ def _bounded_without_rules(
         for i, income in zip(users.members, users.incomes, strict=True):
             weights[i] = income
         instance = Instance(**(instance.parts() | {"organisation": None, "weights": weights}))
-        rates = policy.exact_rates(instance)
-        if [rates[i] for i in users.members] == users.rates:
+        rates = policy.exact_rates(instance) if policy.objective == "sum" else None
+        # A product is of tasks, whatever they are measured by; a sum has to be of the same shares.
+        if rates is None or [rates[i] for i in users.members] == users.rates:
             with contextlib.suppress(price_tree.Undecided):
                 found = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), BOXES_WITHOUT_RULES)
                 if found.tree is not None and not users.broken(tasks):

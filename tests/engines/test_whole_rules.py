@@ -113,6 +113,21 @@ def test_what_nothing_exceeds_even_without_rules_is_the_best():
         assert found.gap == (0.2 if sum(tasks) == 4 else 0.0)
 
 
+@pytest.mark.parametrize("kind", [kind for kind, drawn in KINDS.items() if drawn.get("machines")])
+def test_a_product_without_a_point_in_time_is_what_task_after_task_comes_to(kind):
+    """On machines: an answer that can run, and no error without one."""
+    answered = 0
+    for seed in range(8):
+        instance = awkward(seed, **KINDS[kind], market=True)
+        try:
+            found = solve(instance, "ceei", integer=True, time_limit=1e-9)
+        except PolicyError:
+            continue
+        answered += found.status in ("time_limit", "optimal")
+        assert found.certificate.valid is not False
+    assert answered > 2
+
+
 def in_groups(seeds: range) -> int:
     """Compare sums and products in several groups, which are incomes and ceilings to them; return how many."""
     number = 0

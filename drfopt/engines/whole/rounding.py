@@ -28,7 +28,7 @@ from ..leximin import lp_chain
 from ..problem import Answer, Problem
 from .milp import packed
 
-__all__ = ["solve"]
+__all__ = ["solve", "task_by_task"]
 
 ROUNDS = 15
 """Times that wishes are packed again with other users first."""
@@ -43,7 +43,7 @@ CONTINUOUS = 0.5
 def solve(problem: Problem) -> Answer:
     """Return the packing; its status says that it is feasible, not that it is optimal."""
     if problem.instance.features:
-        return _task_by_task(problem)
+        return task_by_task(problem)
     continuous = Problem(problem.instance, problem.policy, False, problem.deadline.part(CONTINUOUS))
     tasks = np.zeros(problem.instance.n)
     known = False
@@ -65,10 +65,10 @@ def solve(problem: Problem) -> Answer:
 
 def filled(problem: Problem, start: Answer) -> Answer:
     """Return a packed answer with task after task added while some fit, whose values are lowest going first."""
-    return _task_by_task(problem, start)
+    return task_by_task(problem, start)
 
 
-def _task_by_task(problem: Problem, start: Answer | None = None) -> Answer:
+def task_by_task(problem: Problem, start: Answer | None = None) -> Answer:
     """Return what task after task comes to under rules or with several types, whose values are lowest going first."""
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
     cluster = _Cluster(problem.by_type, np.zeros(problem.m))

@@ -32,6 +32,7 @@ from ..problem import Answer, Problem
 from . import frontier, leximin_milp
 from .integer_program import Model, Terms, UnfinishedProgram
 from .milp import SEARCH, Supply, placed, supply
+from .rounding import task_by_task
 
 __all__ = ["solve", "solve_by_halves", "solve_product"]
 
@@ -202,6 +203,9 @@ def solve(problem: Problem) -> Answer:
     return found
 
 
+ONE_BY_ONE = 100_000
+"""Tasks that are given one by one, where time ran out before anything else was found: a second or so."""
+
 ROUNDS = 200
 
 BETTER = 1e-6
@@ -211,6 +215,16 @@ BETTER = 1e-6
 def solve_product(problem: Problem) -> Answer:
     """Return whole tasks of the largest product."""
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    try:
+        return _largest_product(problem, users)
+    except TimeLimitError:
+        if problem.instance.machines is None or sum(users.most) > ONE_BY_ONE:
+            raise
+        # The program has no point yet; who has least of all is given a task, and another.
+        return replace(task_by_task(problem), status="time_limit")
+
+
+def _largest_product(problem: Problem, users: WholeUsers) -> Answer:
     kept = kept_parts(problem, users)
     chords = [_first_chords(u) for u in users.most]
     served = _served(problem, users, kept)
