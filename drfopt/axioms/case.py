@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 from ..base.deadline import NEVER, Deadline
 from ..base.numbers.enclosures import Enclosure
+from ..engines.reference.enumeration import TooManyToListError
 from ..model.devices import Dealt
 from ..model.policies import Policy
 from .economy import Economy, Number, Row, high, least, low, reaches, times, total
-from .outcomes import Outcome, outcome, packed
+from .outcomes import Outcome, computed, outcome, packed
 
 __all__ = ["AuditCase"]
 
@@ -33,6 +34,7 @@ class AuditCase:
         self._batched = batched or {}
         self._without: dict[int, Outcome] = {}
         self._kept: dict[str, Any] = {}
+        self._listed = True
 
     @cached_property
     def truth(self) -> Outcome:
@@ -67,7 +69,12 @@ class AuditCase:
     def run(self, cluster: Economy) -> Outcome:
         """Return the policy's outcome on another cluster."""
         self.deadline.check("the audit")
-        return outcome(cluster, self.policy, self.integer)
+        if not cluster.n or self._listed:
+            try:
+                return outcome(cluster, self.policy, self.integer)
+            except TooManyToListError:
+                self._listed = False  # it took seconds to find out, and a changed cluster has as many
+        return computed(cluster, self.policy, self.integer)
 
     def placed(self, cluster: Economy) -> Outcome:
         """Return the policy's outcome in whole tasks on the machines of another cluster, with a packing."""

@@ -11,14 +11,13 @@ from typing import Any
 from ..base.errors import EngineError, PolicyError
 from ..certificates.document import certificate_document
 from ..certificates.verifier import AUDITS, loads, verify
-from ..engines.reference import enumeration
 from ..model.instance import Instance
 from ..model.policies import policy_named
 from ..solving.allocating import solve
 from .case import AuditCase
 from .economy import Economy, cluster_of, low
 from .outcomes import rates
-from .properties.bottleneck_fairness import NotMaxMin
+from .properties.bottleneck_fairness import NotMaxMin, fairest, sorted_shares
 from .properties.monotonicity import POPULATION, Harmed, Shrunk, grown
 from .properties.pareto_efficiency import Waste, together
 from .properties.strategy_proofness import Conspiracy, Misreport
@@ -119,11 +118,13 @@ def _fairer(case: AuditCase, witness: NotMaxMin, truth: dict[str, Any]) -> dict[
     """Return the fairest whole tasks in shares of a resource, and who holds less than somebody does there."""
     cluster, j = case.cluster, case.cluster.resources.index(witness.resource)
     each = [row[j] / cluster.pool[j] / cluster.weight(i, j) for i, row in enumerate(cluster.demands)]
-    best = enumeration.optimum(enumeration.leximin(each), cluster.demands, [(cluster.pool, 1)], cluster.limits)
-    after = truth | {"users": _rows(case, max(best.allocations)), "proof": {}}
+    tasks = fairest(cluster, j, each)
+    after = truth | {"users": _rows(case, tasks), "proof": {}}
     held = (rate * Fraction(row["tasks"]) for rate, row in zip(each, truth["users"], strict=True))
     mine = sorted(zip(held, cluster.users, strict=True))
-    user = next((name for (share, name), more in zip(mine, best.value, strict=True) if share != more), "")
+    user = next(
+        (name for (share, name), more in zip(mine, sorted_shares(each, tasks), strict=True) if share != more), ""
+    )
     return {"user": user, "after": [after]}
 
 

@@ -32,7 +32,7 @@ from ..solving.batches.batch import solve_many
 from .economy import Economy, Number, around, exactly, low
 from .exact_market import clear
 
-__all__ = ["Outcome", "batched", "outcome", "packed", "pays", "rates", "travellers"]
+__all__ = ["Outcome", "batched", "computed", "outcome", "packed", "pays", "rates", "travellers"]
 
 
 NOTHING = Fraction(0)
@@ -103,18 +103,24 @@ def column_of(cluster: Economy, policy: Policy) -> int | None:
 
 
 def outcome(cluster: Economy, policy: Policy, integer: bool = False) -> Outcome:
-    """Return what the policy gives on the cluster."""
+    """Return what the policy gives on the cluster.
+
+    Raises
+    ------
+    TooManyToListError
+        When few users have too many whole tasks to be written down: `computed` finds one of the optima.
+    """
     if not cluster.n:
         return Outcome((), None if cluster.machines is None else ())
     for takes, compute in KINDS:
         if takes(cluster, policy, integer):
             return compute(cluster, policy)
-    return _computed(cluster, policy, integer)
+    return computed(cluster, policy, integer)
 
 
 def packed(cluster: Economy, policy: Policy) -> Outcome:
     """Return whole tasks on machines with the packing that the policy's engine found for them."""
-    return _computed(cluster, policy, integer=True)
+    return computed(cluster, policy, integer=True)
 
 
 def _filling(cluster: Economy, policy: Policy) -> Outcome:
@@ -180,7 +186,8 @@ def _whole(cluster: Economy, policy: Policy) -> Outcome:
     return Outcome(tuple(Fraction(x) for x in chosen), placement, tied=len(best.allocations) > 1, span=span)
 
 
-def _computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
+def computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
+    """Return what `solve` gives on the cluster; of whole tasks one optimum, others may be as good."""
     instance = cluster.instance()
     if integer:
         whole = solve(instance, policy, integer=True)

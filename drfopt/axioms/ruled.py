@@ -172,7 +172,8 @@ class _RuledCase:
 def _pareto(case: _RuledCase) -> Finding:
     """Ask for the most tasks all could have besides what they have, rules kept: of divisible ones a linear program."""
     if case.integer:
-        wasted, decided = ruled_whole.wasted(case.truth, case.policy, case.deadline)
+        held = [int(x) for x in case.truth.tasks]
+        wasted, decided = ruled_whole.wasted(case.instance, held, case.policy, case.deadline)
         losses = (Loss(user, x, x + 1, "would take nothing from anybody else") for user, x in wasted)
         return case.finding("pareto-efficiency", losses, decided, "")
     from ..engines.problem import Problem

@@ -17,6 +17,7 @@ from ..certificates.exhaustive_search import playing
 from ..certificates.packable import Packable
 from ..certificates.refutation import Inconclusive
 from ..model.allocation import Allocation
+from ..model.instance import Instance
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers, type_rows
 from ..solving.integrality import Rooms, most_in
@@ -24,16 +25,18 @@ from ..solving.integrality import Rooms, most_in
 __all__ = ["carried", "envied", "wasted"]
 
 
-def wasted(found: Allocation, policy: Policy, deadline: Deadline) -> tuple[list[tuple[str, int]], bool]:
+def wasted(
+    instance: Instance, held: Sequence[int], policy: Policy, deadline: Deadline
+) -> tuple[list[tuple[str, int]], bool]:
     """Return users who could have one task more, with those they have, and whether it is known of everybody."""
-    users = WholeUsers(found.instance, policy, playing(found.instance))
-    asked, tasks = Packable(users), [int(found.tasks[i]) for i in users.members]
+    users = WholeUsers(instance, policy, playing(instance))
+    asked, tasks = Packable(users), [int(held[i]) for i in users.members]
     rows, decided = [], True
     for p, i in enumerate(users.members):
         if tasks[p] < users.most[p]:
             try:
                 if asked.fits([x + (q == p) for q, x in enumerate(tasks)], deadline):
-                    rows.append((found.instance.users[i], tasks[p]))
+                    rows.append((instance.users[i], tasks[p]))
             except Inconclusive:
                 decided = False
     return rows, decided

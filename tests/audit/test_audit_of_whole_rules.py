@@ -1,7 +1,6 @@
 """Audits of whole tasks under rules and of several types: verdicts beside enumeration, and what is not defined."""
 
 from fractions import Fraction
-from types import SimpleNamespace
 
 import pytest
 from engines.whole_reference import Enumeration, awkward
@@ -37,8 +36,7 @@ def test_one_task_more_is_found_wherever_there_is_one(machines):
         best = solve(instance, integer=True).tasks
         for i in [None, *reference.playing]:
             tasks = [int(x) - (i == h and x > 0) for h, x in enumerate(best)]
-            found = SimpleNamespace(instance=instance, tasks=tasks)
-            rows, decided = ruled_whole.wasted(found, policy_named("drf"), NEVER)
+            rows, decided = ruled_whole.wasted(instance, tasks, policy_named("drf"), NEVER)
             more = [
                 instance.users[h]
                 for h in reference.playing

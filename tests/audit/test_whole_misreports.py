@@ -10,7 +10,9 @@ from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.manipulation import against_whole_tasks
 from drfopt.axioms.manipulation.misreports import worth
-from drfopt.axioms.properties import sharing_incentive
+from drfopt.axioms.outcomes import Outcome
+from drfopt.axioms.properties import pareto_efficiency, sharing_incentive
+from drfopt.engines.reference import enumeration
 from drfopt.model.policies import policy_named
 from drfopt.solving.integrality import whole_parts
 
@@ -116,3 +118,34 @@ def test_whole_gpus_carry_parts_and_parts_no_whole_ones():
     third = [Fraction(4, 5)] * 2
     assert [at.on_devices(i, 0, 9, {0: third}) for i in range(3)] == [0, 4, 0]
     assert [at.on_devices(i, 0, 9, {0: [Fraction(1)] * 3}) for i in range(3)] == [3, 6, 1]
+
+
+def refusing(*_, **__):
+    raise enumeration.TooManyToListError("too many")
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei", "utilitarian"])
+@pytest.mark.parametrize("seed", range(6))
+def test_an_audit_without_the_list_says_the_same(policy, seed, draw, monkeypatch):
+    cluster = draw(seed, users=(2, 3), resources=(1, 2), zero=False, weights=1).cluster().instance()
+    names = ["sharing-incentive", "pareto-efficiency", "single-resource-fairness", "bottleneck-fairness"]
+    listed = audit(cluster, policy, names, integer=True).results
+    monkeypatch.setattr(enumeration, "optimum", refusing)
+    monkeypatch.setattr(enumeration, "packable", refusing)
+    asked = audit(cluster, policy, names, integer=True).results
+    for one, other in zip(listed, asked, strict=True):
+        # Among optima that are as good the verdict is on the one that is given.
+        assert one.verdict == other.verdict or one.tied, (one, other)
+
+
+def test_waste_is_found_without_the_list(monkeypatch):
+    monkeypatch.setattr(enumeration, "packable", refusing)
+    at = AuditCase(cluster_of(Instance([[1, 2], [2, 1]], [6, 6])), policy_named("drf"), integer=True)
+    assert pareto_efficiency.check(at).verdict == "holds"
+    at.truth = Outcome((Fraction(2), Fraction(1)))
+    assert str(pareto_efficiency.check(at).witness) == str(pareto_efficiency.Waste("u2", Fraction(1), Fraction(2)))
+
+
+def test_a_list_that_is_too_long_says_so():
+    with pytest.raises(enumeration.TooManyToListError, match="more than 100 nodes"):
+        enumeration.packable([[Fraction(1)]] * 3, [([Fraction(40)], 1)], [None] * 3, budget=100)

@@ -231,6 +231,22 @@ def test_refused(to: str, names: dict, pattern: str) -> None:
         export(solve(cluster()), to, names)
 
 
+@pytest.mark.parametrize("word", ["memory", "mem", "memory-mb"])
+@pytest.mark.parametrize(
+    ("to", "written"), [("slurm", "mem=12288"), ("mesos", '"mem": 12288.0'), ("resourcequota", "12Gi")]
+)
+def test_a_unit_of_memory_is_one_of_bytes_by_whatever_name(to: str, written: str, word: str) -> None:
+    assert written in export(solve(cluster()), to, {"memory": f"{word}:Gi"})
+
+
+@pytest.mark.parametrize("word", ["memory", "mem"])
+def test_the_unit_is_asked_for_in_words_that_will_do(word: str) -> None:
+    allocation = solve(Instance({"a": {"cpu": 1, "ram": 4}}, {"cpu": 9, "ram": 18}))
+    with pytest.raises(InstanceError, match=f"say its unit, --resource ram={word}:Gi"):
+        export(allocation, "slurm", {"ram": word})
+    assert "mem=18432" in export(allocation, "slurm", {"ram": f"{word}:Gi"})
+
+
 def test_openb_is_exported(data_folder: Path) -> None:
     folder = data_folder / "openb"
     instance = read("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_default.csv"]).instance

@@ -5,15 +5,17 @@ Single-resource fairness is the same where there is one resource only.
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from ...engines.reference import enumeration
+from ...solving.allocating import solve
 from ..case import AuditCase
 from ..economy import Economy, Number, low, reaches, shown, times
 from ..verdicts import FAILS, HOLDS, Count, Finding, Witness, row
 
-__all__ = ["NAME", "SINGLE", "NotMaxMin", "Uneven", "check", "check_single"]
+__all__ = ["NAME", "SINGLE", "NotMaxMin", "Uneven", "check", "check_single", "fairest", "sorted_shares"]
 
 NAME = "bottleneck-fairness"
 SINGLE = "single-resource-fairness"
@@ -103,9 +105,22 @@ def _proportional(case: AuditCase, name: str, j: int) -> Finding:
 def _whole(case: AuditCase, name: str, j: int, each: list[Fraction], shares: list[Number]) -> Finding:
     """Compare the sorted shares with the best sorted shares of whole tasks."""
     cluster, truth = case.cluster, case.truth
-    best = enumeration.optimum(enumeration.leximin(each), cluster.demands, [(cluster.pool, 1)], cluster.limits)
-    found = tuple(sorted(map(low, shares)))
-    if found != best.value:
-        witness = NotMaxMin(cluster.resources[j], found, best.value)
-        return Finding(name, FAILS, witness, tied=truth.tied)
+    found, best = tuple(sorted(map(low, shares))), sorted_shares(each, fairest(cluster, j, each))
+    if found != best:
+        return Finding(name, FAILS, NotMaxMin(cluster.resources[j], found, best), tied=truth.tied)
     return Finding(name, HOLDS, tied=truth.tied)
+
+
+def fairest(cluster: Economy, j: int, each: Sequence[Fraction]) -> tuple[int, ...]:
+    """Return whole tasks (n,) in a pool whose shares of resource j, `each` (n,) a task, are leximin."""
+    try:
+        best = enumeration.optimum(enumeration.leximin(each), cluster.demands, [(cluster.pool, 1)], cluster.limits)
+    except enumeration.TooManyToListError:
+        found = solve(cluster.instance(), f"single:{cluster.resources[j]}", integer=True)
+        return tuple(int(x) for x in found.tasks)
+    return max(best.allocations)
+
+
+def sorted_shares(each: Sequence[Fraction], tasks: Sequence[int]) -> tuple[Fraction, ...]:
+    """Return the shares of whole tasks (n,), the lowest first."""
+    return tuple(sorted(rate * x for rate, x in zip(each, tasks, strict=True)))

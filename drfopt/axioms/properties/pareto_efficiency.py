@@ -16,6 +16,7 @@ from ...engines.reference.algorithm1 import Machines
 from ..case import AuditCase
 from ..economy import Economy, Number, around, below, high, least, low, reaches, shown, times, total
 from ..outcomes import FILE_ERROR
+from ..ruled_whole import wasted
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 
 __all__ = ["NAME", "Waste", "check", "together"]
@@ -77,12 +78,26 @@ def _whole(case: AuditCase) -> Finding:
         machines = [c.row for c in cluster.machines]
         eligible = [[c.open_to[i] for c in cluster.machines] for i in range(cluster.n)]
     held = tuple(int(low(x)) for x in truth.tasks)
-    for tasks in enumeration.packable(cluster.demands, machines, cluster.limits, eligible):
+    try:
+        reached = enumeration.packable(cluster.demands, machines, cluster.limits, eligible)
+    except enumeration.TooManyToListError:
+        return _one_more(case, held)
+    for tasks in reached:
         if tasks != held and all(y >= x for y, x in zip(tasks, held, strict=True)):
             i = next(i for i, (y, x) in enumerate(zip(tasks, held, strict=True)) if y > x)
             witness = Waste(cluster.users[i], Fraction(held[i]), Fraction(tasks[i]))
             return Finding(NAME, FAILS, witness, tied=truth.tied)
     return Finding(NAME, HOLDS, tied=truth.tied)
+
+
+def _one_more(case: AuditCase, held: tuple[int, ...]) -> Finding:
+    """Ask of every user whether one task more can be run beside all that are held."""
+    rows, decided = wasted(case.cluster.instance(), held, case.policy, case.deadline)
+    for user, tasks in rows:
+        return Finding(NAME, FAILS, Waste(user, Fraction(tasks), Fraction(tasks + 1)), tied=case.truth.tied)
+    if not decided:
+        return Finding(NAME, UNDECIDED, exact=False, trials=case.cluster.n)
+    return Finding(NAME, HOLDS, tied=case.truth.tied)
 
 
 def _machines(case: AuditCase) -> Finding:

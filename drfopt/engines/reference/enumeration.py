@@ -23,7 +23,16 @@ from ...base.errors import SolverError
 from .algorithm1 import Classes, Limits, Machines, Row
 from .device_by_device import NO_DEVICES, DevicesOf, fit_together
 
-__all__ = ["EnumeratedOptimum", "leximin", "loads", "nash_product", "optimum", "packable", "total"]
+__all__ = [
+    "EnumeratedOptimum",
+    "TooManyToListError",
+    "leximin",
+    "loads",
+    "nash_product",
+    "optimum",
+    "packable",
+    "total",
+]
 
 BUDGET = 2_000_000
 """Loads, sums and comparisons before giving up: a few seconds."""
@@ -36,6 +45,10 @@ LARGEST_EXPONENT = 10_000
 
 Tasks = tuple[int, ...]
 Objective = Callable[[Tasks], Any]
+
+
+class TooManyToListError(SolverError):
+    """More loads, sums and comparisons than the budget."""
 
 
 class EnumeratedOptimum(NamedTuple):
@@ -116,7 +129,7 @@ def packable(
 
     Raises
     ------
-    SolverError
+    TooManyToListError
         When more than `budget` loads, sums and comparisons would be needed.
     """
     meter = _Meter(budget)
@@ -138,7 +151,7 @@ def loads(demands: Sequence[Row], room: Row, devices: DevicesOf = NO_DEVICES, bu
 
     Raises
     ------
-    SolverError
+    TooManyToListError
         When more than `budget` steps would be needed.
 
     Examples
@@ -196,4 +209,6 @@ class _Meter:
     def spend(self, nodes: int) -> None:
         self.spent += nodes
         if self.spent > self.budget:
-            raise SolverError(f"enumeration needs more than {self.budget:,} nodes here: it is meant for tiny clusters")
+            raise TooManyToListError(
+                f"enumeration needs more than {self.budget:,} nodes here: it is meant for tiny clusters"
+            )

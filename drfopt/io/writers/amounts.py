@@ -294,12 +294,14 @@ def _target(
     if given:
         if not unit or not UNIT.fullmatch(unit):
             raise InstanceError(f"--resource {resource}={said}: {unit!r} is no unit: use m, k, M, G, Ki, Mi, Gi")
-        return replace(base, scale=parse(f"1{unit}") * base.scale)
+        # A unit of memory is one of bytes, whatever the other program counts it in.
+        rate = Fraction(1, base.unit) if base.name in MEMORY_WORDS else base.scale
+        return replace(base, scale=parse(f"1{unit}") * rate)
     if base.name in MEMORY_WORDS and 0 < capacity * base.scale * base.unit < LEAST_MEMORY:
         raise InstanceError(
             f"{resource} of the whole cluster is {float(capacity):g}, which cannot be "
             f"{'bytes' if base.scale * base.unit == 1 else 'its unit there'}: "
-            f"say its unit, --resource {resource}={resource}:Gi"
+            f"say its unit, --resource {resource}={name}:Gi"
         )
     return base
 
