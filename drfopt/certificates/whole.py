@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
-from ..base.errors import SolverError, TimeLimitError
+from ..base.errors import InstanceError, SolverError, TimeLimitError
 from ..base.progress import report
 from ..model.allocation import Certificate
 from ..model.evidence import WholeEvidence
@@ -348,26 +348,52 @@ def _largest_under_rules(
 def _bounded_without_rules(
     users: WholeUsers, tasks: list[int], deadline: Deadline, reason: str = NO_TIME, *, late: bool = False
 ) -> Certificate:
-    """Return what is known of a sum or product under rules: what nothing exceeds without them, prices bound.
+    """Return what is known of a sum or product under rules or of several types: what nothing exceeds without them.
 
-    Where it keeps every guarantee and nothing exceeds it even without rules, it is the best.  Of several types it is
-    not told, whose levels are those of all of them together.
+    Where it keeps every guarantee and nothing exceeds it even without rules, it is the best.
     """
-    instance, policy, more = users.instance, users.policy, None
-    if instance.task_types is None and all(users.incomes):
-        weights = [Fraction(1)] * instance.n
-        for i, income in zip(users.members, users.incomes, strict=True):
-            weights[i] = income
-        instance = Instance(**(instance.parts() | {"organisation": None, "weights": weights}))
+    more, instance, policy = None, users.instance, users.policy
+    with contextlib.suppress(price_tree.Undecided, InstanceError):
+        instance = _without_rules(users)
         rates = policy.exact_rates(instance) if policy.objective == "sum" else None
         # A product is of tasks, whatever they are measured by; a sum has to be of the same shares.
         if rates is None or [rates[i] for i in users.members] == users.rates:
-            with contextlib.suppress(price_tree.Undecided):
-                found = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), BOXES_WITHOUT_RULES)
-                if found.tree is not None and not users.broken(tasks):
-                    return _verdict(BOXES, False, WholeEvidence(judge=BOXES))
-                more = found.more
+            found = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), BOXES_WITHOUT_RULES)
+            if found.tree is not None and not users.broken(tasks):
+                return _verdict(BOXES, False, WholeEvidence(judge=BOXES))
+            more = found.more
     return _bounded(instance, policy, tasks, more, reason, late=late)
+
+
+def _without_rules(users: WholeUsers) -> Instance:
+    """Return an instance in which whatever is possible is possible as well, without rules.
+
+    A task of several types needs of each resource what the least of them needs, and runs where one of them does.
+
+    Raises
+    ------
+    InstanceError
+        When that is nothing, or somebody has no income.
+    """
+    instance, parts = users.instance, users.instance.parts()
+    weights = [Fraction(1)] * instance.n
+    for i, income in zip(users.members, users.incomes, strict=True):
+        weights[i] = income
+    if not all(weights):
+        raise InstanceError("somebody has no income")
+    changed: dict[str, Any] = {"organisation": None, "weights": weights}
+    if instance.task_types is not None:
+        changed["demands"] = [
+            [min(kind.demand[j] for kind in kinds) for j in range(instance.m)] if kinds else row
+            for kinds, row in zip(instance.task_types, parts["demands"], strict=True)
+        ]
+        changed["max_tasks"] = users.spread(users.most)
+        if instance.machines is not None:
+            fits = instance.type_fits
+            changed["eligible"] = np.array(
+                [fits[i].any(axis=0) if i in fits else row for i, row in enumerate(instance.fits)]
+            )
+    return Instance(**(parts | changed))
 
 
 def _can_run(users: WholeUsers, tasks: list[int], deadline: Deadline) -> bool:

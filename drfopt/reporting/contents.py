@@ -137,7 +137,8 @@ def tiles(document: Document) -> list[tuple[str, Markup]]:
     if purchases := document["advice"]["to_buy"]:
         found.append((f"more {clean(purchases[0]['name'])} to buy", amount_of(document, 0)))
     if document["machines"] is not None:
-        found.append(("machines", shown(document, ("instance", "machines"), "count")))
+        label = "machine" if document["instance"]["machines"] == 1 else "machines"
+        found.append((label, shown(document, ("instance", "machines"), "count")))
     used = [row["utilization"] for row in document["comparison"]["allocations"][0]["resources"]]
     # The scarcest resource; of a cluster without any use the first.
     j = max(range(len(used)), key=lambda j: used[j])

@@ -208,6 +208,10 @@ TOP = {
 }
 
 
+DEVICES = ": a scenario has no devices, write all that a machine has into its capacity and tasks may take part of it"
+"""The remedy for who has some."""
+
+
 def _fields(table: Any, known: Mapping[str, FileKey], place: str) -> dict[str, Any]:
     """Return the values of a table, read; unknown keys, and missing ones, are errors that name the place."""
     where = f"{place}: " if place else ""
@@ -216,7 +220,7 @@ def _fields(table: Any, known: Mapping[str, FileKey], place: str) -> dict[str, A
     found = {}
     for key, value in table.items():
         if key not in known:
-            near = suggestion(str(key), known)
+            near = DEVICES if key == "devices" else suggestion(str(key), known)
             raise InstanceError(f"{where}unknown key {key!r}: the keys here are {', '.join(known)}{near}")
         try:
             found[key] = known[key].read(value)
@@ -319,6 +323,10 @@ def scenario_of(instance: Instance, duration: Times, tasks: int) -> Scenario:
         raise InstanceError("a scenario has one weight a user, the instance one a resource: give one a user")
     if organisation is not None and (any(organisation.ceilings) or any(organisation.last) or organisation.excluded):
         raise InstanceError("a scenario has no ceilings, weights of 0 and excluded resources: leave them out")
+    if instance.has_devices:
+        raise InstanceError(
+            "a scenario has no devices: give what they have as capacity, of which tasks may take a part"
+        )
     users = []
     for i, name in enumerate(instance.users):
         kept: dict = {}

@@ -73,7 +73,7 @@ def test_sums_and_products_equal_enumeration_at_length(kind, some):
     assert compared(kind, range(100, 100 + some(900)), MARKETS, market=True) > some(600)
 
 
-@pytest.mark.parametrize("kind", ["rules", "rules on machines"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_wants_time_has_a_bound_that_nothing_exceeds(kind):
     """Of a sum or product that is not proven, whatever the rules."""
     told = 0
@@ -101,7 +101,7 @@ def test_what_wants_time_has_a_bound_that_nothing_exceeds(kind):
                 ]
                 value = np.exp(sum(logs) / float(sum(users.incomes))) * (1 - 1e-12)
             assert late.evidence.bound >= value
-    assert told > 2
+    assert told > 1
 
 
 def test_what_nothing_exceeds_even_without_rules_is_the_best():

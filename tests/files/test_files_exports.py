@@ -153,6 +153,18 @@ def test_groups_are_cohorts(tmp_path: Path) -> None:
     assert forest.queues["bob"].weight == 0
 
 
+def test_ceilings_are_what_may_be_borrowed_beyond_the_quota(tmp_path: Path) -> None:
+    groups = [Group("eng", 3, ceiling={"cpu": 7}), Group("eng/dev", 1, ceiling={"memory": 9})]
+    organisation = Organisation(paths={"Ann": "eng/dev"}, groups=groups, ceilings={"Bob": {"cpu": 4}})
+    lines: list[str] = []
+    text = export(solve(cluster(organisation=organisation)), "kueue", GIBS, lines=lines)
+    assert not [line for line in lines if "not written" in line]
+    found = read("kueue", [saved(tmp_path / "queues.yaml", text)], saturate=True).instance
+    ceilings = {group.name.rpartition("/")[2]: dict(group.ceiling) for group in found.organisation.groups}
+    assert ceilings == {"eng": {"cpu": 7}, "eng-dev": {"memory": 9 * GIB}}
+    assert found.organisation.ceilings[found.users.index("bob")] == {"cpu": 4}
+
+
 def test_csv_has_a_row_for_each_user_and_class() -> None:
     machines = [Machine("big", {"cpu": 8, "memory": 32}, 2), Machine("small", {"cpu": 3, "memory": 5})]
     instance = Instance({"a": {"cpu": 1, "memory": 3}, "b": {"cpu": 7, "memory": 1}}, machines=machines)
@@ -333,6 +345,11 @@ def test_what_is_exported_is_read_back_by_its_own_reader(tmp_path: Path, to: str
         assert group.weight / weights[0] == 3
     if to in ("yunikorn", "volcano", "kai", "koordinator", "fair-scheduler", "mesos"):
         assert organisation.ceilings[2][cpu] == 12
+    if to == "capacity-scheduler":
+        # One number for all resources, which is no less than what the queue is guaranteed.
+        (most,) = {organisation.ceilings[2][r] / total[r] for r in total}
+        assert float(most) == pytest.approx(max(12 / 64, float(told[2])), abs=1e-6)
+        assert any("a ceiling bounds all resources alike" in line for line in lines)
     assert solve(found.instance).certificate.valid
 
 

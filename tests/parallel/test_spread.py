@@ -116,8 +116,8 @@ def marks(folder, here, x):
 def test_workers_join_when_they_are_there(items, tmp_path, monkeypatch):
     monkeypatch.setattr(joblib, "cpu_count", lambda: 2)
     by = list(itertools.islice(spread(functools.partial(marks, tmp_path, os.getpid()), items), 40))
-    # This process works from the first item on, and another with it.
-    assert by[:4] == [os.getpid()] * 4
+    # This process does the first item, and another joins it: after a moment, or at once where it is left from before.
+    assert by[0] == os.getpid()
     assert len(set(by)) == 2
 
 

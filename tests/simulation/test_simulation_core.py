@@ -15,6 +15,7 @@ from drfopt.model.users import TaskType
 from drfopt.simulation import Draw, Job, Outage, Rule, Scenario, Stage, User, simulate
 from drfopt.simulation.rules.table import RULES
 from drfopt.simulation.rules.task_by_task import AssetFairness, Drf, Fifo, SequentialMinMax
+from drfopt.simulation.scenario_files import loads
 
 OWN = ("drf", "asset", "ceei", "sequential-min-max", "slots:3", "single:cpu", "fifo")
 
@@ -104,6 +105,17 @@ def test_task_types_and_organisations_become_scenarios():
     forbidden = Instance({"A": {"cpu": 1}}, {"cpu": 4}, organisation=Organisation(ceilings={"A": {"cpu": 2}}))
     with pytest.raises(InstanceError, match="no ceilings"):
         Scenario.of(forbidden)
+
+
+def test_devices_are_refused_with_what_to_write():
+    rack = Machine("rack", {"cpu": 8}, devices={"gpu": 4})
+    with pytest.raises(InstanceError, match="a scenario has no devices: give what they have as capacity"):
+        Scenario.of(Instance({"A": {"cpu": 1, "gpu": 1}}, machines=[rack]))
+    text = '[[machines]]\nname = "rack"\ncapacity = { cpu = 8 }\ndevices = { gpu = 4 }\n'
+    with pytest.raises(
+        InstanceError, match=r"unknown key 'devices'.*: a scenario has no devices, write all that a machine"
+    ):
+        loads(text + '[[users]]\nname = "A"\njobs = []\n', "toml")
 
 
 @pytest.mark.parametrize("rule", OWN)

@@ -4,6 +4,7 @@
 queue, its part of what the queue above has, in percent that add up to 100: a user's is its dominant share, against
 those of its siblings; a group's that of all its members together. Shares of several resources add up to more than the
 whole, so a queue is guaranteed less than its share of the resource that it uses most, and the file says how much less.
+The most that a queue may have is one number too: the smallest part that a ceiling of it is, and no less than is given.
 """
 
 import re
@@ -67,7 +68,7 @@ def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
     # Names and units play no part in percent; a resource that is left out is not counted in shares.
     shares = yarn(allocation, names)
     shares = replace(shares, lines=[line for line in shares.lines if not line.startswith("rounded")])
-    queues = exported_queues(allocation, shares, _queue, lines, ("groups",))
+    queues = exported_queues(allocation, shares, _queue, lines, ("ceilings", "groups"))
     if len({queue.weight for queue in queues}) > 1:
         lines.append("weights are not written: a queue's capacity is what it is given")
     dominant = _dominant(allocation, shares, queues)
@@ -75,7 +76,11 @@ def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
     least = Fraction(1)
     parents = ["", *(queue.path for queue in queues if queue.user is None)]
     paths = {"": "root"} | {queue.path: f"root.{queue.full}" for queue in queues if queue.user is None}
-    guaranteed = {"": Fraction(1)}
+    guaranteed, tops = {"": Fraction(1)}, {"": Fraction(1)}
+    if any(queue.ceiling for queue in queues):
+        lines.append(
+            "a ceiling bounds all resources alike: the smallest part that one is, or the queue's capacity if more"
+        )
     for parent in parents:
         members = [queue for queue in queues if queue.parent == parent]
         if not members:
@@ -83,11 +88,13 @@ def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
         found.append((f"{paths[parent]}.queues", ",".join(queue.label for queue in members)))
         for queue, steps in zip(members, _parts([dominant[id(queue)] for queue in members]), strict=True):
             part = Fraction(steps, PERCENT)
-            guaranteed[queue.path if queue.user is None else f"/{queue.user}"] = own = guaranteed[parent] * part
+            at = queue.path if queue.user is None else f"/{queue.user}"
+            guaranteed[at] = own = guaranteed[parent] * part
+            tops[at] = min(tops[parent], max(own, _top(queue, shares, allocation)))
             if queue.user is not None and dominant[id(queue)]:
                 least = min(least, own / dominant[id(queue)])
             found.append((f"root.{queue.full}.capacity", _decimal(part * 100)))
-            found.append((f"root.{queue.full}.maximum-capacity", "100"))
+            found.append((f"root.{queue.full}.maximum-capacity", _decimal(tops[at] / tops[parent] * 100)))
     if least < 1:
         lines.append(
             f"percent of all resources alike guarantee {float(least):.3g} of a queue's dominant share at least"
@@ -102,6 +109,12 @@ def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
 
 PREFIX = "yarn.scheduler.capacity."
 CALCULATOR = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+
+
+def _top(queue: ExportedQueue, shares: Shares, allocation: Allocation) -> Fraction:
+    """Return the smallest part of the cluster that a ceiling of a queue is; 1 without one."""
+    whole = shares.in_steps(dict(zip(allocation.resources, allocation.instance.exact_capacity, strict=True)))
+    return min((Fraction(most, whole[j]) for j, most in queue.ceiling.items() if whole[j]), default=Fraction(1))
 
 
 def _dominant(allocation: Allocation, shares: Shares, queues: Sequence[ExportedQueue]) -> dict[int, Fraction]:

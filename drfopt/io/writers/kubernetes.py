@@ -1,17 +1,19 @@
 """A ClusterQueue of Kueue for each user, a Cohort for each group: what she is given is her nominal quota.
 
+A ceiling is what may be borrowed beyond that: of a group, beyond what its members have together.
+
 A ResourceQuota of Kubernetes for each user: what she is given is the most that her namespace may request.
 
 Objects of Kubernetes as YAML documents, below comments that say where they come from.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from ...model.allocation import Allocation
 from ..native.writing import yaml_text
-from .amounts import Names, dns_label, kubernetes, kueue, left_out, quantity, unique_names
+from .amounts import Names, TargetName, dns_label, kubernetes, kueue, left_out, quantity, unique_names
 
 __all__ = ["cluster_queues", "document", "heading", "resource_quotas"]
 
@@ -48,27 +50,45 @@ def cluster_queues(allocation: Allocation, names: Names, lines: list[str]) -> st
     targets = shares.targets
     lines += shares.lines
     queues = unique_names(allocation.users, dns_label, "queue", lines)
-    lines += left_out(allocation, "groups", "weights of 0")
+    lines += left_out(allocation, "ceilings", "groups", "weights of 0")
     weights = _weights(allocation, lines)
     cohorts = _cohorts(allocation, lines)
     documents = [document(VERSION, "ResourceFlavor", {"name": FLAVOR}, {})]
     organisation = allocation.instance.organisation
+    n = allocation.instance.n
+    paths = organisation.paths if organisation is not None else ("",) * n
     for tree in organisation.groups if organisation is not None else ():
         spec = {"parentName": cohorts[tree.parent]} | _sharing(Fraction(tree.weight))
+        if ceiling := shares.in_steps(tree.ceiling):
+            inside = [
+                row for row, path in zip(shares.steps, paths, strict=True) if f"{path}/".startswith(f"{tree.name}/")
+            ]
+            together = [sum(column) for column in zip(*inside, strict=True)] or [0] * len(targets)
+            most = {j: amount - together[j] for j, amount in ceiling.items()}
+            spec["resourceGroups"] = [_quota({j: targets[j] for j in ceiling}, [0] * len(targets), most)]
         documents.append(document(VERSION, "Cohort", {"name": cohorts[tree.name]}, spec))
-    paths = organisation.paths if organisation is not None else ("",) * allocation.instance.n
-    for user, queue, row, weight, path in zip(allocation.users, queues, shares.steps, weights, paths, strict=True):
-        resources = [
-            {"name": target.name, "nominalQuota": quantity(amount, target)}
-            for target, amount in zip(targets, row, strict=True)
-        ]
-        group = {
-            "coveredResources": [target.name for target in targets],
-            "flavors": [{"name": FLAVOR, "resources": resources}],
-        }
+    ceilings = organisation.ceilings if organisation is not None else ({},) * n
+    for user, queue, row, weight, path, ceiling in zip(
+        allocation.users, queues, shares.steps, weights, paths, map(shares.in_steps, ceilings), strict=True
+    ):
+        most = {j: amount - row[j] for j, amount in ceiling.items()}
+        group = _quota(dict(enumerate(targets)), row, most)
         spec = {"cohortName": cohorts[path], "namespaceSelector": {}, "resourceGroups": [group]} | _sharing(weight)
         documents.append(document(VERSION, "ClusterQueue", {"name": queue, "annotations": {"drfopt/user": user}}, spec))
     return heading(allocation, lines) + "".join(documents)
+
+
+def _quota(targets: Mapping[int, TargetName], nominal: Sequence[int], borrowed: Mapping[int, int]) -> dict[str, Any]:
+    """Return a resource group: nominal quotas, and the most that may be borrowed where there is a bound."""
+    resources = [
+        {"name": target.name, "nominalQuota": quantity(nominal[j], target)}
+        | ({"borrowingLimit": quantity(max(borrowed[j], 0), target)} if j in borrowed else {})
+        for j, target in targets.items()
+    ]
+    return {
+        "coveredResources": [target.name for target in targets.values()],
+        "flavors": [{"name": FLAVOR, "resources": resources}],
+    }
 
 
 def _cohorts(allocation: Allocation, lines: list[str]) -> dict[str, str]:
