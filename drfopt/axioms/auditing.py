@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.deadline import Deadline
-from ..base.errors import PolicyError
+from ..base.errors import PolicyError, checked_flags
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.instance import FEATURES, Instance
@@ -153,6 +153,7 @@ def audit(
     >>> print(audit(Instance([[16, 1], [1, 2]], [100, 100]), "ceei", "strategy-proofness").results[0].witness)
     user u1 reports (16, 32/3) instead of (16, 1) and runs 75/16 tasks instead of 100/31; no report brings more
     """
+    checked_flags(integer=integer)
     chosen, asked = policy_named(policy), properties_named(properties)
     built_in = chosen.objective in ("leximin", "alpha", "sum")
     chosen.check(instance, integer, FEATURES if built_in else () if integer else ("types",))

@@ -24,6 +24,7 @@ __all__ = [
     "PolicyError",
     "SolverError",
     "TimeLimitError",
+    "checked_flags",
     "listed",
     "suggestion",
 ]
@@ -76,14 +77,27 @@ def suggestion(word: object, known: Iterable[object]) -> str:
     """Return ``": did you mean 'gpu'?"`` for the known word nearest to `word`, or an empty string.
 
     Near is a word with few letters changed, or a long one that begins as a short word does, such as the name of a
-    machine class.
+    machine class; no number is near to another.
     """
-    if not isinstance(word, str) or not word or len(word) > LONGEST_WORD:
+    if not isinstance(word, str) or not word or len(word) > LONGEST_WORD or word.isdecimal():
         return ""
     words = [name for name in islice(known, MOST_WORDS) if isinstance(name, str) and len(name) <= LONGEST_WORD]
     near = [name for name in difflib.get_close_matches(word, words, n=3, cutoff=0.5) if _slip(word, name)]
     near = near or [name for name in words if name.casefold().startswith(word.casefold())]
     return f": did you mean {near[0]!r}?" if near else ""
+
+
+def checked_flags(**given: Any) -> None:
+    """Refuse what stands for yes or no and is neither: the text "no" would count as yes.
+
+    Raises
+    ------
+    PolicyError
+        With the flag and what it is.
+    """
+    for name, value in given.items():
+        if type(value).__name__ not in ("bool", "bool_"):
+            raise PolicyError(f"{name} is {value!r}: give True or False")
 
 
 def listed(values: Any, what: str, error: type[DrfoptError]) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InstanceError, listed
+from ..base.errors import InstanceError, checked_flags, listed
 from ..base.numbers.enclosures import Enclosure, above, least, text
 from ..base.numbers.shown import DIGITS_OF_CELLS, number, percent
 from ..base.results import Result
@@ -361,6 +361,7 @@ def what_if(
     >>> what_if(cluster, ["set-weight A=2"]).losers
     ('B',)
     """
+    checked_flags(integer=integer, **({} if exact is None else {"exact": exact}))
     wanted = tuple(map(Change.of, listed(changes, "changes", InstanceError)))
     chosen = policy_named(policy)
     after = changed(instance, wanted)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InstanceError
+from ..base.errors import InstanceError, checked_flags
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.naming import some
@@ -282,6 +282,7 @@ def simulate(
     for name, number in (("seed", seed), ("replication", replication)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
             raise InstanceError(f"{name} is {number!r}: write a whole number, 0 or more")
+    checked_flags(checked=checked)
     chosen = rule_named(rule)
     if preemption is not None:
         chosen = Preempting(chosen, preemption)

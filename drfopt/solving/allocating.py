@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.deadline import Deadline
-from ..base.errors import CertificateError, EngineError, PolicyError, SolverError, TimeLimitError
+from ..base.errors import CertificateError, EngineError, PolicyError, SolverError, TimeLimitError, checked_flags
 from ..base.numbers.enclosures import Enclosure
 from ..base.numbers.quantities import exact as exact_number
 from ..base.parallel import Workers, one_thread
@@ -95,6 +95,7 @@ def solve(
         An answer was found that could not be proven; it is not returned.
     """
     begun = time.perf_counter()
+    checked_flags(integer=integer, exact=exact)
     chosen = policy_named(policy)
     chosen.check(instance, integer, FEATURES)
     deadline = Deadline.asked(time_limit)

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import CertificateError, DrfoptError, EngineError, FormulationError, PolicyError, SolverError, listed
+from ..base.errors import (
+    CertificateError,
+    DrfoptError,
+    EngineError,
+    FormulationError,
+    PolicyError,
+    SolverError,
+    checked_flags,
+    listed,
+)
 from ..base.progress import report
 from ..base.results import Result
 from ..base.tables import Column, Sheet
@@ -170,6 +179,7 @@ def compare(
     PolicyError
         When no policy is named, one is unknown, or none can take the instance.
     """
+    checked_flags(integer=integer)
     names = tuple(dict.fromkeys(policy_named(policy).name for policy in listed(policies, "policies", PolicyError)))
     if not names:
         raise PolicyError("no policies are given: name at least one, such as drf")

@@ -21,7 +21,15 @@ from typing import Any
 import numpy as np
 
 from ..base.deadline import Deadline
-from ..base.errors import DrfoptError, EngineError, FormulationError, PolicyError, SolverError, TimeLimitError
+from ..base.errors import (
+    DrfoptError,
+    EngineError,
+    FormulationError,
+    PolicyError,
+    SolverError,
+    TimeLimitError,
+    checked_flags,
+)
 from ..base.progress import report
 from ..base.results import Result
 from ..base.tables import Column, Sheet
@@ -220,6 +228,7 @@ def crosscheck(
     FormulationError
         When a formulation file is at fault.
     """
+    checked_flags(integer=integer, exact=exact)
     chosen = policy_named(policy)
     own = None if formulation is None else policy_named(formulation)
     if own is not None and own.objective != "formulation":

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..base.deadline import Deadline
-from ..base.errors import CertificateError, InstanceError, PolicyError
+from ..base.errors import CertificateError, InstanceError, PolicyError, checked_flags
 from ..base.parallel import cores, one_thread
 from ..base.partitions import Partitions, Place, place
 from ..base.results import Result
@@ -226,6 +226,7 @@ def solve_partitions(
     are three without limits and about five with them; a worker that dies is replaced, and what it had is made again.
     """
     begun = time.perf_counter()
+    checked_flags(few_classes=few_classes)
     chosen = policy_named(policy)
     deadline = Deadline.asked(time_limit)
     parquet()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import PolicyError, listed, suggestion
+from ..base.errors import PolicyError, checked_flags, listed, suggestion
 from ..base.results import Result
 from ..base.tables import SHOWN, Column, Sheet
 from ..engines.problem import Problem
@@ -273,6 +273,7 @@ def schedule(
     PolicyError
         When the policy is not leximin or cannot take the instance, or somebody has more than 9e18 tasks.
     """
+    checked_flags(trace=trace, optimum=optimum)
     chosen = policy_named(policy)
     if optimum:
         found = schedule(instance, chosen, rule=rule, when_full=when_full, ties=ties, trace=trace)

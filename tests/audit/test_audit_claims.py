@@ -159,7 +159,7 @@ def test_theorem_4_says_what_the_best_lie_is():
 
 
 def test_a_theorem_that_is_not_told():
-    with pytest.raises(PolicyError, match="theorem 15 is not told here"):
+    with pytest.raises(PolicyError, match=r"theorem 15 is not told here \(known"):
         theorem(15)
     with pytest.raises(PolicyError, match="did you mean 'path'"):
         theorem("paths")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base.deadline import Deadline
-from ...base.errors import CertificateError, DrfoptError, InstanceError, PolicyError, SolverError
+from ...base.errors import CertificateError, DrfoptError, InstanceError, PolicyError, SolverError, checked_flags
 from ...base.parallel import spread
 from ...base.progress import report
 from ...base.results import Result
@@ -268,6 +268,7 @@ def search(
     >>> str(found.counterexamples[0].finding.witness)[:8], found.complete
     ('user u1 ', True)
     """
+    checked_flags(integer=integer, first=first)
     chosen, asked = policy_named(policy), properties_named(properties)
     space = space or Space()
     integer = in_whole(space, chosen, integer)

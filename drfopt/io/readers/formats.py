@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...base.errors import InstanceError, suggestion
+from ...base.errors import InstanceError, checked_flags, suggestion
 from ...base.registry import Registry
 
 if TYPE_CHECKING:
@@ -166,6 +166,7 @@ def read(
     >>> found = read("csv", ["machines.csv", "tasks.csv"])  # doctest: +SKIP
     >>> found.instance, [str(note) for note in found.notes]  # doctest: +SKIP
     """
+    checked_flags(saturate=saturate)
     known = FORMATS.named(format)
     if user_by is not None and user_by.partition(":")[0] not in {user.partition(":")[0] for user in known.users}:
         ways = f"use {', '.join(known.users)}" if known.users else "leave it out"

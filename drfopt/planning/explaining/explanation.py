@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import InstanceError, PolicyError, SolverError, suggestion
+from ...base.errors import InstanceError, PolicyError, SolverError, checked_flags, suggestion
 from ...base.progress import report
 from ...base.results import Result
 from ...base.tables import Bar, Column, Sheet
@@ -282,6 +282,7 @@ def explain(
         raise InstanceError(
             f"there is no user {user!r}{suggestion(user, instance.users)} (there are {some(instance.users)})"
         )
+    checked_flags(integer=integer, fragmentation=fragmentation)
     chosen = policy_named(policy)
     if chosen.objective not in ("leximin", "alpha", "sum"):
         raise PolicyError(

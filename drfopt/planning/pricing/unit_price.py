@@ -320,7 +320,10 @@ def price(
             f"{chosen.name} has no prices: they are known of {', '.join(LOOKS)} policies, drf for example"
         )
     chosen.check(instance, knows=FEATURES)
-    allocation = solve(instance, chosen) if allocation is None else allocation
+    if allocation is None:
+        allocation = solve(instance, chosen)
+    elif not isinstance(allocation, Allocation) or (allocation.instance, allocation.policy) != (instance, chosen.name):
+        raise PolicyError(f"the allocation is not what solve gives for this instance under {chosen.name}: leave it out")
     totals = Sums(instance, TOTAL, ruled=False)
     beyond = bool(instance.features - {"types"}) and chosen.objective != "sum"
     look = (_by_dividing if beyond else LOOKS[chosen.objective])(allocation, totals)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...base.deadline import Deadline
-from ...base.errors import InstanceError, PolicyError, TimeLimitError
+from ...base.errors import InstanceError, PolicyError, TimeLimitError, checked_flags
 from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...model.allocation import Allocation
@@ -269,6 +269,7 @@ def size(
     'optimal'
     """
     begun = time.perf_counter()
+    checked_flags(from_nothing=from_nothing, integer=integer)
     chosen = policy_named(policy)
     if chosen.objective == "formulation":
         raise PolicyError(f"{chosen.name} is a formulation file, whose answers are not proven: name a policy")
