@@ -208,6 +208,7 @@ ENGINES = Registry(
         ANYWHERE,
         types=True,
         organised=True,
+        then=("bounded-rational-lp",),
     ),
     Engine(
         "rational",

@@ -19,7 +19,7 @@ from ..base.errors import (
 from ..base.progress import report
 from ..base.results import Result
 from ..base.tables import Column, Sheet
-from ..base.tolerances import SMALLEST_FLOAT
+from ..base.tolerances import LEVEL, SMALLEST_FLOAT
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy, policy_named
@@ -235,5 +235,6 @@ def _most(instance: Instance, allocations: list[Allocation], integer: bool, time
 
 
 def _price(total: float, best: float) -> float:
-    # Two sums that are equal differ by rounding; a negative price would be noise.
-    return max(0.0, 1 - total / best) if best > 0 else 0.0
+    # Two sums that are equal differ by what levels may be off by: a price of that much would be noise.
+    price = 1 - total / best if best > 0 else 0.0
+    return price if price > LEVEL else 0.0

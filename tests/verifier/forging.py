@@ -16,8 +16,8 @@ from drfopt.model.policies import policy_named
 
 UNTOUCHED = ("name", "schema", "policy", "class", "integer", "source", "user", "group", "machines", "guarantees")
 
-KINDS = ("proof", "proof", "instance", "instance", "moved", "moved", "traded", "swap", "drop", "prices")
-"""What is changed; one thing a file."""
+KINDS = ("proof", "proof", "instance", "instance", "moved", "moved", "traded", "swap", "drop", "prices", "tiny")
+"""What is changed; one thing a file, but prices of next to nothing, which are to hide something."""
 
 
 def file_of(instance: Any, policy: str = "drf", **how: Any) -> dict[str, Any]:
@@ -82,6 +82,14 @@ def traded(chance: random.Random, data: dict[str, Any]) -> None:
         row["tasks"] = told(data, new)
 
 
+def tiny(chance: random.Random, data: dict[str, Any], rounds: list[dict[str, Any]]) -> None:
+    """Let something cost next to nothing in one round, and somebody be stopped by that with half of what it had."""
+    prices = chance.choice(rounds)["prices"]
+    path = chance.choice(numbers(prices))
+    at(prices, path[:-1])[path[-1]] = str(Fraction(1, 10 ** chance.randint(3, 30)))
+    moved(chance, data)
+
+
 def forged(chance: random.Random, found: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """Return a copy in which one thing is changed, and what it was."""
     found = copy.deepcopy(found)
@@ -99,6 +107,8 @@ def forged(chance: random.Random, found: dict[str, Any]) -> tuple[dict[str, Any]
         at(found[kind], path[:-1])[path[-1]] = int(new) if whole else str(new)
     elif kind == "drop" and rounds:
         del rounds[chance.randrange(len(rounds))]
+    elif kind == "tiny" and any(numbers(part.get("prices")) for part in rounds):
+        tiny(chance, found, [part for part in rounds if numbers(part.get("prices"))])
     elif kind == "swap" and len(found["users"]) > 1:
         one, other = chance.sample(found["users"], 2)
         one["tasks"], other["tasks"] = other["tasks"], one["tasks"]
