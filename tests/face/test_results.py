@@ -226,7 +226,10 @@ WRONG = {
     "nothing to move": (lambda it: drfopt.rebalance(it, None), "a file is named by a NoneType: give its path as text"),
     "a flag in words": (lambda it: drfopt.solve(it, exact="no"), "exact is 'no': give True or False"),
     "a flag of nothing": (lambda it: drfopt.compare(it, integer=None), "integer is None: give True or False"),
-    "an answer by number": (lambda it: drfopt.price(it, allocation=0), "is not what solve gives for this instance under"),
+    "an answer by number": (
+        lambda it: drfopt.price(it, allocation=0),
+        "is not what solve gives for this instance under",
+    ),
     "an answer of another": (lambda it: drfopt.price(it, allocation=solve(it, "ceei")), "under drf: leave it out"),
     "a space of words": (lambda it: drfopt.Space("2"), "users of the search is '2': give a number, 1 or more"),
 }

@@ -357,7 +357,7 @@ def test_what_has_no_name_there_is_left_out_or_refused(tmp_path: Path) -> None:
     instance = Instance({"a": {"cpu": 1, "licence": 1}, "b": {"cpu": 2, "licence": 0}}, {"cpu": 9, "licence": 3})
     allocation = solve(instance)
     for row in EXPORTS:
-        if row.name in ("csv", "kueue"):  # any name will do in Kueue
+        if row.name in ("csv", "kueue", "capacity-scheduler"):  # any name will do in Kueue, percent have none
             continue
         with pytest.raises(InstanceError, match="or leave it out with --leave-out licence"):
             export(allocation, row.name)
@@ -380,8 +380,9 @@ def test_no_name_changes_in_silence(row) -> None:
     lines: list[str] = []
     text = export(solve(Instance(demands, {"cpus": 9, "gpus": 4})), row.name, lines=lines)
     # KAI and Slurm call them gpu and gres/gpu, Kubernetes nvidia.com/gpu, YARN yarn.io/gpu; Kueue takes any name, and
-    # gpus is the word of Mesos.
-    assert row.name == "mesos" or any(line.startswith(("gpus is called ", "gpus keeps its name")) for line in lines)
+    # gpus is the word of Mesos, and percent have no names.
+    nameless = row.name in ("mesos", "capacity-scheduler")
+    assert nameless or any(line.startswith(("gpus is called ", "gpus keeps its name")) for line in lines)
     assert any(line.startswith("'Team A.b' is called ") for line in lines)
     assert all(line in text or line.replace("--", "- -") in text for line in lines)
     assert (row.name in ("kueue", "mesos")) == (
@@ -404,6 +405,16 @@ def test_weights_that_are_no_whole_numbers_are_scaled() -> None:
     documents = list(yaml.safe_load_all(export(solve(instance), "volcano")))
     assert [one["spec"]["weight"] for one in documents] == [6, 1]
     assert "Fairshare=6" in export(solve(instance), "slurm")
+
+
+def test_percent_ask_for_no_unit_and_no_name() -> None:
+    allocation = solve(Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18}))
+    lines: list[str] = []
+    text = export(allocation, "capacity-scheduler", lines=lines)
+    assert [part.split("<")[0] for part in text.split("<value>")[3::2]] == ["50", "50"]
+    assert lines == ["percent of all resources alike guarantee 0.75 of a queue's dominant share at least"]
+    with pytest.raises(InstanceError, match="say its unit"):
+        export(allocation, "fair-scheduler")
 
 
 def test_percent_of_nothing_add_up_too() -> None:

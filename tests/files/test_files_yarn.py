@@ -367,6 +367,10 @@ def test_partitions_of_labelled_nodes(tmp_path: Path) -> None:
         ({"root__queues": "a,a"}, r"root\.queues: names 'a' twice"),
         ({"root__queues": "a", "root__a__capacity": "much"}, r"root\.a\.capacity: is 'much': write percent such as 40"),
         ({"root__queues": "a", "root__a__capacity": "-3"}, r"root\.a\.capacity: is '-3'"),
+        (
+            {"root__queues": "a,b,c", "root__a__capacity": "3w", "root__b__capacity": "[vcores=1]"},
+            r"root\.a\.capacity: is a weight, and that of root\.b amounts: write those of all queues of a parent as",
+        ),
         ({"root__queues": "a", "root__a__maximum_capacity": "[all]"}, r"maximum-capacity: 'all' is no amount"),
     ],
 )

@@ -32,6 +32,7 @@ __all__ = [
     "kueue",
     "left_out",
     "mesos",
+    "percent",
     "quantity",
     "rounded",
     "shortfall",
@@ -46,6 +47,9 @@ HAIR = Fraction(1, 10**9)
 
 LEAST_MEMORY = 2**30
 """Bytes below which the memory of a whole cluster is taken for a number in another unit."""
+
+WHOLE_STEPS = 10**9
+"""Steps of a whole of which parts are written."""
 
 MEMORY_WORDS = ("memory", "memory-mb", "mem")
 
@@ -66,7 +70,7 @@ class TargetName:
     step : Fraction
         The smallest amount that can be written.
     unit : int
-        Bytes in one of it, where it is memory.
+        Bytes in one of it, where it is memory; 0 where nothing but its part of the whole is written.
     """
 
     name: str
@@ -233,6 +237,15 @@ def yarn(allocation: Allocation, names: Names) -> Shares:
         As `kubernetes`.
     """
     return _shares(allocation, names, YARN, lambda name: "/" in name)
+
+
+def percent(allocation: Allocation, names: Names) -> Shares:
+    """Return what each user gets where parts of the whole are written: nobody asks for a resource's name or unit."""
+    parts = {
+        r: TargetName(r, step=c / WHOLE_STEPS or Fraction(1), unit=0)
+        for r, c in zip(allocation.resources, allocation.instance.exact_capacity, strict=True)
+    }
+    return _shares(allocation, {r: None for r, name in names.items() if name is None}, parts, lambda name: False)
 
 
 def slurm(allocation: Allocation, names: Names) -> Shares:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from xml.sax.saxutils import escape, quoteattr
 
 from ...model.allocation import Allocation
-from .amounts import Names, Shares, exact_amounts, yarn
+from .amounts import Names, Shares, exact_amounts, percent, yarn
 from .queues import RULES, ExportedQueue, exported_queues
 
 __all__ = ["capacities", "text"]
@@ -65,8 +65,8 @@ def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
     InstanceError
         As `text`.
     """
-    # Names and units play no part in percent; a resource that is left out is not counted in shares.
-    shares = yarn(allocation, names)
+    # A resource that is left out is not counted in shares.
+    shares = percent(allocation, names)
     shares = replace(shares, lines=[line for line in shares.lines if not line.startswith("rounded")])
     queues = exported_queues(allocation, shares, _queue, lines, ("ceilings", "groups"))
     if len({queue.weight for queue in queues}) > 1:

@@ -47,6 +47,7 @@ TAKEN = (
 )
 LABELLED = re.compile(r"accessible-node-labels\.(?P<label>[^.]+)\.(?P<what>capacity|maximum-capacity)")
 
+PERCENT = "percent"
 WHOLE = Fraction(100)
 NEARLY = Fraction(1, 100)
 """Percent by which capacities may miss 100 that are written with two decimals."""
@@ -179,6 +180,13 @@ class _Capacities:
         total = sum(weights.values(), Fraction(0))
         found: dict[str, dict[str, Fraction]] = {}
         percent = Fraction(0)
+        kinds = {_kind(text): path for path, text in texts.items() if text.strip("0.")}
+        if len(kinds) > 1:
+            raise failure(
+                self._at(_key(next(iter(kinds.values())), label, "capacity")),
+                f"is {next(iter(kinds))}, and that of {list(kinds.values())[1]} {list(kinds)[1]}: "
+                "write those of all queues of a parent as weights, as percent or as amounts",
+            )
         for path, text in texts.items():
             key = _key(path, label, "capacity")
             if path in weights:
@@ -186,8 +194,7 @@ class _Capacities:
             else:
                 found[path] = self._amounts(key, text, has)
                 percent += Fraction(0) if text.startswith("[") else self._parsed(key, text)
-        plain = not weights and not any(text.startswith("[") for text in texts.values())
-        if label == DEFAULT and paths and plain and abs(percent - WHOLE) > NEARLY:
+        if label == DEFAULT and paths and not kinds.keys() - {PERCENT} and abs(percent - WHOLE) > NEARLY:
             self.notes.assumed(
                 f"capacities below a queue add up to {float(percent):g} %, not 100", paths[0].rpartition(".")[0]
             )
@@ -246,6 +253,10 @@ class _Capacities:
             if path and (what in TAKEN or what == "state" or (labelled and path)):
                 continue
             self.notes.unused(f"setting {what} of {'a queue' if path else 'the capacity scheduler'}", path or value)
+
+
+def _kind(text: str) -> str:
+    return "a weight" if text.endswith("w") else "amounts" if text.startswith("[") else PERCENT
 
 
 def _key(path: str, label: str, what: str) -> str:
