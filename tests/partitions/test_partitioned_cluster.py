@@ -20,18 +20,10 @@ from drfopt.solving import partitioned
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def started():
+@pytest.fixture
+def cluster():
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made:
         yield made
-
-
-@pytest.fixture
-def cluster(started):
-    """Two workers: who was killed by the test before is there again."""
-    with Client(started.scheduler_address) as client:
-        client.wait_for_workers(2, timeout=120)
-    return started
 
 
 @pytest.fixture
