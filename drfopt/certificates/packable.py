@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from operator import mul
 
 from ..base.deadline import NEVER, Deadline
 from ..model.packings import device_room, integer_rows
@@ -44,12 +45,8 @@ class Packable:
         Inconclusive
             When machines are neither packed nor is it refuted that they can be.
         """
-        goods = [0] * len(self.users.goods)
-        for p, x in enumerate(tasks):
-            for good, count in zip(self.users.goods_of[p], self.users.sequences[p].started(x), strict=True):
-                goods[good] += count
-        # Of machines these rows are of the whole cluster, as if it were a pool.
-        if any(sum(x * row[j] for x, row in zip(goods, self.rows, strict=True)) > c for j, c in enumerate(self.room)):
+        goods = self._goods(tasks)
+        if not self._within(goods):
             return False
         if self.pool:
             return True
@@ -61,6 +58,21 @@ class Packable:
         found = self._first_fit(asked) or self._packed(asked, deadline)
         (self._yes if found else self._no).append(asked)
         return found
+
+    def within_totals(self, tasks: Sequence[int]) -> bool:
+        """Say whether the members' tasks are within ceilings of groups, and the cluster as if it were a pool."""
+        return self._within(self._goods(tasks))
+
+    def _goods(self, tasks: Sequence[int]) -> list[int]:
+        goods = [0] * len(self.users.goods)
+        for p, x in enumerate(tasks):
+            for good, count in zip(self.users.goods_of[p], self.users.sequences[p].started(x), strict=True):
+                goods[good] += count
+        return goods
+
+    def _within(self, goods: list[int]) -> bool:
+        columns = zip(*self.rows, strict=True)
+        return all(sum(map(mul, goods, column)) <= c for column, c in zip(columns, self.room, strict=False))
 
     def _packed(self, goods: tuple[int, ...], deadline: Deadline) -> bool:
         claim = LevelClaim(0, self.users.told(0), 0, (), goods, ())

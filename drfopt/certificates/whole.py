@@ -61,6 +61,9 @@ AGAIN = "the same search, run again"
 HALVES = "a search near a bound"
 """The judge of a product that somebody else found; it prunes on logarithms in floats, within a margin."""
 
+LATEST = 1.0
+"""Seconds in which it is looked for how late the next stop of groups can be, when the time is up."""
+
 HALVINGS = 25
 """Times that the interval of a bound is halved: a few parts in ten million of it are left."""
 
@@ -184,12 +187,35 @@ def _by_groups(users: WholeUsers, tasks: list[int], deadline: Deadline) -> Certi
     try:
         better = sweep.canonical(own) not in sweep.best(deadline)
     except (TooManyWays, TimeLimitError) as error:
-        reason = f"the allocation is feasible, and that no choice of who stops is better is not proven: {error}"
-        evidence = WholeEvidence(judge="nobody", late=isinstance(error, TimeLimitError))
-        return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=reason)
+        return _stops_until(sweep, tuple(own), error)
     reason = "who stops, and when, is not the best choice" if better else ""
     proof = WholeEvidence(judge=AGAIN)
     return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=proof, reason=reason)
+
+
+def _stops_until(sweep: GroupSweep, own: tuple[int, ...], error: Exception) -> Certificate:
+    """Return which stops are proven, and how late the next one can be at the most."""
+    reason = f"the allocation is feasible, and that no choice of who stops is better is not proven: {error}"
+    evidence = WholeEvidence(judge="nobody", late=isinstance(error, TimeLimitError))
+    gap, deadline = None, Deadline.after(LATEST)
+    with contextlib.suppress(TimeLimitError):
+        mine = sweep.stops(own, deadline)
+        pairs = list(zip(sweep.decided, mine, strict=False))
+        proven = next((at for at, (best, stop) in enumerate(pairs) if best != stop), len(pairs))
+        if proven < len(pairs):
+            (latest, *_), (at, *_) = pairs[proven]
+        else:
+            (at, *_), (latest, _) = next(mine), sweep.latest(deadline)
+        if at[:-1] == latest[:-1]:
+            level, bound = at[-1], latest[-1]
+            gap = float(1 - level / bound) if bound > 0 else 0.0
+            evidence = replace(evidence, level=level, bound=bound)
+            of = "level" if at[0] else "part of guarantees"
+            reason += (
+                f"; {proven} stops are proven, the next is at {of} {float(level):.6g} and can be at {float(bound):.6g} "
+                "at most"
+            )
+    return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
 
 
 class _Levels:

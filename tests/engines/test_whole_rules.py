@@ -8,11 +8,25 @@ import pytest
 from organised import again, organised_pool
 from whole_reference import Enumeration, Groups, awkward
 
-from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, crosscheck, schedule, solve
+from drfopt import (
+    Group,
+    Instance,
+    InstanceError,
+    Machine,
+    Organisation,
+    PolicyError,
+    TaskType,
+    TimeLimitError,
+    crosscheck,
+    schedule,
+    solve,
+)
 from drfopt.base.deadline import Deadline
-from drfopt.certificates import group_sweep, whole
+from drfopt.certificates import exhaustive_search, group_sweep, whole
+from drfopt.model.evidence import WholeEvidence
 from drfopt.model.policies import policy_named
 from drfopt.model.users import TypeSequence
+from drfopt.model.whole_values import WholeUsers
 
 POLICIES = ("drf", "drf", "asset", "tasks")
 KINDS = {
@@ -320,6 +334,46 @@ def test_groups_are_swept_as_the_recursion_says():
 @pytest.mark.slow
 def test_groups_are_swept_as_the_recursion_says_at_length(some):
     assert swept(range(1000, 1000 + some(9_000))) > some(2_000)
+
+
+def out_of_time(self, deadline):
+    raise TimeLimitError("the time limit ran out in the sweep of groups")
+
+
+@pytest.mark.parametrize("machines", [False, True], ids=["pool", "machines"])
+def test_the_next_stop_of_groups_has_a_bound_that_no_way_exceeds(machines, monkeypatch):
+    told = 0
+    for seed in range(36):
+        instance, policy = organised_pool(seed), POLICIES[seed % len(POLICIES)]
+        if not (rules := instance.organisation) or not rules.branches or max(instance.exact_capacity) > 12:
+            continue
+        if machines:
+            room = {r: -(-c // 2) for r, c in zip(instance.resources, instance.exact_capacity, strict=True)}
+            instance = again(instance, machines=[Machine("m", room, 2)])
+        try:
+            best = solve(instance, policy, integer=True)
+        except (PolicyError, InstanceError):
+            continue
+        users = WholeUsers(instance, policy_named(policy), exhaustive_search.playing(instance))
+        if not best.certificate.valid or not users.members:
+            continue
+        sweep, own = group_sweep.GroupSweep(users), tuple(int(best.tasks[i]) for i in users.members)
+        first, latest = next(sweep.stops(own)), sweep.latest()
+        assert first[:2] <= latest, seed
+        sweep.best()
+        assert list(sweep.stops(own)) == sweep.decided, seed
+        with monkeypatch.context() as late:
+            late.setattr(group_sweep.GroupSweep, "best", out_of_time)
+            found = solve(instance, policy, integer=True)
+        proof = found.certificate.proof(WholeEvidence)
+        assert found.status == "time_limit"
+        assert found.certificate.valid is None
+        if proof.bound is not None:
+            told += 1
+            assert proof.level <= proof.bound
+            assert proof.bound == latest[0][-1]
+            assert "0 stops are proven, the next is at" in found.certificate.reason
+    assert told > 3
 
 
 def test_members_rise_together_and_who_stops_is_chosen_well():

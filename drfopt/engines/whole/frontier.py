@@ -26,6 +26,7 @@ from ..problem import Answer, Problem
 from .integer_program import Model
 from .leximin_milp import Counting
 from .milp import SEARCH, placed, supply
+from .rounding import TaskByTask
 from .user_kinds import BOTTOM, KindPool, Spot, TooMany, Vector
 
 __all__ = ["best_ways", "solve", "solve_groups"]
@@ -152,6 +153,10 @@ def solve_groups(problem: Problem) -> Answer:
         tasks, status = error.tasks, "feasible"
     except TimeLimitError:
         rest = Deadline.after(max(problem.deadline.left(), ONE_WAY))
+        if problem.instance.machines is not None:
+            filling = TaskByTask(problem, users)
+            sweep.one_by_one(filling.more, rest)
+            return filling.answer("time_limit")
         tasks, status = sweep.greedy(rest), "time_limit"
     if problem.instance.machines is None:
         return Answer(np.array(tasks, dtype=np.int64), status=status)

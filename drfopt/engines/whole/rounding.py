@@ -28,7 +28,7 @@ from ..leximin import lp_chain
 from ..problem import Answer, Problem
 from .milp import packed
 
-__all__ = ["solve", "task_by_task"]
+__all__ = ["TaskByTask", "solve", "task_by_task"]
 
 ROUNDS = 15
 """Times that wishes are packed again with other users first."""
@@ -68,31 +68,57 @@ def filled(problem: Problem, start: Answer) -> Answer:
     return task_by_task(problem, start)
 
 
+class TaskByTask:
+    """Machines to which tasks are added one by one, each where it fits first, ceilings of groups kept.
+
+    Attributes
+    ----------
+    tasks : list of int
+        What the members have.
+    """
+
+    def __init__(self, problem: Problem, users: WholeUsers, start: Answer | None = None):
+        self.problem, self.users = problem, users
+        self.cluster = _Cluster(problem.by_type, np.zeros(problem.m))
+        self.place = {q: p for p, q in enumerate(self.cluster.members)}
+        self.under, room = users.ceiling_rows
+        self.tasks, self.left = [0] * problem.n, list(room)
+        if start is not None:
+            self.tasks = start.tasks.tolist()
+            self.cluster.carry(start.evidence.packing or [])
+            for p, sequence in enumerate(users.sequences):
+                for good, count in zip(users.goods_of[p], sequence.started(self.tasks[p]), strict=True):
+                    self.left = [f - count * d for d, f in zip(self.under[good], self.left, strict=True)]
+
+    def more(self, p: int) -> bool:
+        """Run one more task of a member; say whether there was room."""
+        sequence = self.users.sequences[p]
+        t = sequence.next_type(self.tasks[p]) if len(sequence.rows) > 1 else 0
+        need = self.under[self.users.goods_of[p][t]]
+        if any(d > f for d, f in zip(need, self.left, strict=True)):
+            return False
+        if not self.cluster.place(self.place[sequence.rows[t]], 1):
+            return False
+        self.tasks[p] += 1
+        self.left = [f - d for f, d in zip(self.left, need, strict=True)]
+        return True
+
+    def answer(self, status: str = "feasible") -> Answer:
+        """Return what runs."""
+        return packed(self.problem, self.tasks, self.cluster.packing(), status)
+
+
 def task_by_task(problem: Problem, start: Answer | None = None) -> Answer:
     """Return what task after task comes to under rules or with several types, whose values are lowest going first."""
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
-    cluster = _Cluster(problem.by_type, np.zeros(problem.m))
-    place = {q: p for p, q in enumerate(cluster.members)}
-    under, room = users.ceiling_rows
-    tasks, left = [0] * problem.n, list(room)
-    if start is not None:
-        tasks = start.tasks.tolist()
-        cluster.carry(start.evidence.packing or [])
-        for p, sequence in enumerate(users.sequences):
-            for good, count in zip(users.goods_of[p], sequence.started(tasks[p]), strict=True):
-                left = [f - count * d for d, f in zip(under[good], left, strict=True)]
-    queue = [(scale.value(tasks[p]), p) for p, scale in enumerate(users.scales) if tasks[p] < scale.most]
+    filling = TaskByTask(problem, users, start)
+    queue = [(s.value(x), p) for p, (s, x) in enumerate(zip(users.scales, filling.tasks, strict=True)) if x < s.most]
     heapq.heapify(queue)
     while queue:
         _, p = heapq.heappop(queue)
-        t = users.sequences[p].next_type(tasks[p]) if len(users.sequences[p].rows) > 1 else 0
-        need = under[users.goods_of[p][t]]
-        if all(d <= f for d, f in zip(need, left, strict=True)) and cluster.place(place[users.sequences[p].rows[t]], 1):
-            tasks[p] += 1
-            left = [f - d for f, d in zip(left, need, strict=True)]
-            if tasks[p] < users.scales[p].most:
-                heapq.heappush(queue, (users.scales[p].value(tasks[p]), p))
-    return packed(problem, tasks, cluster.packing(), status="feasible")
+        if filling.more(p) and filling.tasks[p] < users.scales[p].most:
+            heapq.heappush(queue, (users.scales[p].value(filling.tasks[p]), p))
+    return filling.answer()
 
 
 def _highest_packed(problem: Problem, cluster: "_Cluster", target: np.ndarray) -> None:
