@@ -17,7 +17,20 @@ from ..base.progress import report
 from ..base.tolerances import SOLVER_FEASIBILITY
 from .problem import Problem
 
-__all__ = ["Rows", "Solution", "basic_columns", "basis_to_mend", "capacity_rows", "inside", "load", "run", "user_rows"]
+__all__ = [
+    "Rows",
+    "Solution",
+    "basic_columns",
+    "basis_of",
+    "basis_to_mend",
+    "capacity_rows",
+    "correct",
+    "inside",
+    "load",
+    "resume",
+    "run",
+    "user_rows",
+]
 
 INFINITY = highspy.kHighsInf
 
@@ -34,6 +47,9 @@ INSIDE: dict[str, Any] = {
 """How HiGHS is asked for a point inside the optimal face; the tolerance is the tightest it takes, since no vertex
 follows that would be exact by itself.  It needs 15 to 40 iterations, or never ends.  Presolve finds
 nothing to do where this is used, and takes its time."""
+
+DUAL, PRIMAL = 1, 4
+"""HiGHS's numbers of the two kinds of simplex."""
 
 SMALLEST = 1e-12
 """Smallest entry of a row that HiGHS keeps when asked to; by default it drops what is below 1e-9."""
@@ -111,6 +127,40 @@ def basic_columns(highs: highspy.Highs) -> list[int]:
     found = highs.getBasis()
     basic = highspy.HighsBasisStatus.kBasic
     return [q for q, status in enumerate([*found.col_status, *found.row_status]) if status == basic]
+
+
+def basis_of(highs: highspy.Highs) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return which columns (c,) and slacks of rows (r,) are basic, bool; None where HiGHS keeps no basis."""
+    status, found = highs.getBasicVariables()  # type: ignore[attr-defined]
+    if status != highspy.HighsStatus.kOk:
+        return None
+    basic = np.asarray(found)
+    columns, rows = np.zeros(highs.getNumCol(), dtype=bool), np.zeros(highs.getNumRow(), dtype=bool)
+    columns[basic[basic >= 0]] = True
+    rows[-1 - basic[basic < 0]] = True
+    return columns, rows
+
+
+def resume(highs: highspy.Highs, columns: np.ndarray, rows: np.ndarray) -> None:
+    """Let primal simplex go on from the basis of another program, whose optimum is feasible in this one.
+
+    `columns` (c,) and `rows` (r,) are as `basis_of` has them; HiGHS completes what is no basis here.
+    """
+    status = (highspy.HighsBasisStatus.kNonbasic, highspy.HighsBasisStatus.kBasic)
+    basis = highspy.HighsBasis()
+    basis.col_status = [status[one] for one in columns.tolist()]
+    basis.row_status = [status[one] for one in rows.tolist()]
+    basis.valid = basis.alien = True
+    highs.setBasis(basis)
+    highs.setOptionValue("simplex_strategy", PRIMAL)
+
+
+def correct(highs: highspy.Highs, lower: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    """Change the bounds of columns (c,) and rows (r,), and let dual simplex go on from where it is."""
+    columns, rows = np.arange(len(lower), dtype=np.int32), np.arange(len(low), dtype=np.int32)
+    highs.changeColsBounds(len(columns), columns, lower, np.full(len(columns), INFINITY))
+    highs.changeRowsBounds(len(rows), rows, low, high)  # type: ignore[attr-defined]
+    highs.setOptionValue("simplex_strategy", DUAL)
 
 
 def basis_to_mend(highs: highspy.Highs, what: str, deadline: Deadline) -> list[int]:

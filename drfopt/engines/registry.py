@@ -227,7 +227,7 @@ ENGINES = Registry(
         MACHINES,
         exact=True,
         types=True,
-        most=300,
+        most=1_000,
     ),
     Engine(
         "rational-lp",

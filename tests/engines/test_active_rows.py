@@ -60,7 +60,7 @@ def test_from_where_a_solver_stopped_early(off):
         exact.prices * (1 + off * random.standard_normal(4)),
     )
     assert equations.missed(start) > off / 100
-    sharp = equations.sharpened(start)
+    sharp = equations.sharpened([start])
     assert equations.missed(sharp) <= 1e-14
     assert sharp.level == pytest.approx(exact.level, rel=1e-14)
 

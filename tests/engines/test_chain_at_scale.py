@@ -142,3 +142,37 @@ def test_rounds_of_one_level_come_in_the_order_in_which_they_close_classes():
     machines = [Machine("m2", {"r": 6}), Machine("m3", {"r": 2}, 3)]
     cluster = Instance({"u0": {"r": 2}, "u1": {"r": 2}, "u2": {"r": 3}}, machines=machines, weights=[2, 1, 2])
     assert solve(cluster, "tasks").tasks.tolist() == [2, 1, 2]
+
+
+def sparse_cluster(seed):
+    """Return users on few of many classes: a round that finishes nearly all leaves next to nothing to the others."""
+    random = np.random.default_rng(seed)
+    demands = random.integers(1, 100, (200, 4)) * (random.random((200, 4)) < 0.5)
+    demands[~demands.any(axis=1), 0] = 50
+    room = random.integers(500, 2000, (24, 4)) * 200 // 24 + 200
+    eligible = random.random((200, 24)) < 0.07
+    eligible[np.arange(200), random.integers(0, 24, 200)] = True
+    return Instance(demands, machines=[Machine(f"m{q}", row) for q, row in enumerate(room)], eligible=eligible)
+
+
+@pytest.mark.parametrize(
+    "seed", [8, pytest.param(26, marks=pytest.mark.slow), pytest.param(52, marks=pytest.mark.slow)]
+)
+def test_rounds_that_live_on_what_is_left_are_proven(seed):
+    instance = sparse_cluster(seed)
+    found, exact = solve(instance, engine="lp-chain"), solve(instance, exact=True)
+    np.testing.assert_allclose(found.levels, exact.levels.astype(float), rtol=1e-10)
+
+
+def test_later_programs_begin_where_the_one_before_ended(monkeypatch):
+    steps = []
+    run = lp_round.run
+
+    def counted(highs, what, deadline):
+        found = run(highs, what, deadline)
+        steps.append(highs.getInfo().simplex_iteration_count)
+        return found
+
+    monkeypatch.setattr(lp_round, "run", counted)
+    assert solve(sparse_cluster(3), engine="auto").certificate.valid
+    assert len(steps) > 5 and max(steps[1:]) < steps[0] / 2

@@ -71,11 +71,12 @@ class ActiveSetEquations:
         self.matrix, self.owner, self.weights, self.held = matrix, owner, weights, held
         self.groups = len(weights)
 
-    def sharpened(self, point: Point) -> Point:
-        """Return the point that satisfies the equations, or as much of the way there as is better than the start."""
-        if len(point.prices) > MOST or not (point.prices > 0).any():
-            return point
+    def sharpened(self, points: list[Point]) -> Point:
+        """Return the point that satisfies the equations, or as much of the way there as is better than the best."""
         with np.errstate(all="ignore"):
+            point = min(points, key=self.missed) if len(points) > 1 else points[0]
+            if len(point.prices) > MOST or not (point.prices > 0).any():
+                return point
             if self.missed(point) <= ENOUGH:
                 return point
             found = self._solved(point)

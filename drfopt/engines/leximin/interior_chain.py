@@ -91,7 +91,7 @@ class InteriorRound(RoundProgram):
         if before and len(amounts) <= POLISHED:
             # What is missed is carried on from round to round.
             present, matrix = self.stated
-            sharp = self._sharpened(Point(level, amounts, prices[entered]), matrix)
+            sharp = self._sharpened([Point(level, amounts, prices[entered])], matrix)
             level, amounts, prices[np.searchsorted(self.all_rows, present)] = sharp
         return level, amounts, prices
 

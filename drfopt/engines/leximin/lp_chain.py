@@ -29,7 +29,7 @@ from ...model.evidence import ChainEvidence
 from ..level_part import Cap
 from ..problem import Answer, ByType, Problem
 from ..symmetry import Merged
-from .lp_round import RoundPart, RoundProgram
+from .lp_round import LastBasis, RoundPart, RoundProgram
 
 __all__ = ["solve", "solve_by"]
 
@@ -124,6 +124,7 @@ class _Chain:
         self.levels = np.full(problem.n, np.nan)
         self.reached = np.zeros(len(self.merged.owner))
         self.rounds: list[Found] = []
+        self.basis = LastBasis.of(self.merged)
 
     def parts(self) -> list[RoundPart]:
         """Return what has no capacity in common to begin with."""
@@ -153,7 +154,7 @@ class _Chain:
         inside = np.zeros(merged.groups, dtype=bool)
         inside[part.groups] = True
         here = rising & inside[merged.group]
-        program = self.program(merged, part, self.summed(rising, merged.scale), self.holding(rising))
+        program = self.program(merged, part, self.summed(rising, merged.scale), self.holding(rising), self.basis)
         if self.owner is None and (not part.tried or 2 * len(program.kinds) <= part.tried):
             if self._pooled(part, program, np.flatnonzero(here), known):
                 return []
