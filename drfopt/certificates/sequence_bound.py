@@ -72,11 +72,12 @@ def room_above(users: WholeUsers, tasks: Sequence[int]) -> Fraction | None:
 
 
 def _upper(weight: int, x: int) -> int:
-    return math.ceil(weight * Fraction(DIGITS.next_plus(DIGITS.ln(Decimal(x)))))
+    # The neighbour of 0 has a million digits, and the logarithm of 1 none.
+    return math.ceil(weight * Fraction(DIGITS.next_plus(DIGITS.ln(Decimal(x))))) if x > 1 else 0
 
 
 def _lower(weight: int, x: int) -> int:
-    return math.floor(weight * Fraction(DIGITS.next_minus(DIGITS.ln(Decimal(x)))))
+    return math.floor(weight * Fraction(DIGITS.next_minus(DIGITS.ln(Decimal(x))))) if x > 1 else 0
 
 
 def _prices(values: list[dict[int, int]], needs: list[dict[int, list[int]]], room: list[int], unit: int) -> list[int]:
