@@ -412,7 +412,7 @@ def test_percent_ask_for_no_unit_and_no_name() -> None:
     allocation = solve(Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18}))
     lines: list[str] = []
     text = export(allocation, "capacity-scheduler", lines=lines)
-    assert [part.split("<")[0] for part in text.split("<value>")[3::2]] == ["50", "50"]
+    assert re.findall(r"[.]capacity</name>\s*<value>(.+)</value>", text) == ["50", "50"]
     assert lines == ["percent of all resources alike guarantee 0.75 of a queue's dominant share at least"]
     with pytest.raises(InstanceError, match="say its unit"):
         export(allocation, "fair-scheduler")

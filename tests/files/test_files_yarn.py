@@ -329,7 +329,7 @@ def test_the_users_of_a_queue_bound_it(tmp_path: Path) -> None:
         assert "queue has no more than user-limit-factor lets its users of today have (a)" in told(found)
         own = "user-limit-factor, which is not written and 1 in YARN,"
         assert f"queue has no more than {own} lets its users of today have (b)" in told(found)
-    # A factor of -1 is no limit. As users of their own they have that each, and who is in such a queue too may have all.
+    # -1 is no limit. As users of their own they have that each, and who is in such a queue too may have all.
     shares = {"root__queues": "a,b", "root__a__capacity": "50", "root__b__capacity": "50"}
     files["queues"] = capacities(**shares, root__a__user_limit_factor="0.5", root__b__user_limit_factor="-1")
     both["apps"]["app"].append(app("a4", "root.b", request(1024, 1, 9), user="bob"))
