@@ -47,6 +47,7 @@ from .packable import Packable
 from .packing_bound import worth_of
 from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk
+from .sequence_bound import room_above
 
 __all__ = ["AGAIN", "Finder", "certify", "impossible", "score"]
 
@@ -378,7 +379,7 @@ def _bounded_without_rules(
 
     Where it keeps every guarantee and nothing exceeds it even without rules, it is the best.
     """
-    more, instance, policy = None, users.instance, users.policy
+    more, instance, policy = room_above(users, [tasks[i] for i in users.members]), users.instance, users.policy
     with contextlib.suppress(price_tree.Undecided, InstanceError):
         instance = _without_rules(users)
         rates = policy.exact_rates(instance) if policy.objective == "sum" else None
@@ -387,8 +388,10 @@ def _bounded_without_rules(
             found = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), BOXES_WITHOUT_RULES)
             if found.tree is not None and not users.broken(tasks):
                 return _verdict(BOXES, False, WholeEvidence(judge=BOXES))
-            more = found.more
-    return _bounded(instance, policy, tasks, more, reason, late=late)
+            more = found.more if more is None else min(more, found.more)
+    if more == 0 and not users.broken(tasks):
+        return _verdict(BOXES, False, WholeEvidence(judge=BOXES))
+    return _bounded(users.instance, users.policy, tasks, more, reason, late=late, users=users)
 
 
 def _without_rules(users: WholeUsers) -> Instance:
@@ -451,6 +454,7 @@ def _bounded(
     reason: str = NO_TIME,
     *,
     late: bool = False,
+    users: WholeUsers | None = None,
 ) -> Certificate:
     """Return what is known of a sum or product that is not proven: how much larger another can be.
 
@@ -461,12 +465,14 @@ def _bounded(
         evidence = WholeEvidence(judge="nobody", late=late)
         return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=reason)
     if policy.objective == "sum":
-        value = score(instance, policy, tasks)[0]
+        rates = [policy.exact_rates(instance)[i] for i in members] if users is None else users.rates
+        value = sum((rate * tasks[i] for rate, i in zip(rates, members, strict=True)), Fraction(0))
         bound = value + more
         gap = float(more / bound) if bound else 0.0
         reason = f"{reason}: the sum is {float(value):.6g} and can be {float(bound):.6g} at most"
     else:
-        powers = exhaustive_search.powers([instance.exact_weights[i] for i in members])
+        weights = [instance.exact_weights[i] for i in members] if users is None else users.incomes
+        powers = exhaustive_search.powers(weights)
         # Of a product the mean is told, weighted and geometric: the product itself may be beyond all numbers.
         logs = [w * math.log(tasks[i]) for i, w in zip(members, powers, strict=True)]
         value = Fraction(math.exp(math.fsum(logs) / sum(powers)))

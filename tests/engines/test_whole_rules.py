@@ -23,6 +23,7 @@ from drfopt import (
 )
 from drfopt.base.deadline import Deadline
 from drfopt.certificates import exhaustive_search, group_sweep, whole
+from drfopt.certificates.sequence_bound import room_above
 from drfopt.model.evidence import WholeEvidence
 from drfopt.model.policies import policy_named
 from drfopt.model.users import TypeSequence
@@ -116,6 +117,49 @@ def test_what_wants_time_has_a_bound_that_nothing_exceeds(kind):
                 value = np.exp(sum(logs) / float(sum(users.incomes))) * (1 - 1e-12)
             assert late.evidence.bound >= value
     assert told > 1
+
+
+@pytest.mark.parametrize("kind", [kind for kind, drawn in KINDS.items() if not drawn.get("machines")])
+def test_prices_of_the_whole_cluster_bound_every_sum_and_product(kind):
+    """By how much the best exceeds some tasks is never more than what is said of these, and often that."""
+    said = exact = 0
+    for seed in range(200, 206):
+        policy = policy_named(MARKETS[seed % len(MARKETS)])
+        instance = awkward(seed, market=True, **KINDS[kind])
+        try:
+            best = solve(instance, policy, integer=True)
+        except PolicyError:
+            continue
+        users = WholeUsers(instance, policy, exhaustive_search.playing(instance))
+        own = [int(best.tasks[i]) for i in users.members]
+        less = [max(x - (p == seed % 3), 1) if x else 0 for p, x in enumerate(own)]
+        weights = users.rates if policy.objective == "sum" else exhaustive_search.powers(users.incomes)
+        for tasks in (own, less):
+            if (more := room_above(users, tasks)) is None or users.broken(users.spread(tasks)) != best.broken:
+                continue
+            if policy.objective == "sum":
+                true = float(sum(w * (x - y) for w, x, y in zip(weights, own, tasks, strict=True)))
+            else:
+                true = sum(float(w) * np.log(x / y) for w, x, y in zip(weights, own, tasks, strict=True))
+            assert more >= 0
+            assert float(more) >= true - 1e-12, seed
+            said, exact = said + 1, exact + (float(more) <= true + 1e-9)
+    assert said > 3
+    assert exact > 0
+
+
+def test_a_sum_of_several_types_that_wants_time_has_a_bound():
+    users = {"A": [TaskType([3, 1], 4), TaskType([1, 2], 2)], "B": [2, 2]}
+    for machines in ({"capacity": [9, 7]}, {"machines": [Machine("m", [4, 4], 2)]}):
+        instance, policy = Instance(users, **machines), policy_named("utilitarian")
+        best = solve(instance, policy, integer=True)
+        late = whole.certify(
+            instance, policy, np.zeros(2, dtype=int), [] if "machines" in machines else None, Deadline.after(-1)
+        )
+        rates = policy.exact_rates(instance)
+        value = sum(rate * int(x) for rate, x in zip(rates, best.tasks, strict=True))
+        assert late.valid is None
+        assert value <= late.evidence.bound < 2 * value
 
 
 def test_what_nothing_exceeds_even_without_rules_is_the_best():

@@ -82,7 +82,7 @@ def test_a_search_in_many_processes_ends_in_time():
 def test_an_answer_beside_another_instance_is_told_what_to_name(tmp_path):
     one = Instance({"A": {"cpu": 1}}, {"cpu": 4})
     other = Instance({"B": {"cpu": 1}}, {"cpu": 4})
-    with pytest.raises(InstanceError, match="name the instance it is the answer of$"):
+    with pytest.raises(InstanceError, match=r"name the instance it is the answer of$"):
         verify(solve(one).to_dict(), other)
     with pytest.raises(InstanceError, match="not a certificate: it has no 'policy': give a file of"):
         verify({}, one)

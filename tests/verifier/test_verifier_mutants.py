@@ -276,7 +276,7 @@ TOLD_TWICE = {
 
 EVERY = [
     (file, name, text)
-    for file in ("possible.py", "order.py", "clock.py", "proofs.py", "judging.py", "audited.py")
+    for file in ("possible.py", "order.py", "clock.py", "proofs.py", "__init__.py", "audited.py")
     for name, text in checks_of(file)
     if name not in TOLD_TWICE
 ]
@@ -557,12 +557,12 @@ CLOCK = [
     ("clock.py", "done |= {i for i in has if stop[1][i]}", "done |= set(has)", stopped_early),
     ("clock.py", " or could_rise(claim, i, q, money, unspent)", "", lambda: next_to_nothing(0.999, "1/10000000")),
     ("order.py", " if claim.report.accuracy else number(0)", " * 0", lambda: next_to_nothing(0.5, "1e-30")),
-    ("whole_types.py", "return caps and pool and all", "return pool and all", lambda: instead(
+    ("whole.py", "return caps and pool and all", "return pool and all", lambda: instead(
         of_types(20), of_types(20, ceiling=5), integer=True)),
-    ("whole_types.py", "if limit is None else min(sum(tasks.counts), math.floor(limit))", "", lambda: instead(
+    ("whole.py", "if limit is None else min(sum(tasks.counts), math.floor(limit))", "", lambda: instead(
         of_types(20), of_types(20, limit=1), integer=True)),
-    ("whole_types.py", "2 * c), t) for t", "2 * c), -t) for t", second_first),
-    ("whole_types.py", "if any(each in seen for _, _, each in told):", "if False:", named_alike),
+    ("whole.py", "2 * c), t) for t", "2 * c), -t) for t", second_first),
+    ("whole.py", "if any(each in seen for _, _, each in told):", "if False:", named_alike),
 ]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from .cluster import Cluster
 from .groups import incomes
 from .reading import Report, dot, number, over_one, products, shown, total
-from .whole_types import sequences
+from .whole import sequences
 from .work import bits, spend
 
 __all__ = ["ACCURACY", "SCHEMA", "Claim"]

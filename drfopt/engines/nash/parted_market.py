@@ -20,7 +20,8 @@ from ...model.policies import Policy
 from ..problem import Problem
 from .barrier import Barrier
 from .market_part import MarketPart
-from .polish import Polish, PolishPart
+from .polish import Polish
+from .polish_part import PolishPart
 from .scaled_market import ScaledMarket, scaled
 
 __all__ = ["MarketUsers", "clear"]
