@@ -3,7 +3,6 @@
 import contextlib
 import json
 import secrets
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from ..base.partitions import Partitions, Place, place
 from ..base.results import Result
 from ..base.tables import Bar, Column, Sheet, finite
 from ..certificates.chain import cell_name
+from ..io.text.files import unfinished
 from ..io.user_tables.cluster import BareCluster
 from ..io.user_tables.columns import check_names
 from ..io.user_tables.rows import UserRows, parquet, rows_of_files, rows_of_frame
@@ -316,16 +316,14 @@ def _folder(target: Path) -> Iterator[Path]:
     if target.exists():
         raise InstanceError(f"{target} exists already: remove it, or name another folder for the answer")
     folder = target.absolute().with_name(f".{target.name}.{secrets.token_hex(6)}.part")
-    try:
-        folder.mkdir()
-    except FileNotFoundError:
-        raise InstanceError(f"{target}: the folder {str(target.parent)!r} does not exist: make it first") from None
-    except OSError as error:
-        raise InstanceError(f"{target}: cannot be written ({error.strerror}): name another folder") from None
-    try:
+    with unfinished(folder):
+        try:
+            folder.mkdir()
+        except FileNotFoundError:
+            raise InstanceError(f"{target}: the folder {str(target.parent)!r} does not exist: make it first") from None
+        except OSError as error:
+            raise InstanceError(f"{target}: cannot be written ({error.strerror}): name another folder") from None
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _finish(folder: Path, target: Path, rows: list[UserRows], answer: PartitionedAllocation) -> None:
