@@ -169,7 +169,7 @@ ROWS = (
     Refusal(
         "whole powers",
         lambda a: a.whole and a.family == "alpha" and a.policy.alpha != 1,
-        "of whole tasks only the Nash product is defined",
+        "in whole tasks the Nash product is solved, and of other powers nothing",
     ),
     Refusal(
         "irrational",
