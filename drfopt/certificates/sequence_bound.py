@@ -1,10 +1,13 @@
 """What no sum or product of whole tasks exceeds, whatever the rules and types: prices of the cluster, in integers.
 
 Let v_i(x) be what x tasks are worth to user i, u_ij(x) what they need of resource j, ceilings of groups among them, and
-l_i the fewest tasks that she has in anything better: her guarantee where all are kept, and one of a product.
+l_i the fewest tasks that she has in anything better: her guarantee where all are kept, and one of a product in which
+everybody has some.
 
 Claim.   At any prices p >= 0 nothing better is worth more than  p . c + sum_i max { v_i(x) - p . u_i(x) : x >= l_i }.
 Proof.   What can run needs no more than c, so that it is worth at most sum_i v_i(x_i) + p . (c - sum_i u_i(x_i)).  []
+
+Where so many users have a task, not all of them, a bonus for having one, paid by the cluster, changes nothing in sum.
 
 A machine is at most its part of the whole cluster, so the same holds on machines.  A linear program over all numbers of
 tasks finds prices in floats; what they prove is computed in integers, of logarithms with the last digit rounded up, and
@@ -13,6 +16,7 @@ of a sum rounded down to what sums can be.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from operator import mul
@@ -21,7 +25,7 @@ from ..base.solvers.table import program
 from ..model.whole_values import WholeUsers
 from .exhaustive_search import powers
 
-__all__ = ["room_above"]
+__all__ = ["most_served", "room_above"]
 
 NUMBERS = 20_000
 """Numbers of tasks, of all users together, up to which each is a column of the program."""
@@ -38,37 +42,92 @@ SECONDS = 2.0
 def room_above(users: WholeUsers, tasks: Sequence[int]) -> Fraction | None:
     """Return by how much tasks of the members can be exceeded: in levels of a sum, in logarithms of a product.
 
-    None where that is not known: too many numbers of tasks, a product in which somebody has nothing, or a product with
-    guarantees that are not all kept.
+    Of a product in which somebody has nothing that is said of all in which as many users have something.
+    None where it is not known: too many numbers of tasks, or a product with guarantees that are not all kept.
     """
-    product = users.policy.objective != "sum"
-    kept = not users.broken(users.spread(list(tasks)))
-    if product and not (kept and all(tasks)):
+    numbers = _Numbers.of(users, tasks)
+    if numbers is None:
         return None
-    least = [max(int(product), f if kept else 0) for f in users.promises]
-    if sum(most - low + 1 for most, low in zip(users.most, least, strict=True)) > NUMBERS:
+    if users.policy.objective == "sum":
+        unit = UNIT * math.lcm(*(rate.denominator for rate in users.rates))
+        rates = [int(rate * unit) for rate in users.rates]
+        most = numbers.most([{x: rate * x for x in need} for rate, need in zip(rates, numbers.needs, strict=True)])
+        # The sum of so many rates is a whole number of units.
+        return Fraction(max(most - most % UNIT - sum(map(mul, rates, tasks)), 0), unit)
+    weights = [w * UNIT for w in powers(users.incomes)]
+    values = [{x: _upper(w, x) for x in need} for w, need in zip(weights, numbers.needs, strict=True)]
+    own = sum(_lower(w, x) for w, x in zip(weights, tasks, strict=True))
+    return Fraction(max(numbers.most(values, served=sum(map(bool, tasks))) - own, 0), UNIT)
+
+
+def most_served(users: WholeUsers, tasks: Sequence[int]) -> int | None:
+    """Return how many users can have a task at most where guarantees are kept; None where that is not known."""
+    if (numbers := _Numbers.of(users, tasks)) is None:
         return None
-    rows, room = users.pool_rows
-    unit = UNIT * (1 if product else math.lcm(*(rate.denominator for rate in users.rates)))
-    weights = [w * unit for w in powers(users.incomes)] if product else [int(rate * unit) for rate in users.rates]
-    values: list[dict[int, int]] = []
-    needs: list[dict[int, list[int]]] = []
-    own = 0
-    for p, sequence in enumerate(users.sequences):
-        goods = [rows[good] for good in users.goods_of[p]]
-        numbers = range(least[p], users.most[p] + 1)
-        needs.append(
-            {x: [sum(map(mul, sequence.started(x), column)) for column in zip(*goods, strict=True)] for x in numbers}
-        )
-        values.append({x: _upper(weights[p], x) if product else weights[p] * x for x in numbers})
-        own += _lower(weights[p], tasks[p]) if product else weights[p] * tasks[p]
-    prices = _prices(values, needs, room, unit)
-    most = sum(map(mul, prices, room))
-    for value, need in zip(values, needs, strict=True):
-        most += max(worth - sum(map(mul, prices, need[x])) for x, worth in value.items())
-    if not product:
-        most -= most % UNIT  # the sum of so many rates is a whole number of these
-    return Fraction(max(most - own, 0), unit)
+    return numbers.most([{x: UNIT * bool(x) for x in need} for need in numbers.needs]) // UNIT
+
+
+@dataclass
+class _Numbers:
+    """What each number of tasks needs that a member can have in anything better, and what there is."""
+
+    needs: list[dict[int, list[int]]]
+    room: list[int]
+
+    @classmethod
+    def of(cls, users: WholeUsers, tasks: Sequence[int]) -> "_Numbers | None":
+        """Return the numbers; None where they are too many, or what is better is not one number."""
+        product, kept = users.policy.objective != "sum", not users.broken(users.spread(tasks))
+        least = [max(int(product and all(tasks)), f if kept else 0) for f in users.promises]
+        if (product and not kept) or sum(users.most) - sum(least) + len(least) > NUMBERS:
+            return None
+        rows, room = users.pool_rows
+        needs = []
+        for p, sequence in enumerate(users.sequences):
+            columns = list(zip(*(rows[good] for good in users.goods_of[p]), strict=True))
+            numbers = range(least[p], users.most[p] + 1)
+            needs.append({x: [sum(map(mul, sequence.started(x), column)) for column in columns] for x in numbers})
+        return cls(needs, room)
+
+    def most(self, values: list[dict[int, int]], served: int | None = None) -> int:
+        """Return what no numbers are worth more than; of so many users with a task, where that is said."""
+        *prices, bonus = self._prices(values, served)
+        found = sum(map(mul, prices, self.room)) - bonus * (served or 0)
+        for value, need in zip(values, self.needs, strict=True):
+            found += max(v + bonus * bool(x) - sum(map(mul, prices, need[x])) for x, v in value.items())
+        return found
+
+    def _prices(self, values: list[dict[int, int]], served: int | None) -> list[int]:
+        """Return prices of a unit of everything, and what having a task is worth: multipliers of the program."""
+        import highspy
+
+        top = float(max((v for value in values for v in value.values()), default=1) or 1)
+        cost: list[float] = []
+        choice: list[dict[int, float]] = []
+        used: list[dict[int, float]] = [{} for _ in self.room]
+        some: dict[int, float] = {}
+        for value, need in zip(values, self.needs, strict=True):
+            choice.append({})
+            for x, v in value.items():
+                column = len(cost)
+                choice[-1][column] = 1.0
+                if x:
+                    some[column] = 1.0
+                for j, (amount, c) in enumerate(zip(need[x], self.room, strict=True)):
+                    if amount:
+                        used[j][column] = amount / max(c, 1)
+                cost.append(-v / top)
+        highs = highspy.Highs()
+        highs.setOptionValue("output_flag", False)
+        highs.setOptionValue("time_limit", SECONDS)
+        limits = [(-math.inf, min(c, 1.0), row) for c, row in zip(self.room, used, strict=True)]
+        asked = (-math.inf, math.inf) if served is None else (float(served), float(served))
+        rows = [*limits, (*asked, some), *((1.0, 1.0, row) for row in choice)]
+        highs.passModel(program(cost, [0.0] * len(cost), [1.0] * len(cost), rows))
+        highs.run()
+        *duals, bonus = list(highs.getSolution().row_dual)[: len(limits) + 1] or [0.0] * (len(limits) + 1)
+        prices = [round(Fraction(max(0.0, -y) * top) / max(c, 1)) for y, c in zip(duals, self.room, strict=True)]
+        return [*prices, 0 if served is None else round(Fraction(bonus * top))]
 
 
 def _upper(weight: int, x: int) -> int:
@@ -78,30 +137,3 @@ def _upper(weight: int, x: int) -> int:
 
 def _lower(weight: int, x: int) -> int:
     return math.floor(weight * Fraction(DIGITS.next_minus(DIGITS.ln(Decimal(x))))) if x > 1 else 0
-
-
-def _prices(values: list[dict[int, int]], needs: list[dict[int, list[int]]], room: list[int], unit: int) -> list[int]:
-    """Return prices of one unit of everything, in parts: the multipliers of the linear program of all numbers."""
-    import highspy
-
-    top = float(max((worth for value in values for worth in value.values()), default=1) or 1)
-    cost: list[float] = []
-    choice: list[dict[int, float]] = []
-    used: list[dict[int, float]] = [{} for _ in room]
-    for value, need in zip(values, needs, strict=True):
-        choice.append({})
-        for x, worth in value.items():
-            choice[-1][len(cost)] = 1.0
-            for j, (amount, c) in enumerate(zip(need[x], room, strict=True)):
-                if amount:
-                    used[j][len(cost)] = amount / max(c, 1)
-            cost.append(-worth / top)
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("time_limit", SECONDS)
-    limits = [(-math.inf, min(c, 1.0), row) for c, row in zip(room, used, strict=True)]
-    ones = [(1.0, 1.0, row) for row in choice]
-    highs.passModel(program(cost, [0.0] * len(cost), [1.0] * len(cost), limits + ones))
-    highs.run()
-    duals = list(highs.getSolution().row_dual)[: len(room)] or [0.0] * len(room)
-    return [round(Fraction(max(0.0, -dual) * top) / max(c, 1)) for dual, c in zip(duals, room, strict=True)]

@@ -23,6 +23,7 @@ import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ from .packable import Packable
 from .packing_bound import worth_of
 from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk
-from .sequence_bound import room_above
+from .sequence_bound import most_served, room_above
 
 __all__ = ["AGAIN", "Finder", "certify", "impossible", "score"]
 
@@ -62,7 +63,7 @@ AGAIN = "the same search, run again"
 HALVES = "a search near a bound"
 """The judge of a product that somebody else found; it prunes on logarithms in floats, within a margin."""
 
-LATEST = 1.0
+LATEST = 2.0
 """Seconds in which it is looked for how late the next stop of groups can be, when the time is up."""
 
 HALVINGS = 25
@@ -458,25 +459,32 @@ def _bounded(
 ) -> Certificate:
     """Return what is known of a sum or product that is not proven: how much larger another can be.
 
-    Where somebody has nothing, more users served would be better than any product, of which no mean tells.
+    Where somebody has nothing, more users served would be better than any product: how many can be is told first.
     """
-    members = exhaustive_search.playing(instance)
-    if more is None or (policy.objective == "alpha" and not all(tasks[i] for i in members)):
+    users = users or WholeUsers(instance, policy, exhaustive_search.playing(instance))
+    own = [tasks[i] for i in users.members]
+    if policy.objective == "sum":
+        value = sum(map(mul, users.rates, own), Fraction(0))
+    elif not all(own):
+        served, most = sum(map(bool, own)), most_served(users, own)
+        if most is not None and served < most:
+            reason = f"{reason}: {served} of {len(own)} users have a task, and {most} can at most"
+            evidence = WholeEvidence(judge="nobody", level=Fraction(served), bound=Fraction(most), late=late)
+            return Certificate("bound", None, 0.0, gap=1 - served / most, evidence=evidence, reason=reason)
+        more = None if most is None else room_above(users, own)
+    if more is None:
         evidence = WholeEvidence(judge="nobody", late=late)
         return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=reason)
     if policy.objective == "sum":
-        rates = [policy.exact_rates(instance)[i] for i in members] if users is None else users.rates
-        value = sum((rate * tasks[i] for rate, i in zip(rates, members, strict=True)), Fraction(0))
         bound = value + more
         gap = float(more / bound) if bound else 0.0
         reason = f"{reason}: the sum is {float(value):.6g} and can be {float(bound):.6g} at most"
     else:
-        weights = [instance.exact_weights[i] for i in members] if users is None else users.incomes
-        powers = exhaustive_search.powers(weights)
         # Of a product the mean is told, weighted and geometric: the product itself may be beyond all numbers.
-        logs = [w * math.log(tasks[i]) for i, w in zip(members, powers, strict=True)]
-        value = Fraction(math.exp(math.fsum(logs) / sum(powers)))
-        factor = math.exp(min(float(more / sum(powers)), LARGEST)) * ROUNDED
+        served_powers = [(w, x) for w, x in zip(exhaustive_search.powers(users.incomes), own, strict=True) if x]
+        whole = sum(w for w, _ in served_powers) or 1
+        value = Fraction(math.exp(math.fsum(w * math.log(x) for w, x in served_powers) / whole))
+        factor = math.exp(min(float(more / whole), LARGEST)) * ROUNDED
         bound = value * Fraction(factor)
         gap = 1 - 1 / factor
         reason = f"{reason}: the mean of tasks is {float(value):.6g} and can be {float(bound):.6g} at most"

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from ..base import progress
 from ..base.deadline import stopping
+from ..io.text.files import abandon
 from .status import INTERRUPTED
 
 __all__ = ["GRACE", "interruptible", "stoppable", "working"]
@@ -24,7 +25,7 @@ GRACE = 1.0
 
 @contextmanager
 def interruptible(last_words: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """End the process on Ctrl-C though the block is deep in a solver; it must have no file open for writing.
+    """End the process on Ctrl-C though the block is deep in a solver; what it has not finished writing is taken away.
 
     Parameters
     ----------
@@ -76,6 +77,7 @@ def _listen(heard: socket.socket, finished: threading.Event, last_words: Callabl
     with heard:
         while number := heard.recv(1):
             if number[0] == signal.SIGINT and not finished.wait(GRACE):
+                abandon()
                 last_words()
                 print("interrupted", file=sys.stderr, flush=True)
                 os._exit(INTERRUPTED)

@@ -151,7 +151,8 @@ class PoolObjective:
     def written(self, part: LoadedPart, policy: Policy, numbers: np.ndarray, folder: str) -> tuple[Any, int]:
         """Write the answer of a part; return what its certificate sees first, and how many users are unplaced."""
         held, instance = self.held(part, policy, numbers), part.instance
-        columns = _named(part.rows) | {"tasks": held.tasks, "level": policy.rates(instance) * held.tasks}
+        rates = policy.rates(instance) if held.rates is None else held.rates
+        columns = _named(part.rows) | {"tasks": held.tasks, "level": rates * held.tasks}
         write_columns(folder, part.rows.stem, columns)
         return held.seen(), int(np.count_nonzero(instance.unplaced()))
 
@@ -164,10 +165,10 @@ def _named(rows: UserRows) -> dict[str, Any]:
 # ---- leximin ---------------------------------------------------------------------------------------------------------
 
 
-def _paced(part: LoadedPart, policy: Policy) -> Rising:
+def _paced(part: LoadedPart, policy: Policy, rates: np.ndarray | None = None) -> Rising:
     problem = Problem(part.instance, policy)
     with np.errstate(divide="ignore"):
-        pace = 1 / problem.all_rates
+        pace = 1 / (problem.all_rates if rates is None else rates)
     pace[~problem.playing] = 0
     limits = part.instance.limits if part.instance.limited else None
     return Rising(part.instance.demands, pace, limits, part.instance.needs)
@@ -180,9 +181,8 @@ def _saturation(division: Division) -> np.ndarray:
 
 
 def _held(part: LoadedPart, policy: Policy, levels: np.ndarray) -> Holders:
-    instance = part.instance
-    tasks = tasks_at(_paced(part, policy), levels, np.empty(instance.n))
-    return Holders(instance, policy.rates(instance), tasks)
+    instance, rates = part.instance, policy.rates(part.instance)
+    return Holders(instance, rates, tasks_at(_paced(part, policy, rates), levels, np.empty(instance.n)))
 
 
 def _bottlenecks(division: Division, levels: np.ndarray, held: Partitions, seen: list) -> Certificate:

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import secrets
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from ..base.partitions import Partitions, Place, place
 from ..base.results import Result
 from ..base.tables import Bar, Column, Sheet, finite
 from ..certificates.chain import cell_name
+from ..io.text.files import unfinished
 from ..io.user_tables.cluster import BareCluster
 from ..io.user_tables.columns import check_names
 from ..io.user_tables.rows import UserRows, parquet, rows_of_files, rows_of_frame
@@ -223,7 +223,7 @@ def solve_partitions(
 
     Notes
     -----
-    Users stay in the memory of the workers if they fit into `KEPT` of it; otherwise every pass reads them again. Passes
+    Users stay in the memory of the workers as far as `KEPT` of it reaches; every pass reads the others again. Passes
     are three without limits and about five with them; a worker that dies is replaced, and what it had is made again.
     """
     begun = time.perf_counter()
@@ -299,16 +299,26 @@ def _counted(part: LoadedPart) -> tuple[int, float, bool]:
 
 
 def _division(rows: list[UserRows], where: Place, cluster: BareCluster, policy: Policy, deadline: Deadline) -> Division:
-    """Return what is to be divided; users of a pool are kept where they are read, if there is room."""
+    """Return what is to be divided; users of a pool are kept where they are read, as many as there is room for."""
     parts, n = Partitions(rows, (), where).then(loaded, cluster, policy), sum(part.n for part in rows)
-    memory = where.memory() * KEPT
-    # Demands, weights, limits, and rates and tasks while they are worked on.
-    if cluster.machines is not None or (n and memory < n * (cluster.m + 4) * 8):
-        return Division(parts, rows, cluster, policy, n, float(n), any(part.limits for part in rows), memory, deadline)
-    parts = parts.kept()
-    counts = parts.each(_counted, what="reading")
-    n, money = sum(count for count, _, _ in counts), sum(weight for _, weight, _ in counts)
-    return Division(parts, rows, cluster, policy, n, money, any(has for *_, has in counts), memory, deadline)
+    money, memory = float(n), where.memory() * KEPT
+    limited, weighted = (any(name in part.columns for part in rows) for name in ("max_tasks", "weight"))
+    # Demands, and a weight and a limit; what else a pass takes is there for one part at a time.
+    size = n * (cluster.m + 1 + limited) * 8
+    if cluster.machines is None:
+        there = int(len(rows) * memory / size) if n and memory < size else len(rows)
+        first = Partitions(rows[:there], (), where).then(loaded, cluster, policy).kept()
+        parts = Partitions([*first.sources, *rows[there:]], (), where).then(_recalled, cluster, policy)
+        if there == len(rows) and (limited or weighted):
+            counts = parts.each(_counted, what="reading")
+            n, money = sum(count for count, _, _ in counts), sum(weight for _, weight, _ in counts)
+            limited = any(has for *_, has in counts)
+    return Division(parts, rows, cluster, policy, n, money, limited, memory, deadline)
+
+
+def _recalled(part: UserRows | LoadedPart, cluster: BareCluster, policy: Policy) -> LoadedPart:
+    """Return a part that was kept, or read it again."""
+    return part if isinstance(part, LoadedPart) else loaded(part, cluster, policy)
 
 
 @contextlib.contextmanager
@@ -317,16 +327,14 @@ def _folder(target: Path) -> Iterator[Path]:
     if target.exists():
         raise InstanceError(f"{target} exists already: remove it, or name another folder for the answer")
     folder = target.absolute().with_name(f".{target.name}.{secrets.token_hex(6)}.part")
-    try:
-        folder.mkdir()
-    except FileNotFoundError:
-        raise InstanceError(f"{target}: the folder {str(target.parent)!r} does not exist: make it first") from None
-    except OSError as error:
-        raise InstanceError(f"{target}: cannot be written ({error.strerror}): name another folder") from None
-    try:
+    with unfinished(folder):
+        try:
+            folder.mkdir()
+        except FileNotFoundError:
+            raise InstanceError(f"{target}: the folder {str(target.parent)!r} does not exist: make it first") from None
+        except OSError as error:
+            raise InstanceError(f"{target}: cannot be written ({error.strerror}): name another folder") from None
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _finish(folder: Path, target: Path, rows: list[UserRows], answer: PartitionedAllocation) -> None:

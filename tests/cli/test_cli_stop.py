@@ -1,12 +1,17 @@
 """A search for whole tasks that is stopped, by its time limit or by Ctrl-C, prints what is known and exits with 3."""
 
 import json
+import signal
+import socket
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
 
+from drfopt.cli import working
+from drfopt.io.text.files import unfinished
 from drfopt.model.instance import Instance
 
 STOPPED = """
@@ -53,3 +58,18 @@ def test_a_time_limit_prints_what_is_known(hard):
     found = json.loads(ran.stdout)
     assert ran.returncode == (0 if found["status"] == "optimal" else 3)
     assert found["certificate"]["gap"] < 0.01
+
+
+def test_who_ends_the_process_takes_away_what_is_unfinished(tmp_path, monkeypatch, capsys):
+    """A solver, or the end of a cluster of workers, does not let the block end within the grace."""
+    ended = []
+    monkeypatch.setattr(working, "GRACE", 0.0)
+    monkeypatch.setattr(working.os, "_exit", lambda status: ended.append((status, list(tmp_path.iterdir()))))
+    heard, writer = socket.socketpair()
+    with unfinished(tmp_path / ".answer.part"):
+        (tmp_path / ".answer.part").mkdir()
+        with writer:
+            writer.send(bytes([signal.SIGINT]))
+        working._listen(heard, threading.Event(), lambda: None)
+    assert ended == [(130, [])]
+    assert capsys.readouterr().err == "interrupted\n"

@@ -23,7 +23,7 @@ from drfopt import (
 )
 from drfopt.base.deadline import Deadline
 from drfopt.certificates import exhaustive_search, group_sweep, whole
-from drfopt.certificates.sequence_bound import room_above
+from drfopt.certificates.sequence_bound import most_served, room_above
 from drfopt.model.evidence import WholeEvidence
 from drfopt.model.policies import policy_named
 from drfopt.model.users import TypeSequence
@@ -140,12 +140,28 @@ def test_prices_of_the_whole_cluster_bound_every_sum_and_product(kind):
             if policy.objective == "sum":
                 true = float(sum(w * (x - y) for w, x, y in zip(weights, own, tasks, strict=True)))
             else:
-                true = sum(float(w) * np.log(x / y) for w, x, y in zip(weights, own, tasks, strict=True))
+                true = sum(
+                    float(w) * np.log(max(x, 1) / max(y, 1)) for w, x, y in zip(weights, own, tasks, strict=True)
+                )
+                assert most_served(users, tasks) >= sum(map(bool, own))
             assert more >= 0
             assert float(more) >= true - 1e-12, seed
             said, exact = said + 1, exact + (float(more) <= true + 1e-9)
     assert said > 3
     assert exact > 0
+
+
+def test_a_product_in_which_somebody_has_nothing_has_a_bound():
+    late = Deadline.after(-1)
+    # Whoever needs all of the cluster has nothing, or everybody else has: 3 of 4 can have a task.
+    users = {"all": [12], "A": [3], "B": [2], "C": [2]}
+    instance, policy = Instance(users, [12], organisation=Organisation(ceilings={"A": {"r1": 9}})), policy_named("ceei")
+    assert np.prod(solve(instance, policy, integer=True).tasks[1:]) == 4
+    found = whole.certify(instance, policy, np.array([0, 1, 1, 2]), None, late)
+    assert found.valid is None
+    assert 4 ** (1 / 3) <= found.evidence.bound < 6 ** (1 / 3)
+    fewer = whole.certify(instance, policy, np.array([0, 3, 0, 0]), None, late)
+    assert (fewer.evidence.level, fewer.evidence.bound) == (1, 3)
 
 
 def test_a_sum_of_several_types_that_wants_time_has_a_bound():

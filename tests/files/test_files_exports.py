@@ -3,6 +3,7 @@
 import csv
 import io
 import random
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -411,7 +412,7 @@ def test_percent_ask_for_no_unit_and_no_name() -> None:
     allocation = solve(Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18}))
     lines: list[str] = []
     text = export(allocation, "capacity-scheduler", lines=lines)
-    assert [part.split("<")[0] for part in text.split("<value>")[3::2]] == ["50", "50"]
+    assert re.findall(r"[.]capacity</name>\s*<value>(.+)</value>", text) == ["50", "50"]
     assert lines == ["percent of all resources alike guarantee 0.75 of a queue's dominant share at least"]
     with pytest.raises(InstanceError, match="say its unit"):
         export(allocation, "fair-scheduler")
@@ -420,7 +421,10 @@ def test_percent_ask_for_no_unit_and_no_name() -> None:
 def test_percent_of_nothing_add_up_too() -> None:
     instance = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}, "c": {"cpu": 1}}, {"cpu": 9}, max_tasks=[0, 0, 0])
     text = export(solve(instance), "capacity-scheduler")
-    assert [float(part.split("<")[0]) for part in text.split("<value>")[3::2]] == [33.334, 33.333, 33.333]
+    settings = dict(re.findall(r"<name>yarn.scheduler.capacity.root.(.+)</name>\s*<value>(.+)</value>", text))
+    assert [float(settings[f"{user}.capacity"]) for user in "abc"] == [33.334, 33.333, 33.333]
+    # A queue of one user would be kept at its capacity by YARN: three times 33.334 are all there is, 33.333 are not.
+    assert [settings[f"{user}.user-limit-factor"] for user in "abc"] == ["3", "4", "4"]
 
 
 def test_kueue_keeps_the_names_that_it_takes(tmp_path: Path) -> None:

@@ -87,3 +87,17 @@ def test_places_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(files.os, "access", lambda *_: False)
     assert "cannot be written (it is read-only)" in error_of(path)
     assert path.read_text() == "old"
+
+
+def test_what_is_unfinished_goes_with_its_block_or_where_no_block_ends(tmp_path: Path) -> None:
+    for end in (lambda: None, files.abandon):
+        with files.unfinished(tmp_path / "folder"), files.unfinished(tmp_path / "file"):
+            (tmp_path / "folder").mkdir()
+            (tmp_path / "folder" / "part").write_text("begun")
+            (tmp_path / "file").write_text("begun")
+            end()
+            assert bool(list(tmp_path.iterdir())) == (end is not files.abandon)
+        assert list(tmp_path.iterdir()) == []
+    (tmp_path / "kept").write_text("whole")
+    files.abandon()
+    assert [found.name for found in tmp_path.iterdir()] == ["kept"]

@@ -325,9 +325,13 @@ def test_the_users_of_a_queue_bound_it(tmp_path: Path) -> None:
     for some, most in ((alone, 2), (both, 4)):
         found = read("yarn", write(tmp_path, apps=some, **files))
         assert found.instance.organisation.ceilings[0] == {"memory-mb": 2048 * most, "vcores": most}
-        assert found.instance.organisation.ceilings[1] == {}
-        assert "queue without user-limit-factor may outgrow its capacity, as with a large one (b)" in told(found)
-    # As users of their own they have that each, and who is in a queue without a factor too may have all.
+        assert found.instance.organisation.ceilings[1] == {"memory-mb": 8192, "vcores": 4}, "YARN's own factor is 1"
+        assert "queue has no more than user-limit-factor lets its users of today have (a)" in told(found)
+        own = "user-limit-factor, which is not written and 1 in YARN,"
+        assert f"queue has no more than {own} lets its users of today have (b)" in told(found)
+    # -1 is no limit. As users of their own they have that each, and who is in such a queue too may have all.
+    shares = {"root__queues": "a,b", "root__a__capacity": "50", "root__b__capacity": "50"}
+    files["queues"] = capacities(**shares, root__a__user_limit_factor="0.5", root__b__user_limit_factor="-1")
     both["apps"]["app"].append(app("a4", "root.b", request(1024, 1, 9), user="bob"))
     both["apps"]["app"].append(app("a5", "root.a", request(1024, 1, 9), user="eve"))
     found = read("yarn", write(tmp_path, apps=both, **files), "user")

@@ -120,16 +120,31 @@ def test_what_does_not_fit_is_read_again(tmp_path, monkeypatch):
     )
 
 
-def test_who_has_no_limits_is_read_three_times(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("room", "times"), [(0.0, 2 * 3), (0.5, 1 + 3), (1.0, 2)], ids=["none", "half", "all"])
+def test_who_has_no_limits_is_read_three_times(tmp_path, monkeypatch, room, times):
     """Users that are not kept: to add them up, to write their tasks, and to prove these; no sample is needed."""
     read = []
     load = partition_passes.load
     monkeypatch.setattr(partition_passes, "load", lambda *given: read.append(given) or load(*given))
-    monkeypatch.setattr(partitioned, "KEPT", 0.0)
+    # So many bytes as 80 users of three resources, and one number more, take.
+    monkeypatch.setattr("drfopt.base.partitions._Here.memory", lambda _: room * 80 * 4 * 8 / partitioned.KEPT)
     monkeypatch.setattr("drfopt.engines.leximin.saturation.MANY", 60)
     columns, capacity = awkward_pool(5, 80, limited=False)
-    solve_partitions(write(tmp_path / "users", columns, files=2), capacity, jobs=1)
-    assert len(read) == 2 * 3
+    found = solve_partitions(write(tmp_path / "users", columns, files=2), capacity, jobs=1)
+    assert len(read) == times
+    np.testing.assert_allclose(
+        answer(found.folder)["tasks"], solve(in_memory(columns, capacity), "drf").tasks, rtol=1e-12, atol=1e-300
+    )
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei"])
+def test_of_users_with_limits_and_weights_half_are_kept(tmp_path, monkeypatch, policy):
+    columns, capacity = awkward_pool(6, 90, weighted=True)
+    monkeypatch.setattr("drfopt.base.partitions._Here.memory", lambda _: 0.5 * 90 * 5 * 8 / partitioned.KEPT)
+    found = solve_partitions(write(tmp_path / "users", columns, files=4), capacity, policy, jobs=1)
+    np.testing.assert_allclose(
+        answer(found.folder)["tasks"], solve(in_memory(columns, capacity), policy).tasks, rtol=1e-8, atol=1e-300
+    )
 
 
 FAULTS = {

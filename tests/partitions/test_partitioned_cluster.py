@@ -20,9 +20,20 @@ from drfopt.solving import partitioned
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
+def two_workers():
+    return LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+
+
+@pytest.fixture(scope="module")
 def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made:
+    with two_workers() as made:
+        yield made
+
+
+@pytest.fixture
+def mortal():
+    """Two workers of its own for a test that kills one."""
+    with two_workers() as made:
         yield made
 
 
@@ -64,18 +75,18 @@ def test_a_script_that_workers_would_run_again_is_told(users, tmp_path):
 
 
 @pytest.mark.parametrize("moment", ["taking a sample", "adding up", "writing", "proof"])
-def test_a_worker_killed_in_the_middle_changes_nothing(cluster, users, tmp_path, monkeypatch, moment):
+def test_a_worker_killed_in_the_middle_changes_nothing(mortal, users, tmp_path, monkeypatch, moment):
     monkeypatch.setattr("drfopt.engines.leximin.saturation.SAMPLE", 1_000)
     monkeypatch.setattr("drfopt.engines.leximin.saturation.MANY", 10_000)
     killed = []
 
     def kill(text):
         if text.startswith(moment) and not killed:
-            killed.append(one_of(cluster))
+            killed.append(one_of(mortal))
             os.kill(killed[0], signal.SIGKILL)
 
     with reporting(kill):
-        found = solve_partitions(*users, dask=cluster.scheduler_address)
+        found = solve_partitions(*users, dask=mortal.scheduler_address)
     assert killed
     np.testing.assert_allclose(answer(found.folder)["tasks"], alone(users, tmp_path)["tasks"], rtol=1e-12)
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
@@ -92,7 +103,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(cluster, users, tmp_path,
         ("digits, guess 1, step 2", "files", "ceei"),
     ],
 )
-def test_a_worker_killed_in_mid_iteration_changes_nothing(cluster, tmp_path, monkeypatch, moment, kept, policy):
+def test_a_worker_killed_in_mid_iteration_changes_nothing(mortal, tmp_path, monkeypatch, moment, kept, policy):
     """Its parts are made again by another, pass by pass from the files."""
     monkeypatch.setattr(rows, "PAIRS", 900)
     if kept == "files":
@@ -105,11 +116,11 @@ def test_a_worker_killed_in_mid_iteration_changes_nothing(cluster, tmp_path, mon
     def kill(text):
         said.append(text)
         if text.startswith(moment) and " of 4 " in text and not killed:
-            killed.append(one_of(cluster))
+            killed.append(one_of(mortal))
             os.kill(killed[0], signal.SIGKILL)
 
     with reporting(kill):
-        found = solve_partitions(users, machines, policy, dask=cluster.scheduler_address)
+        found = solve_partitions(users, machines, policy, dask=mortal.scheduler_address)
     assert killed and found.partitions == 4
     assert any("iteration" in text and "gap" in text and "of 4 partitions" in text for text in said)
     np.testing.assert_allclose(answer(found.folder)["level"], expected["level"], rtol=1e-11)

@@ -1,4 +1,7 @@
-"""A market with bounds and task types in scaled letters, and the equations of a Newton step in it (see `bounded`)."""
+"""A market with bounds and task types in scaled letters, the equations of a Newton step in it, and what binds there.
+
+The program stands in `bounded`.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,8 +18,10 @@ from ...model.evidence import BoundsEvidence
 from ..linear_programs import capacity_rows
 from ..problem import Answer, Problem
 from ..promised import Promised
+from .polish import UNNOTICED
+from .polish_part import first_only
 
-__all__ = ["BoundedMarket", "BoundedPoint", "NewtonSystem", "Vectors"]
+__all__ = ["ZERO", "ActiveSet", "BoundedMarket", "BoundedPoint", "NewtonSystem", "Vectors"]
 
 Vectors = tuple[np.ndarray, ...]
 
@@ -24,6 +29,15 @@ REFINEMENTS = 3
 
 SMALL = 50_000
 """Pairs times equations of types and rows up to which matrices are arrays."""
+
+ZERO = 1e-11
+"""A quantity of scaled size 1 below this is rounding."""
+
+NEGATIVE = ZERO / 1000
+"""A price below minus this is none: what is idle has none."""
+
+UNFILLED = 1e-8
+"""Part of a priced row that is left unused when the equations have no solution: Newton's error is far below."""
 
 
 @dataclass(frozen=True)
@@ -240,3 +254,67 @@ class NewtonSystem:
         t, pi, p, beta = np.split(x, self.cut)
         v = base + self.inverse * (self.m.EA.T @ np.concatenate([pi, p]))
         return v, t, pi, p, beta
+
+
+class ActiveSet:
+    """Which pairs are used, which rows and ceilings priced, who is at a limit or a floor."""
+
+    def __init__(self, m: BoundedMarket, point: BoundedPoint):
+        self.m = m
+        cost = m.cost(point.p)
+        y = np.where(m.fixed, np.maximum(np.asarray(m.O.T @ point.pi), TINY), m.g * point.t**-m.alpha)
+        worth = np.maximum(point.pi, ZERO * y[m.owner])
+        dear = np.maximum(cost - point.pi[m.type], 0) / worth[m.type]
+        t = point.t[m.owner[m.type]]
+        least = np.full(len(m.types), np.inf)
+        np.minimum.at(least, m.type, dear)
+        self.used = (point.v / t >= dear) | (dear <= least[m.type])
+        slack = 1 - m.A @ point.v
+        asked = point.p * m.algebra.largest(m.algebra.scaled(m.A, 1 / y[m.owner[m.type]]))
+        # A price so small that the money would not notice it on an idle row is the method's zero.
+        money = float(point.p @ (1 - slack) + point.beta @ (m.B @ point.t))
+        self.priced = (asked >= slack) & (point.p >= UNNOTICED * money * slack)
+        under = 1 - m.B @ point.t
+        asked = point.beta * m.algebra.largest(m.algebra.scaled(m.B, 1 / y))
+        self.capped_groups = (asked >= under) & (point.beta >= UNNOTICED * money * under)
+        self.at_limit = m.limited & (point.nu / y >= (m.u - point.t) / np.where(m.limited, m.u, 1))
+        self.at_floor = m.floored & (point.mu / y >= (point.t - m.low))
+        self.seen: set[bytes] = set()
+
+    def mend(self, point: BoundedPoint) -> bool:
+        """Correct what has the wrong sign; say whether anything had."""
+        m = self.m
+        free = ~m.fixed
+        y = np.where(free, m.g * np.maximum(point.t, TINY) ** -m.alpha, np.maximum(np.asarray(m.O.T @ point.pi), TINY))
+        owner = m.owner[m.type]
+        t = point.t[owner]
+        negative = self.used & (point.v < -ZERO * t)
+        cheaper = ~self.used & (point.pi[m.type] - m.cost(point.p) > ZERO * y[owner])
+        filled = m.A @ point.v
+        worthless = self.priced & (point.p < -NEGATIVE)
+        idle = np.where(self.priced, 1 - filled, 0.0)
+        if idle.max(initial=0) > UNFILLED:
+            worthless[int(idle.argmax())] = True
+        overfull = ~self.priced & (filled > 1 + ZERO)
+        met = m.B @ point.t
+        unpaid = self.capped_groups & (point.beta < -NEGATIVE)
+        slack = np.where(self.capped_groups, 1 - met, 0.0)
+        if slack.max(initial=0) > UNFILLED:
+            unpaid[int(slack.argmax())] = True
+        exceeded = ~self.capped_groups & (met > 1 + ZERO)
+        below = self.at_limit & (point.nu < -ZERO * y)
+        beyond = ~self.at_limit & m.limited & (point.t > m.u * (1 + ZERO))
+        lifted = self.at_floor & (point.mu < -ZERO * y)
+        sunk = ~self.at_floor & m.floored & (point.t < m.low * (1 - ZERO))
+        out, into = (negative, worthless, unpaid, below, lifted), (cheaper, overfull, exceeded, beyond, sunk)
+        if not any(change.any() for change in (*out, *into)):
+            return False
+        sets = (self.used, self.priced, self.capped_groups, self.at_limit, self.at_floor)
+        key = b"".join(each.tobytes() for each in sets)
+        # Only the first of several changes of a kind: it breaks a cycle.
+        some = first_only if key in self.seen else np.asarray
+        self.seen.add(key)
+        self.used, self.priced, self.capped_groups, self.at_limit, self.at_floor = (
+            (each & ~some(gone)) | some(come) for each, gone, come in zip(sets, out, into, strict=True)
+        )
+        return True

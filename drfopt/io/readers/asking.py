@@ -20,7 +20,7 @@ from ..native.syntax import sniff, tree
 from ..text.files import FORMATS, File, failure
 from ..text.parts import first_line, with_header
 from .conversion import Amounts, Contents, ListedMachine, Task
-from .table import machine_row
+from .csv_tables import machine_row
 
 __all__ = ["machines_in", "saturated"]
 

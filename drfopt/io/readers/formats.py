@@ -90,7 +90,7 @@ FORMATS = Registry(
         "csv",
         "machines.csv and tasks.csv with a header: machine,count,cpu,... and user,task,count,cpu,...",
         "FILES",
-        "table",
+        "csv_tables",
         queues=False,
     ),
     Format(

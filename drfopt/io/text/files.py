@@ -8,6 +8,7 @@ import gzip
 import io
 import os
 import secrets
+import shutil
 import stat
 import sys
 import zlib
@@ -23,6 +24,7 @@ __all__ = [
     "LARGEST",
     "STANDARD_INPUT",
     "File",
+    "abandon",
     "failure",
     "format_of",
     "one_line",
@@ -30,6 +32,7 @@ __all__ = [
     "read_text",
     "refuse_newer",
     "shown",
+    "unfinished",
     "write_whole",
 ]
 
@@ -284,11 +287,38 @@ def _mode(target: Path) -> int | None:
         return None
 
 
+UNFINISHED: set[Path] = set()
+"""Files and folders that are written and have not got their names yet."""
+
+
+@contextlib.contextmanager
+def unfinished(path: Path) -> Iterator[None]:
+    """Take a file or a folder away when the block ends, if it is still there, or `abandon` does."""
+    UNFINISHED.add(path)
+    try:
+        yield
+    finally:
+        _remove(path)
+        UNFINISHED.discard(path)
+
+
+def abandon() -> None:
+    """Take away what is unfinished: for who ends the process without the ends of its blocks."""
+    for path in tuple(UNFINISHED):
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):  # gone when it took its place, or the folder that it was
+        path.unlink()
+
+
 def _replace(target: Path, data: bytes, mode: int | None) -> None:
     part = target.with_name(f".drfopt-{secrets.token_hex(6)}.part")
     # Opened by hand: it gets the permissions of any new file, where tempfile would shut out other readers.
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
+    with unfinished(part):
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
@@ -296,6 +326,3 @@ def _replace(target: Path, data: bytes, mode: int | None) -> None:
         if mode is not None:
             part.chmod(stat.S_IMODE(mode))
         part.replace(target)
-    finally:
-        with contextlib.suppress(FileNotFoundError):  # gone when it took its place
-            part.unlink()

@@ -6,7 +6,8 @@ number of 64 bits for each, some million at a time; where two are equal, the nam
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,15 @@ def load(rows: UserRows, cluster: BareCluster) -> Instance:
     InstanceError
         With the file, the column, the row (counted from 0) and the remedy.
     """
-    table = _table(rows, [*cluster.resources, "weight", "max_tasks", "machines"])
-    if rows.frame is not None:
+    if rows.frame is None:
+        table = _table(rows, ["weight", "max_tasks", "machines"])
+        # A group at a time: what is read before it is copied stays in memory that was used before.
+        groups = (_table(replace(rows, groups=(group,)), cluster.resources) for group in rows.groups)
+        demands = _columns(rows, groups, rows.n, cluster.resources)
+    else:
+        table = _table(rows, ())
         check_columns(rows.path, kinds_of(table.schema), cluster)
-    demands = np.empty((table.num_rows, cluster.m), order="F")
-    for j, name in enumerate(cluster.resources):
-        _numbers(rows, table, name, demands[:, j], None)
+        demands = _columns(rows, [table], table.num_rows, cluster.resources)
     demands.flags.writeable = False
     weights = _optional(rows, table, "weight", 1.0)
     limits = _optional(rows, table, "max_tasks", np.inf)
@@ -65,7 +69,7 @@ def at_row(error: Exception, rows: UserRows) -> Exception:
 
 
 def _table(rows: UserRows, wanted: Sequence[str]) -> Any:
-    """Return the columns of a part that are there, as an Arrow table."""
+    """Return the columns of a part that are there, as an Arrow table; of a frame all of them."""
     if rows.frame is not None:
         import pyarrow
 
@@ -95,9 +99,18 @@ def _optional(rows: UserRows, table: Any, name: str, missing: float) -> np.ndarr
     return values
 
 
-def _numbers(rows: UserRows, table: Any, name: str, out: np.ndarray, missing: float | None) -> None:
-    """Write a column to an array (n,), and refuse what is no number from 0 on."""
-    start = 0
+def _columns(rows: UserRows, tables: Iterable[Any], n: int, names: Sequence[str]) -> np.ndarray:
+    """Return columns of tables, one after the other, (n, m)."""
+    found, start = np.empty((n, len(names)), order="F"), 0
+    for table in tables:
+        for j, name in enumerate(names):
+            _numbers(rows, table, name, found[:, j], None, start)
+        start += table.num_rows
+    return found
+
+
+def _numbers(rows: UserRows, table: Any, name: str, out: np.ndarray, missing: float | None, start: int = 0) -> None:
+    """Write a column to an array (n,), from a place on, and refuse what is no number from 0 on."""
     for chunk in table.column(name).chunks:
         here = out[start : start + len(chunk)]
         if chunk.null_count:
@@ -161,6 +174,8 @@ def _eligible(rows: UserRows, table: Any, classes: Sequence[str]) -> np.ndarray 
 
 def names_of(rows: UserRows) -> Any:
     """Return the column of names of a part as an Arrow array, None where there is none."""
+    if "name" not in rows.columns:
+        return None
     table = _table(rows, ["name"])
     return table.column("name") if "name" in table.column_names else None
 
@@ -223,6 +238,8 @@ def check_names(parts: Partitions, n: int) -> None:
     InstanceError
         With both rows, and the name.
     """
+    if not any("name" in rows.columns for rows in parts.sources):
+        return
     passes = max(1, -(-n // AT_ONCE))
     for number in range(passes):
         found = [keys for keys in parts.each(_keys, number, passes, what="names") if keys is not None]

@@ -39,8 +39,8 @@ class UserRows:
         What returns the pandas frame when it is called.
     skip : int or None
         Rows of a row group before these, where there are others in it; None where all are these.
-    limits : bool
-        Whether somebody may have a limit: of a file, whether it has such a column.
+    columns : tuple of str
+        Which of the columns that are not resources may be there: of a file those that are, of a frame all.
     """
 
     path: str
@@ -50,7 +50,7 @@ class UserRows:
     stem: str = ""
     frame: Any = field(default=None, repr=False)
     skip: int | None = None
-    limits: bool = True
+    columns: tuple[str, ...] = SPECIAL
 
 
 def parquet() -> Any:
@@ -98,7 +98,8 @@ def rows_of_files(path: str | Path, cluster: BareCluster) -> list[UserRows]:
             raise failure(has, f"has a column {name!r} that {lacks} lacks: give all files the same columns")
         sizes = [meta.row_group(q).num_rows for q in range(meta.num_row_groups)]
         most = None if cluster.machines is None else max(1, PAIRS // len(cluster.machines))
-        found += [replace(rows, limits="max_tasks" in kinds) for rows in _cut(file, sizes, most)]
+        special = tuple(name for name in SPECIAL if name in kinds)
+        found += [replace(rows, columns=special) for rows in _cut(file, sizes, most)]
     if not found:
         raise failure(str(path), "its files have no rows: put users into them")
     return found

@@ -4,9 +4,11 @@
 queue, its part of what the queue above has, in percent that add up to 100: a user's is its dominant share, against
 those of its siblings; a group's that of all its members together. Shares of several resources add up to more than the
 whole, so a queue is guaranteed less than its share of the resource that it uses most, and the file says how much less.
-The most that a queue may have is one number too: the smallest part that a ceiling of it is, and no less than is given.
+The most that a queue may have is one number too: the smallest part that a ceiling of it is, and no less than is given;
+``user-limit-factor`` lets a single user have as much.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -95,6 +97,8 @@ def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
                 least = min(least, own / dominant[id(queue)])
             found.append((f"root.{queue.full}.capacity", _decimal(part * 100)))
             found.append((f"root.{queue.full}.maximum-capacity", _decimal(tops[at] / tops[parent] * 100)))
+            if queue.user is not None and tops[at] > own > 0:  # a queue with a single user is kept at its capacity else
+                found.append((f"root.{queue.full}.user-limit-factor", str(math.ceil(tops[at] / own))))
     if least < 1:
         lines.append(
             f"percent of all resources alike guarantee {float(least):.3g} of a queue's dominant share at least"

@@ -199,16 +199,15 @@ def _within(one: CapacityQueue, submitters: Mapping[str, Collection[str]], notes
     """Return a queue, which its users together cannot use beyond their limits."""
     queue, users = one.node, len(submitters.get(one.node.name, ()))
     if one.factor is None:
-        if users and queue.minimum:
-            notes.assumed("queue without user-limit-factor may outgrow its capacity, as with a large one", queue.name)
         return queue
     if not users:
-        notes.unused("user-limit-factor: how many users a queue has is not told", queue.name)
+        if one.written:
+            notes.unused("user-limit-factor: how many users a queue has is not told", queue.name)
         return queue
     bound = {resource: amount * one.factor * users for resource, amount in queue.minimum.items()}
     most = {r: min(amount, queue.maximum.get(r, amount)) for r, amount in bound.items()}
     if most:
-        notes.assumed("queue has no more than user-limit-factor lets its users of today have", queue.name)
+        notes.assumed(f"queue has no more than {_factor(one)} lets its users of today have", queue.name)
     return replace(queue, maximum={**queue.maximum, **most})
 
 
@@ -216,19 +215,25 @@ def _limited(
     capacities: Sequence[CapacityQueue], submitters: Mapping[str, Collection[str]], notes: Notes
 ) -> dict[str, dict[str, Any]]:
     """Return the ceilings of single users: what user-limit-factor lets each have of all queues that it submits to."""
-    # What a factor lets one user have of a queue; of a queue without a factor, a user may have all.
+    # What a factor lets one user have of a queue; of a queue whose factor is -1, a user may have all.
     most = {
         one.node.name: {r: amount * one.factor for r, amount in one.node.minimum.items()}
         for one in capacities
         if one.factor is not None and one.node.minimum
     }
+    factors = {one.node.name: _factor(one) for one in capacities}
     found: dict[str, dict[str, Any]] = {}
     for user in dict.fromkeys(user for users in submitters.values() for user in users):
         mine = [name for name, users in submitters.items() if user in users]
         if all(name in most for name in mine):
             found[user] = {"ceiling": total_of([most[name] for name in mine])}
-            notes.assumed("user has no more than user-limit-factor of its queues' capacities", user)
+            for factor in dict.fromkeys(factors[name] for name in mine):
+                notes.assumed(f"user has no more than {factor} of its queues' capacities", user)
     return found
+
+
+def _factor(one: CapacityQueue) -> str:
+    return "user-limit-factor" if one.written else "user-limit-factor, which is not written and 1 in YARN,"
 
 
 def _asking(task: Task, settings: Mapping[str, CapacityQueue], by_user: bool) -> Task:

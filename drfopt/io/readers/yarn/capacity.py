@@ -4,7 +4,7 @@
     <path>.capacity                        guarantee: "40" percent of the queue above, "[memory=8192,vcores=4]", or
                                            "3w", a weight: the queues of a parent share it in proportion
     <path>.maximum-capacity                ceiling, percent of the most that the queue above may use, or absolute
-    <path>.user-limit-factor               most of one user, in capacities of the queue
+    <path>.user-limit-factor               most of one user, in capacities of the queue: 1 by default, -1 for no limit
     <path>.accessible-node-labels[.<label>.capacity, .maximum-capacity]        the same of the nodes of a label
     <path>.default-node-label-expression   where tasks of the queue run that name no label
 
@@ -47,6 +47,9 @@ TAKEN = (
 )
 LABELLED = re.compile(r"accessible-node-labels\.(?P<label>[^.]+)\.(?P<what>capacity|maximum-capacity)")
 
+USER_LIMIT_FACTOR = "1"
+"""What YARN takes where the file says none: one user has no more than the capacity of its queue."""
+
 PERCENT = "percent"
 WHOLE = Fraction(100)
 NEARLY = Fraction(1, 100)
@@ -61,7 +64,9 @@ class CapacityQueue:
     ----------
     node : QueueNode
     factor : Fraction or None
-        Most of one user, in guarantees; None where it is not said.
+        Most of one user, in guarantees; None for no limit.
+    written : bool
+        Whether the file says the factor; otherwise it is YARN's own.
     labels : frozenset of str or None
         Partitions that it may use beside the one without a label; None for all.
     expression : str
@@ -70,6 +75,7 @@ class CapacityQueue:
 
     node: QueueNode
     factor: Fraction | None = None
+    written: bool = True
     labels: frozenset[str] | None = None
     expression: str = ""
 
@@ -161,12 +167,14 @@ class _Capacities:
         total = total_of(promised.values())
         ceiling = total_of(most.values()) if capped else {}
         weight = self._weight(path, promised, above)
-        factor = self._number(path, "user-limit-factor")
+        factor = self._of(path, "user-limit-factor", USER_LIMIT_FACTOR).strip()
+        limit = None if factor == "-1" else self._parsed(f"{path}.user-limit-factor", factor)
+        written = bool(self._of(path, "user-limit-factor", ""))
         if self._of(path, "state", "RUNNING").upper() != "RUNNING":
             self.notes.assumed("queue that is stopped takes part with what is in it", path)
         called, held = path.removeprefix(f"{ROOT}."), "" if parent == ROOT else parent.removeprefix(f"{ROOT}.")
         node = QueueNode(called, held, weight, {r: v for r, v in total.items() if v}, ceiling, label=name)
-        yield CapacityQueue(node, factor, labels, expression)
+        yield CapacityQueue(node, limit, written, labels, expression)
         yield from self.below(path, _Above(promised, most, labels, expression))
 
     def _promised(self, paths: list[str], label: str, has: Mapping[str, Fraction]) -> dict[str, dict[str, Fraction]]:
@@ -222,10 +230,6 @@ class _Capacities:
 
     def _of(self, path: str, what: str, missing: str) -> str:
         return self.settings.get(f"{path}.{what}", "").strip() or missing
-
-    def _number(self, path: str, what: str) -> Fraction | None:
-        text = self.settings.get(f"{path}.{what}", "").strip()
-        return None if not text or text == "-1" else self._parsed(f"{path}.{what}", text)
 
     def _parsed(self, key: str, text: str) -> Fraction:
         try:
