@@ -149,9 +149,17 @@ class _RuledCase:
         for i, (_, times) in reports.items():
             # What it is given carries so many of its own tasks.
             part = min(times, 1.0)
-            carried = ruled_whole.carried(found, i, Fraction(part)) if self.integer else float(found.tasks[i]) * part
+            carried = ruled_whole.carried(found, i, Fraction(part)) if self.integer else self._holds(found, i) * part
             runs[i] = min(carried, float(self.instance.limits[i]))
         return runs
+
+    def _holds(self, found: Allocation, i: int) -> float:
+        """Return the tasks of user i where one of its own fits: what it is given elsewhere carries none."""
+        if self.instance.unplaced()[i]:
+            return 0.0
+        if found.placement is None or self.instance.fits is None:
+            return float(found.tasks[i])
+        return float(np.asarray(found.placement, dtype=float)[i][self.instance.fits[i]].sum())
 
     def finding(self, name: str, losses: Iterator[Loss], decided: bool, note: str = GIVEN) -> Finding:
         """Return the verdict: a loss, if there is one."""

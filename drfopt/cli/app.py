@@ -43,7 +43,7 @@ def drfopt(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop."),
     ] = False,
 ) -> None:
-    """Exact fair division of a cluster, with a proof beside every answer.
+    """Exact fair division of a cluster, with what is proven of it beside every answer.
 
     Example: drfopt solve nsdi2011
     """

@@ -64,7 +64,7 @@ def crosscheck(
     format: options.FormatName = None,
     output: options.OutputFile = None,
 ) -> None:
-    """Solve with every engine and the reference; exit 1 when they disagree.
+    """Solve again by other engines and the reference; exit 1 when they disagree, 3 when fewer than two could answer.
 
     Example: drfopt crosscheck nsdi2011 --policy asset
     """

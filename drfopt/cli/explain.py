@@ -20,7 +20,7 @@ def explain(
     user: Annotated[
         str | None, typer.Argument(metavar="[USER]", help="Whom to explain.", show_default="everybody")
     ] = None,
-    policy: options.PolicyName = "drf",
+    policy: options.ProvenPolicy = "drf",
     integer: options.WholeTasks = False,
     fragmentation: Annotated[
         bool, typer.Option("--fragmentation", help="Pack whole tasks as well: how much of the devices they lose.")
@@ -54,7 +54,7 @@ def explain(
 
 def price(
     instance: options.InstanceName,
-    policy: options.PolicyName = "drf",
+    policy: options.ProvenPolicy = "drf",
     of: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,7 +68,7 @@ def price(
     format: options.FormatName = None,
     output: options.OutputFile = None,
 ) -> None:
-    """Say what one more of every resource and machine is worth, to whom, and how far that holds.
+    """Say what one more of every resource and machine is worth, to whom, and how far that holds where it is known.
 
     Example: drfopt price nsdi2011
     """

@@ -187,6 +187,16 @@ PolicyName = Annotated[
         autocompletion=_policies,
     ),
 ]
+ProvenPolicy = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        "-p",
+        metavar="POLICY",
+        help="A policy (see 'drfopt policies') of which this is known; others are refused.",
+        autocompletion=_policies,
+    ),
+]
 PolicyNames = Annotated[str, typer.Option("--policies", "-p", metavar="A,B,C", help="Policies, separated by commas.")]
 WholeTasks = Annotated[bool, typer.Option("--integer", help="Whole tasks instead of divisible ones.")]
 EngineName = Annotated[

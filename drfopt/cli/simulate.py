@@ -123,7 +123,7 @@ def _moment(text: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise typer.BadParameter(f"{text!r} is not a number of seconds, 0 or more")
+        raise typer.BadParameter(f"{text!r} is not a number of seconds")
     return seconds
 
 

@@ -54,7 +54,7 @@ def size(
     from_nothing: Annotated[
         bool, typer.Option("--from-nothing", help="Build the cluster of what is bought alone.")
     ] = False,
-    policy: options.PolicyName = "drf",
+    policy: options.ProvenPolicy = "drf",
     integer: options.WholeTasks = False,
     time_limit: options.TimeLimit = None,
     cluster_file: Annotated[
@@ -67,7 +67,8 @@ def size(
 ) -> None:
     """Find the cheapest machines to buy so that the fair allocation meets the targets.
 
-    On machines it stops after 100 seconds, or --time-limit, with the best purchase known and a bound for all.
+    It stops after 100 seconds on machines and 20 where any amount may be bought, or --time-limit, with the best
+    purchase known and a bound for all.
 
     Example: drfopt size nsdi2011 --target "A>=5,B>=4" --cost cpu=1,memory=1 --unit cpu=2,memory=4
     """
@@ -130,7 +131,7 @@ def rebalance(
             show_default="the optimum",
         ),
     ] = None,
-    policy: options.PolicyName = "drf",
+    policy: options.ProvenPolicy = "drf",
     time_limit: options.TimeLimit = None,
     json: options.Json = False,
     format: options.FormatName = None,

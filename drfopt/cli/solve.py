@@ -155,7 +155,7 @@ def _one_of(names: tuple[str, ...]) -> Callable[[str], str]:
 
 def schedule(
     instance: options.InstanceName,
-    policy: options.PolicyName = "drf",
+    policy: options.ProvenPolicy = "drf",
     rule: Annotated[
         str,
         typer.Option(

@@ -64,7 +64,12 @@ def whatif(
     ] = None,
     policy: options.PolicyName = "drf",
     integer: options.WholeTasks = False,
-    exact: options.Exact = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="Compute in fractions, as is done anyway where that is cheap; --json prints them."
+        ),
+    ] = False,
     time_limit: options.TimeLimit = None,
     jobs: options.Jobs = None,
     dask: options.Dask = None,
@@ -72,7 +77,7 @@ def whatif(
     format: options.FormatName = None,
     output: options.OutputFile = None,
 ) -> None:
-    """Divide the cluster before and after some changes: who wins, who loses, and by how much, exactly.
+    """Divide the cluster before and after some changes: who wins, who loses, and by how much.
 
     The cluster is changed first, machines before users; changes of one kind in the order given.
 

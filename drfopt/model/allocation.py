@@ -256,7 +256,7 @@ class Allocation(Result):
 
     @property
     def broken(self) -> tuple[Broken, ...]:
-        """Guarantees that do not fit together, with what is held instead; `status` is that of the rules' division."""
+        """Guarantees that cannot be met, with what is held instead; `status` is that of the rules' division."""
         return self.certificate.evidence.broken
 
     @property
@@ -275,7 +275,9 @@ class Allocation(Result):
     @cached_property
     def shortfall(self) -> Shortfall:
         """What was asked for beside what came of it: `asked`, `met` and `missing` of every user, and who is short."""
-        return Shortfall.of(self.instance, self.tasks, self.integer, self.certificate.bottlenecks)
+        # Of whole tasks some types of a user may be missing and others not.
+        used = self.usage.astype(float) if self.integer and self.instance.task_types is not None else None
+        return Shortfall.of(self.instance, self.tasks, self.integer, self.certificate.bottlenecks, used)
 
     @cached_property
     def usage(self) -> np.ndarray:
@@ -494,6 +496,8 @@ class Allocation(Result):
     def weights(self) -> list[Any]:
         """Each user's weight, (n,), or its weights by resource."""
         rows = self.instance.weights.tolist()
+        if self.instance.organisation is not None:
+            rows = [0.0 if last else row for last, row in zip(self.instance.organisation.last, rows, strict=True)]
         if not self.instance.weights_per_resource:
             return rows
         return [dict(zip(self.resources, row, strict=True)) for row in rows]
@@ -624,7 +628,7 @@ class Allocation(Result):
             notes.append(f"closed forms, proven: {', '.join(first)}")
         if self.broken:
             # All of them: each is a promise to somebody.
-            notes.append(f"guarantees that do not fit together: {', '.join(map(str, self.broken))}")
+            notes.append(f"guarantees that cannot be met: {', '.join(map(str, self.broken))}")
         if self.instance.has_devices and not self.integer:
             notes.append("devices are pooled: half-free ones add up, which whole tasks (--integer) cannot use")
         if self.instance.source:

@@ -80,6 +80,8 @@ class Shortfall:
     unplaced : bool array (n,)
     bottlenecks : sequence
         What stopped each, as its certificate says; empty where that is not known.
+    used : array (n, m), optional
+        What runs of each uses, where that is not so many times its demand: of several task types some may be missing.
     """
 
     instance: Instance
@@ -87,12 +89,20 @@ class Shortfall:
     asked: np.ndarray
     unplaced: np.ndarray
     bottlenecks: Sequence[Any]
+    used: np.ndarray | None = None
 
     @classmethod
-    def of(cls, instance: Instance, tasks: np.ndarray, integer: bool, bottlenecks: Sequence[Any]) -> "Shortfall":
+    def of(
+        cls,
+        instance: Instance,
+        tasks: np.ndarray,
+        integer: bool,
+        bottlenecks: Sequence[Any],
+        used: np.ndarray | None = None,
+    ) -> "Shortfall":
         """Return the shortfall of the users when so many tasks of each run."""
         asked = np.floor(instance.asked) if integer else instance.asked
-        return cls(instance, tasks.astype(float), asked, instance.unplaced(integer), bottlenecks)
+        return cls(instance, tasks.astype(float), asked, instance.unplaced(integer), bottlenecks, used)
 
     @cached_property
     def met(self) -> np.ndarray:
@@ -137,10 +147,21 @@ class Shortfall:
         asked = float(self.shares[named] @ self.asked[named])
         return float(self.shares[named] @ np.minimum(self.got, self.asked)[named]) / asked if asked else None
 
+    def lacking(self, users: np.ndarray) -> np.ndarray:
+        """Return what some users (u,) lack of every resource, (u, m)."""
+        demands, missing = self.instance.demands[users], self.missing[users]
+        if self.used is None:
+            return np.asarray(missing[:, None] * demands)
+        wanted = np.where(missing > 0, self.asked[users], 0.0)[:, None] * demands
+        short = np.maximum(wanted - np.where(missing[:, None] > 0, self.used[users], 0.0), 0.0)
+        return np.where(short > LEVEL * wanted, short, 0.0)
+
     @cached_property
     def missing_amounts(self) -> np.ndarray:
         """What those who are placed and short lack of every resource, (m,)."""
-        return np.asarray(np.where(self.unplaced, 0.0, self.missing) @ self.instance.demands)
+        if self.used is None:
+            return np.asarray(np.where(self.unplaced, 0.0, self.missing) @ self.instance.demands)
+        return self.lacking(np.flatnonzero(~self.unplaced & (self.missing > 0))).sum(axis=0)
 
     def cells(self, i: int) -> list[Hold]:
         """Return what holds user i; nothing where that is not known."""
@@ -152,9 +173,10 @@ class Shortfall:
             return ""
         held = {cell.resource for cell in self.cells(i) if cell.resource is not None}
         share = self.instance.demands[i] / np.where(self.instance.capacity > 0, self.instance.capacity, np.inf)
-        among = [j for j in held if self.instance.demands[i, j] > 0] or list(range(self.instance.m))
+        lacking = self.lacking(np.array([i]))[0]
+        among = [j for j in held if lacking[j] > 0] or np.flatnonzero(lacking).tolist() or list(range(self.instance.m))
         j = max(among, key=lambda j: share[j])
-        return self.amount(j, self.missing[i] * self.instance.demands[i, j])
+        return self.amount(j, lacking[j])
 
     def amount(self, j: int, value: float) -> str:
         """Return an amount of resource j with its name."""

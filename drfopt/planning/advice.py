@@ -82,6 +82,12 @@ class ToBuy:
         return Shortfall.of(before.instance, after.tasks, before.integer, ())
 
     @property
+    def helps(self) -> bool:
+        """Whether more of what is asked for is met, or somebody has more where nobody says how much it wants."""
+        before, after = self.found.before.shortfall.demand_met, self.after.demand_met
+        return bool(self.found.winners) if before is None or after is None else after > before * (1 + LEVEL)
+
+    @property
     def what(self) -> str:
         """Return what is bought, with its amount."""
         if self.machines:
@@ -118,7 +124,10 @@ class ToBuy:
         gains = [f"{users[i]} {number(float(side.tasks[i]), 3)}" for i in order[:SHOWN] if side.tasks[i] > 0]
         if not gains or not self.machines:
             return ""
-        until = "" if side.until is None else f", up to {number(side.until)} of them"
+        if side.until is None or side.until < 1:
+            # The slope at the first part of a machine; a whole one may bring less.
+            return f"one more {self.name} begins to bring, in tasks for a whole one: {', '.join(gains)} (drfopt price)"
+        until = f", up to {number(side.until)} of them"
         return f"one more {self.name} is worth, in tasks: {', '.join(gains)}{until} (drfopt price)"
 
     def to_dict(self) -> dict[str, Any]:
@@ -213,7 +222,7 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
         return Advice(allocation, (), nowhere, _rules(short, wanting))
     worths = _priced(allocation, [name for name, _ in wanted], prices)
     tried = (_tried(allocation, name, amount, worths.get(name)) for name, amount in wanted)
-    found = [bought for bought in tried if bought is not None]
+    found = [bought for bought in tried if bought is not None and bought.helps]
     # What meets most comes first; of what meets the same the smaller purchase.
     found.sort(key=lambda one: (-(one.after.demand_met or one.after.got @ one.after.shares), one.amount))
     return Advice(allocation, tuple(found), nowhere, "" if found else "'drfopt size' finds what meets a target")
@@ -225,13 +234,13 @@ def _wanted(short: Shortfall, users: np.ndarray) -> Iterator[tuple[str, Fraction
     weight: dict[str, float] = {}
     amounts: dict[str, dict[int, float]] = {}
     for i in users.tolist():
-        missing = short.missing[i]
+        missing, lacking = short.missing[i], short.lacking(np.array([i]))[0]
         for cell in short.cells(i) if len(short.bottlenecks) else _open_to(short, i):
             if cell.resource is None:
                 continue
             name = cell.machine or instance.resources[cell.resource]
             here = amounts.setdefault(name, {})
-            here[cell.resource] = here.get(cell.resource, 0.0) + missing * instance.demands[i, cell.resource]
+            here[cell.resource] = here.get(cell.resource, 0.0) + lacking[cell.resource]
             weight[name] = weight.get(name, 0.0) + (missing or 1.0) * short.shares[i]
     for name in sorted(weight, key=lambda name: -weight[name]):
         if instance.machines is None:
@@ -248,8 +257,12 @@ def _open_to(short: Shortfall, i: int) -> list[Hold]:
     """Return where more would serve user i, when nothing is known of what holds it: wherever its task fits."""
     instance = short.instance
     j = int((instance.demands[i] / np.where(instance.capacity > 0, instance.capacity, np.inf)).argmax())
-    classes = [""] if instance.machines is None else np.array(instance.machine_names)[instance.fits[i]].tolist()
-    return [Hold(instance.resources[j], j, name or None) for name in classes]
+    if instance.machines is None:
+        return [Hold(instance.resources[j], j)]
+    # One of several task types may fit where there is nothing of what all of them together need most.
+    having = instance.fits[i] & (instance.machine_capacity[:, j] > 0)
+    classes = np.array(instance.machine_names)[having].tolist()
+    return [Hold(instance.resources[j], j, name) for name in classes]
 
 
 def _rounded_up(amount: float) -> Fraction:

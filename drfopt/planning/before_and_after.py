@@ -305,7 +305,7 @@ class WhatIf(Result):
         for when, allocation in (("before", self.before), ("after", self.after)):
             if allocation.broken:
                 owed = ", ".join(map(str, allocation.broken))
-                notes.append(f"guarantees that do not fit together {when}: {owed}")
+                notes.append(f"guarantees that cannot be met {when}: {owed}")
         objective = "whole" if self.before.integer else policy_named(self.before.policy).objective
         if objective in UNDECIDED:
             notes.append(UNDECIDED[objective])

@@ -205,7 +205,7 @@ class Sweep(Result):
         text = f"at {first}: {some(tuple(map(str, owed)))}"
         return (
             *said,
-            f"guarantees that do not fit together, at {len(broken)} of {len(self.values)} values; {text}",
+            f"guarantees that cannot be met, at {len(broken)} of {len(self.values)} values; {text}",
         )
 
 

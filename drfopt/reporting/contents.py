@@ -187,7 +187,7 @@ def _owed(document: Document) -> list[Markup]:
         )
         for index, row in enumerate(at(document, place))
     ]
-    return [Markup("Guarantees that do not fit together: {}.").format(Markup(", ").join(each))]
+    return [Markup("Guarantees that cannot be met: {}.").format(Markup(", ").join(each))]
 
 
 def _stopping(document: Document) -> Markup:

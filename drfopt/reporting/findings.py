@@ -269,7 +269,7 @@ def _queues(allocation: Allocation) -> list[Document] | None:
             rows.append({})
         of = [i for child in children.get(path, ()) for i in down(child, depth + bool(path))]
         for i in members.get(path, ()):
-            weight = None if instance.weights_per_resource else float(instance.weights[i])
+            weight = None if instance.weights_per_resource else 0.0 if rules.last[i] else float(instance.weights[i])
             has = (rules.guarantees[i], rules.ceilings[i])
             rows.append(row(instance.users[i], depth + bool(path), "user", [i], weight, has))
         of += members.get(path, ())
@@ -323,7 +323,11 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
     return [
         {
             "name": user,
-            "weight": None if instance.weights_per_resource else weights[i],
+            "weight": None
+            if instance.weights_per_resource
+            else 0.0
+            if rules is not None and rules.last[i]
+            else weights[i],
             "limit": limit if limit < np.inf else None,
             "demand": dict(zip(instance.resources, row, strict=True)),
             "types": len(kinds) if (kinds := types[i]) else None,

@@ -111,6 +111,13 @@ def verify(answer: Allocation | Mapping[str, Any] | str | Path, instance: Instan
         # Written and read, so that a float means its shortest decimal here as in a file.
         read = loads(json.dumps(data) if text is None else text)
         report = verified(read, given)
+    except json.JSONDecodeError as error:
+        raise InstanceError(
+            f"{place}: line {error.lineno} is no JSON: give a file of 'solve --json' or 'solve --certificate'"
+        ) from None
     except (TypeError, ValueError, RecursionError) as error:
-        raise InstanceError(f"{place}: {error}: give a file of 'solve --json' or 'solve --certificate'") from None
+        what = (
+            str(error) if "name " in str(error) else f"{error}: give a file of 'solve --json' or 'solve --certificate'"
+        )
+        raise InstanceError(f"{place}: {what}") from None
     return Verification(report.valid, report.accuracy, tuple(report.checks), place, "audits" in read)

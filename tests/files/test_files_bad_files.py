@@ -24,8 +24,8 @@ JSON_USER = '"users": [{"name": "A", "demand": {"cpu": 1}}]'
 YAML_USERS = "users: [{name: A, demand: {cpu: 1}}]\n"
 
 FILES = {
-    "empty": ("cluster.toml", b"", r"is empty: see 'drfopt new'"),
-    "blank": ("cluster.yaml", b" \n\n", r"is empty: see 'drfopt new'"),
+    "empty": ("cluster.toml", b"", "is empty: 'drfopt new' prints"),
+    "blank": ("cluster.yaml", b" \n\n", "is empty: 'drfopt new' prints"),
     "binary": ("cluster.toml", b"\x7fELF\x02\x01\x01\x00\x00\x00", r"line 1 holds a zero byte"),
     "latin-1": (
         "cluster.toml",
@@ -91,7 +91,7 @@ def test_standard_input(error_of: Callable, monkeypatch: pytest.MonkeyPatch) -> 
         typed(content.encode())
         assert Instance.load("-").resources == ("cpu",)
     typed(b"")
-    assert error_of("-") == "standard input: is empty: see 'drfopt new' for a file to start from"
+    assert error_of("-") == "standard input: is empty: 'drfopt new' prints an instance file to start from"
     typed(b"\xff")
     assert error_of("-").startswith("standard input: line 1 is not text in UTF-8")
     typed(b"[1, 2]")

@@ -242,7 +242,7 @@ def test_bad_xml(tmp_path: Path, xml: str, pattern: str | None) -> None:
 def test_bad_rest(tmp_path: Path) -> None:
     with pytest.raises(InstanceError, match="is neither nodes, apps nor scheduler"):
         read("yarn", write(tmp_path, other={"cluster": 1}))
-    with pytest.raises(InstanceError, match="no task of a user is waiting or running"):
+    with pytest.raises(InstanceError, match=r"nodes\.json, .*apps\.json: no task of a user is waiting or running"):
         read("yarn", write(tmp_path, nodes=nodes(node("h")), apps={"apps": None}))
     with pytest.raises(InstanceError, match="there is no machine to run on"):
         read("yarn", write(tmp_path, apps=apps(app("a", "q", request(1, 1, 1))), nodes={"nodes": None}))

@@ -52,7 +52,7 @@ def test_kept_promises_are_not_named():
 
 def test_every_place_tells():
     cluster = Instance(ROWS, ROOM, organisation=EACH)
-    words = "guarantees that do not fit together"
+    words = "guarantees that cannot be met"
     found = explain(cluster)
     assert words in str(found) and [row["user"] for row in found.to_dict()["broken_guarantees"]] == ["A", "B"]
     assert f"{words}, at 2 of 3 values; at 1: A has" in str(sweep(cluster, [4, 1, "3/2"]))

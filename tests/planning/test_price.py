@@ -267,7 +267,7 @@ def test_whoever_is_at_her_limit_waits_for_nothing():
     assert (worth.more.price, worth.more.lowest_level, found.lowest_level) == (0, None, None)
     assert not worth.more.tasks.any()
     assert worth.less.until == pytest.approx(3)
-    assert "everybody is at its limit or unplaced" in str(found)
+    assert "everybody is at its limit or runs nothing" in str(found)
 
 
 def test_nobody_placed():

@@ -4,10 +4,13 @@ The work is cut into units that do not depend on each other.  Each is a pure fun
 be done anywhere, again after a crash, and counts once.
 """
 
+import math
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -284,8 +287,11 @@ def search(
     # Handing over a unit costs a worker milliseconds: many small ones go together.
     size = 1 if jobs == 1 and dask is None else max(1, len(waiting) // HANDFULS)
     handfuls = [waiting[k : k + size] for k in range(0, len(waiting), size)]
+    ends = math.inf if time_limit is None else time.time() + time_limit
     with log.writing():
-        results = spread(partial(_handful, question), handfuls, jobs=jobs, dask=dask, what=f"parts of {chosen.name}")
+        results = spread(
+            partial(_handful, question, ends), handfuls, jobs=jobs, dask=dask, what=f"parts of {chosen.name}"
+        )
         if not (first and _all_failed(question, log)):
             for entries in results:
                 for entry in entries:
@@ -311,9 +317,9 @@ def _fitted(space: Space, policy: Policy, integer: bool) -> Space:
     return replace(space, sizes_matter=counted, names_matter=named)
 
 
-def _handful(question: Question, units: list[int]) -> list[dict[str, Any]]:
-    """Audit several units, one after the other."""
-    return [_audited(question, unit) for unit in units]
+def _handful(question: Question, ends: float, units: list[int]) -> list[dict[str, Any]]:
+    """Audit several units, one after the other, until `ends`: seconds of the clock on the wall, which workers share."""
+    return [_audited(question, unit) for unit in takewhile(lambda _: time.time() < ends, units)]
 
 
 def _audited(question: Question, unit: int) -> dict[str, Any]:

@@ -60,8 +60,10 @@ def verify(
             judged(claim)
     except Unfinished:
         report.add("all that has to be checked", [], "that takes more work than a file may cost")
-    except (KeyError, TypeError, AttributeError, IndexError, ArithmeticError) as error:
-        raise ValueError(f"not a certificate: {type(error).__name__} {error}") from None
+    except KeyError as error:
+        raise ValueError(f"not a certificate: it has no {error}") from None
+    except (TypeError, AttributeError, IndexError, ArithmeticError) as error:
+        raise ValueError(f"not a certificate: {error}") from None
     return report
 
 

@@ -59,7 +59,9 @@ class Claim:
         self.mixed = self.whole and bool(cluster.typed)
         self.objective = "" if self.mixed and self.objective != "leximin" else self.objective
         if [row["name"] for row in self.rows] != cluster.users:
-            raise ValueError("the users are not those of the instance, in its order")
+            raise ValueError(
+                "its users are not those of the instance, in its order: name the instance it is the answer of"
+            )
         self.enclosed = any(isinstance(row["tasks"], dict) for row in self.rows)
         self.fits = [cluster.fits(kind, self.whole) for kind in cluster.kinds]
         self.open = list(self.fits)

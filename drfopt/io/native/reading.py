@@ -83,7 +83,7 @@ def loads(text: str, format: str | None = None, place: str = "<text>") -> Instan
     if format not in known:
         raise InstanceError(unknown("format", format, known))
     if not text.strip():
-        raise failure(place, "is empty: see 'drfopt new' for a file to start from")
+        raise failure(place, "is empty: 'drfopt new' prints an instance file to start from")
     return built(tree(text, format, place), place)
 
 

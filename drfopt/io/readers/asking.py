@@ -89,7 +89,7 @@ def saturated(cluster: Contents) -> Contents:
     busy = {task.user for task in cluster.tasks if task.count and any(task.demand.values())}
     empty = [name for name in cluster.members if name not in busy]
     if not empty and not busy:
-        raise InstanceError(f"{cluster.title}: --saturate: no queue is listed: give the file that lists them too")
+        raise InstanceError(f"{cluster.place}: --saturate: no queue is listed: give the file that lists them too")
     bounded = {
         r for e in [*cluster.members.values(), *cluster.groups] for k in ("guarantee", "ceiling") for r in e.get(k, ())
     }
@@ -99,7 +99,7 @@ def saturated(cluster: Contents) -> Contents:
     there = dict.fromkeys(resource for node in machines for resource, amount in node.capacity.items() if amount)
     if not there and not busy:
         raise InstanceError(
-            f"{cluster.title}: --saturate: there is no machine, and its {len(empty):,} queues want tasks in "
+            f"{cluster.place}: --saturate: there is no machine, and its {len(empty):,} queues want tasks in "
             "the shape of machines: give the files that list them too, or another file with --machines"
         )
     for resource in shape if there else ():

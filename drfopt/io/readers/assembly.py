@@ -102,13 +102,13 @@ def assemble(cluster: Contents) -> Conversion:
         hint = next((f" ({note})" for note in cluster.notes.taken()), "")
         queues = f", or say --saturate: its {len(cluster.members):,} queues want everything" if cluster.members else ""
         raise InstanceError(
-            f"{cluster.title}: no task of a user is waiting or running{hint}: "
+            f"{cluster.place}: no task of a user is waiting or running{hint}: "
             f"give the files that list the tasks too{queues}"
         )
     if not cluster.nodes and cluster.pool is None:
         hint = next((f" ({note})" for note in cluster.notes.taken() if " node " in f" {note.what} "), "")
         raise InstanceError(
-            f"{cluster.title}: there is no machine to run on{hint}: "
+            f"{cluster.place}: there is no machine to run on{hint}: "
             "give the files that list them too, or an instance file with --machines"
         )
     cluster = replace(cluster, nodes=_roomy(cluster, tasks))

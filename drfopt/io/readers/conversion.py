@@ -37,6 +37,7 @@ __all__ = [
     "ReadOptions",
     "Task",
     "named",
+    "places",
 ]
 
 UNUSED, ASSUMED = "not used", "assumed"
@@ -272,6 +273,8 @@ class Contents:
         The resources that a queue may use; None for all.
     missing : callable
         What of its needs a node with these features does not meet, in words.
+    place : str
+        The files, as a refusal names them.
     """
 
     title: str
@@ -288,6 +291,7 @@ class Contents:
     wants: Callable[[str], Hashable] = lambda queue: None
     usable: Callable[[str], frozenset[str] | None] = lambda queue: None
     missing: Callable[[Any, Any], str] = lambda needs, features: "is not open to it"
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -385,6 +389,12 @@ class ReadOptions:
 
 def _times(scale: Fraction) -> str:
     return "" if scale == 1 else f", {scale} times" if scale > 1 else f", 1/{1 / scale} of it"
+
+
+def places(files: Sequence[File]) -> str:
+    """Return the places of files as a refusal of all of them names them: the first three, and how many more."""
+    rest = [f"and {len(files) - 3:,} more"] if len(files) > 3 else []
+    return ", ".join([*(file.place for file in files[:3]), *rest])
 
 
 def named(files: Iterable[File]) -> str:

@@ -184,7 +184,7 @@ def read(
     from ..text.files import read_file
     from .asking import machines_in, saturated
     from .assembly import assemble
-    from .conversion import Conversion, ReadOptions
+    from .conversion import Conversion, ReadOptions, places
 
     asked = ReadOptions(user_by, saturate, {r: amount(value, f"--shape: {r}") for r, value in (shape or {}).items()})
     if shape and not any(asked.shape.values()):
@@ -199,4 +199,5 @@ def read(
     found: Contents | Conversion = FORMATS.implementation(known)(opened, asked)
     if isinstance(found, Conversion):
         return found
+    found = replace(found, place=places(opened))
     return assemble(saturated(found) if saturate else found)

@@ -207,7 +207,7 @@ def _decoded(data: bytes, place: str) -> str:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise failure(place, f"line {line} holds a zero byte, so it is no text: name a text file in UTF-8")
     if not text.strip():
-        raise failure(place, "is empty: see 'drfopt new' for a file to start from")
+        raise failure(place, "is empty: 'drfopt new' prints an instance file to start from")
     return text
 
 

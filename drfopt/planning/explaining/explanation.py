@@ -226,7 +226,7 @@ class Explanation(Result):
         elif self.instance.has_devices and not (self.allocation.integer and self.instance.task_types is None):
             notes.append("devices are pooled here; how much of them whole tasks lose: --fragmentation")
         if broken := self.allocation.broken:
-            notes.append(f"guarantees that do not fit together: {', '.join(map(str, broken))}")
+            notes.append(f"guarantees that cannot be met: {', '.join(map(str, broken))}")
         if len(self.users) <= SENTENCES:
             notes += [f"{row.user}: {row.remedy}" for row in self.users]
         else:

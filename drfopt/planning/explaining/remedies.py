@@ -169,7 +169,7 @@ class Remedies(RemedyTrials):
         whole = Unit("all", "everything", 100.0, self.instance.room / 100, 0.0, np.inf)
         worth = price(self.instance, self.policy, units=(whole,)).units[0]
         if not _slope(worth, i) > 0:
-            return "nothing that one could add raises it alone: only a higher weight, or fewer others"
+            return "no little more of one thing, nor of everything, raises it by an amount to be seen"
         return (
             "several things run out together, and more of one alone does not help: "
             f"1 % more of everything would begin to give it {_slope(worth, i):.4g} tasks"

@@ -48,7 +48,11 @@ class RemedyTrials:
             missing = [
                 r for j, r in enumerate(instance.resources) if instance.demands[i, j] and not instance.capacity[j]
             ]
-            return f"its task needs {' and '.join(missing)}, of which the cluster has none: add some"
+            if missing:
+                return f"its task needs {' and '.join(missing)}, of which the cluster has none: add some"
+            rows = zip(instance.resources, instance.exact_demands[i], instance.exact_capacity, strict=True)
+            needs = [f"{float(d):.6g} of {name} instead of {float(c):.6g}" for name, d, c in rows if d > c]
+            return f"the pool would have to have {' and '.join(needs) or 'more'}"
         task, demand, eligible = self._misfit(i)
         fits = (demand <= instance.machine_capacity).all(axis=1)
         if (fits & eligible).any():
@@ -100,7 +104,7 @@ class RemedyTrials:
     def efficiency(self, i: int) -> str:
         """Return why a sum gives a user no more."""
         name = self.allocation.policy
-        return f"{name} owes nobody anything: tasks that add more to the sum for what they take come first"
+        return f"{name} owes nobody anything: its tasks come as long as they add the most to the sum for what they take"
 
     def ceiling(self, i: int) -> str:
         """Return what she would have without the ceiling that she is at."""
@@ -122,6 +126,10 @@ class RemedyTrials:
         names = (stopped_by,) if isinstance(stopped_by, str) else stopped_by
         if self.instance.machines is None:
             # What stops her may be a ceiling of her group, which has a name as well.
+            # Others may be used up as well, and under guarantees it may be those that matter.
+            full = self.allocation.utilization >= 1 - LEVEL
+            needed = [r for j, r in enumerate(self.instance.resources) if full[j] and self.instance.demands[i, j]]
+            names = tuple(dict.fromkeys((*names, *needed)))
             tried = [f"set-capacity {name}=+{MORE}%" for name in names if name in self.instance.resources]
         else:
             # A cell is called class/resource, and either may have a slash in its name.

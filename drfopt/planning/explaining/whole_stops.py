@@ -128,15 +128,6 @@ class WholeTrials(RemedyTrials):
         """Return the resources of which its own ceilings hold user i."""
         return self.stops.ceilings(i)
 
-    def unplaced(self, i: int) -> str:
-        """Return what would let a user run a whole task; of several types in a pool, what its average one lacks."""
-        instance = self.instance
-        if instance.machines is not None:
-            return super().unplaced(i)
-        rows = zip(instance.resources, instance.exact_demands[i], instance.exact_capacity, strict=True)
-        short = [f"{float(d):.6g} of {name} instead of {float(c):.6g}" for name, d, c in rows if d > c]
-        return f"the pool would have to have {' and '.join(short) or 'more'}"
-
     def capacity(self, i: int) -> str:
         """Return how much more of what its next task lacks gives a user one, whoever is served before it."""
         if not self.thorough:

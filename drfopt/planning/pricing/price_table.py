@@ -194,9 +194,9 @@ class Prices(Result):
 
     @property
     def lowest_level(self) -> float | None:
-        """The lowest level of those who are placed and below their limits; None where nobody is."""
+        """The lowest level of those who run something and are below their limits; None where nobody is."""
         instance = self.allocation.instance
-        below = ~instance.unplaced() & (self.allocation.tasks < instance.limits * (1 - LEVEL))
+        below = (self.allocation.tasks > 0) & (self.allocation.tasks < instance.limits * (1 - LEVEL))
         return float(self.allocation.levels[below].min()) if below.any() else None
 
     def named(self) -> dict[str, Any]:
@@ -281,9 +281,9 @@ class Prices(Result):
             "total price: of the largest sum of dominant shares any policy could reach",
         ]
         if lowest is None:
-            notes.append("everybody is at its limit or unplaced: no capacity holds anybody down")
+            notes.append("everybody is at its limit or runs nothing")
         else:
-            notes.append(f"lowest level of those below their limits: {lowest:.6g}")
+            notes.append(f"lowest level of those who run something and are below their limits: {lowest:.6g}")
         if sided := [worth.name for worth in self.units if worth.two_sided]:
             notes.append(
                 "a unit less is not the reverse of a unit more (--json has both sides): "

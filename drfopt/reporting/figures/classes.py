@@ -62,7 +62,8 @@ def _in_words(allocation: dict[str, Any], place: int, machines: list[dict[str, A
     ]
     names = ", ".join(full[:12]) + (f" and {len(full) - 12} more" if len(full) > 12 else "")
     title = title_of(allocation["policy"], allocation["integer"])
-    return f"{title}: users are stopped by {names}." if full else f"{title}: no class stops anybody."
+    none = "what stops users is not known by class" if allocation["integer"] else "no class stops anybody"
+    return f"{title}: users are stopped by {names}." if full else f"{title}: {none}."
 
 
 def _panel(title: str, place: int, machines: list[dict[str, Any]]) -> Panel:

@@ -1,0 +1,91 @@
+"""Sentences that were not so, each on the smallest instance where it was seen."""
+
+import pytest
+
+from drfopt import Group, Instance, Machine, Organisation, TaskType, audit, explain, search, solve, verify
+from drfopt.axioms.counterexamples.space import Space
+from drfopt.axioms.verdicts import UNDECIDED
+from drfopt.base.errors import InstanceError
+from drfopt.planning.advice import advise
+
+MIXED = [TaskType({"gpu": 1}, 2), TaskType({"cpu": 1}, 2)]
+
+
+def said(allocation):
+    return [*allocation.shortfall.sentences(), *advise(allocation).sentences()]
+
+
+def test_advice_on_types_that_fit_on_different_classes():
+    machines = [Machine("plain", {"cpu": 4, "gpu": 0}), Machine("gpu", {"cpu": 0, "gpu": 2})]
+    users = {"mixed": MIXED, "train": {"gpu": 1}}
+    found = said(solve(Instance(users, machines=machines, max_tasks={"train": 2}), integer=True))
+    assert any(line.startswith("to buy: 1 more gpu") for line in found)
+
+
+def test_a_task_too_large_for_its_pool_lacks_what_is_missing():
+    found = said(solve(Instance({"A": {"cpu": 20}, "B": {"cpu": 3}}, {"cpu": 10}), integer=True))
+    assert found == ["unplaced: A: the pool would have to have 20 of cpu instead of 10"]
+
+
+def test_nothing_is_proposed_that_brings_nothing():
+    machines = [Machine("m1", {"cpu": 5, "memory": 8}), Machine("m2", {"cpu": 3, "memory": 10}, 2)]
+    demands = {"A": {"cpu": 2, "memory": 1}, "B": {"cpu": 1, "memory": 3}, "C": {"cpu": 1, "memory": 1}}
+    instance = Instance(demands, machines=machines, eligible={"B": ["m2"]}, weights={"C": 3}, max_tasks={"C": 4})
+    assert said(solve(instance, "utilitarian"))[-1] == "to buy: 'drfopt size' finds what meets a target"
+
+
+def test_a_slope_that_ends_within_a_machine_is_not_what_one_more_is_worth():
+    machines = [Machine("m", {"cpu": 4, "gpu": "0.8"}, 2), Machine("n", {"cpu": 1, "gpu": 1})]
+    users = {"mixed": [TaskType({"gpu": 1}, 2), TaskType({"cpu": 1}, 6)], "o": {"cpu": 2}}
+    instance = Instance(users, machines=machines)
+    assert "one more n begins to bring, in tasks for a whole one: mixed 4 (drfopt price)" in said(solve(instance))
+    # Of whole tasks those that are missing are counted, not so many of their mean.
+    lines = said(solve(instance, integer=True))
+    assert "1 gpu, 2 cpu in all" in lines[0] and lines[1] == "  mixed: 5 of 8 tasks (62.5 %), short of 1 gpu"
+
+
+def test_what_no_machine_holds_gains_nothing_by_a_lie():
+    machines = [Machine("m", {"cpu": 4}, 2)]
+    rules = Organisation(guarantees={"A": {"cpu": 1}})
+    ruled = Instance({"A": {"cpu": 1}, "huge": {"cpu": 8}}, machines=machines, organisation=rules)
+    typed = Instance({"A": [TaskType({"cpu": 1}, 2), TaskType({"cpu": 2}, 1)], "huge": {"cpu": 8}}, machines=machines)
+    for instance in (ruled, typed):
+        assert audit(instance)["strategy-proofness"].verdict == UNDECIDED
+
+
+def test_a_resource_that_helps_is_found_beside_the_one_that_is_named():
+    rules = Organisation(guarantees={"A": {"cpu": 6}, "B": {"memory": 6}})
+    demands = {"A": {"cpu": 4, "memory": 1}, "B": {"cpu": 1, "memory": 4}}
+    found = explain(Instance(demands, {"cpu": 10, "memory": 10}, organisation=rules))
+    assert "B: set-capacity memory=+1% would give it 2.01597 tasks instead of 2" in str(found)
+
+
+def test_a_weight_of_0_is_shown_as_such():
+    found = solve(Instance({"A": {"cpu": 1}, "Z": {"cpu": 1}}, {"cpu": 4}, weights={"A": 2, "Z": 0}))
+    assert found.weights == [2, 0]
+    assert [user["weight"] for user in found.to_dict()["users"]] == [2, 0]
+
+
+def test_one_guarantee_that_limits_bar_does_not_clash_with_others():
+    groups = [Group("x", guarantee={"cpu": 12}), Group("x/y", ceiling={"memory": 5})]
+    rules = Organisation(paths={"A": "x/y", "B": "x"}, groups=groups)
+    demands = {"A": {"cpu": 1, "memory": 1}, "B": {"cpu": 2, "memory": 1}}
+    found = solve(Instance(demands, {"cpu": 20, "memory": 40}, max_tasks={"B": 1}, organisation=rules))
+    assert "guarantees that cannot be met: group x has 7 of 12 cpu" in str(found)
+
+
+def test_a_search_in_many_processes_ends_in_time():
+    found = search("ceei", "strategy-proofness", Space(3, 3, 3), time_limit=1e-9, jobs=2)
+    assert not found.complete and not found.audited
+
+
+def test_an_answer_beside_another_instance_is_told_what_to_name(tmp_path):
+    one = Instance({"A": {"cpu": 1}}, {"cpu": 4})
+    other = Instance({"B": {"cpu": 1}}, {"cpu": 4})
+    with pytest.raises(InstanceError, match=r"name the instance it is the answer of$"):
+        verify(solve(one).to_dict(), other)
+    with pytest.raises(InstanceError, match="not a certificate: it has no 'policy': give a file of"):
+        verify({}, one)
+    (tmp_path / "a.toml").write_text("[capacity]\n")
+    with pytest.raises(InstanceError, match=r"a\.toml: line 1 is no JSON: give a file of 'solve --json'"):
+        verify(tmp_path / "a.toml")
