@@ -100,7 +100,8 @@ def axis_of(instance: Instance, text: str) -> tuple[Axis, tuple[Fraction, ...]]:
     if instance.machines is not None and "/" in name:
         return Axis("set-capacity", name, name), _values(values)
     known = [*instance.resources, *instance.machine_names, *(f"{word}:" for word in KINDS)]
-    raise InstanceError(f"there is nothing called {name!r} to sweep over{suggestion(name, known)} (see --help)")
+    near = suggestion(name, known) or f" (there are {', '.join(known)})"
+    raise InstanceError(f"there is nothing called {name!r} to sweep over{near}")
 
 
 def _values(text: str) -> tuple[Fraction, ...]:

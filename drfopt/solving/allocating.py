@@ -89,6 +89,8 @@ def solve(
     ------
     PolicyError, EngineError
         The policy or the engine cannot take the instance.
+    FormulationError
+        A formulation file is at fault.
     SolverError, TimeLimitError
         The solver ended without an optimum.
     CertificateError

@@ -54,7 +54,7 @@ class PartitionedAllocation(Result):
     capacity, used : arrays (m,)
         Of the whole cluster.
     levels : array (m,) or None
-        The highest level on each resource, 0 where nobody uses it; None for ``ceei`` on a pool.
+        The highest level on each resource, 0 where nobody uses it; None for ``ceei`` and ``alpha:A`` on a pool.
     prices : array (m,), on machines (k, m), or None
         What a unit of each resource costs; None for leximin.
     certificate : Certificate
@@ -195,7 +195,8 @@ def solve_partitions(
     cluster : path, mapping or sequence of Machine
         An instance file without users, or the capacity of each resource.
     policy : str
-        ``drf``, ``asset``, ``tasks``, ``tsf``, ``single:RESOURCE``, ``ceei`` or ``alpha:A``, in divisible tasks.
+        ``drf``, ``asset``, ``tasks``, ``tsf``, ``single:RESOURCE``, ``ceei`` or ``alpha:A`` with A above 0;
+        divisible tasks.
     output : path, optional
         The folder that the answer makes; by default beside the users, called after them and the policy. It comes into
         being when everything is proven, or not at all.

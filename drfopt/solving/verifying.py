@@ -97,6 +97,8 @@ def verify(answer: Allocation | Mapping[str, Any] | str | Path, instance: Instan
     >>> verify(solve(Instance([[1, 4], [3, 1]], [9, 18]), exact=True)).valid
     True
     """
+    if isinstance(answer, Instance):
+        raise InstanceError("the answer comes first, and the instance after it: verify(allocation, instance)")
     if isinstance(answer, Allocation):
         place, text = f"{answer.policy} of {answer.instance.name or 'the instance'}", None
         data: Any = certificate_document(answer)

@@ -230,6 +230,23 @@ WRONG = {
         lambda it: drfopt.price(it, allocation=0),
         "is not what solve gives for this instance under",
     ),
+    "an answer of whole tasks": (
+        lambda it: drfopt.price(it, "ceei", allocation=solve(it, "ceei", integer=True)),
+        "the allocation is of whole tasks, and prices are those of divisible tasks in floats: leave it out",
+    ),
+    "an answer of enclosures": (
+        lambda it: drfopt.price(it, "alpha:2", allocation=solve(it, "alpha:2", exact=True)),
+        "the allocation is in fractions",
+    ),
+    "an answer and its instance": (lambda it: drfopt.verify(it, solve(it)), "the answer comes first"),
+    "what runs in no pool": (
+        lambda it: drfopt.rebalance(it, {"placement": {}}),
+        "the current allocation: has no 'tasks', and the cluster is one pool",
+    ),
+    "values of nothing": (
+        lambda it: drfopt.sweep(it, "zz=1,2"),
+        r"nothing called 'zz' to sweep over \(there are cpu, memory, ",
+    ),
     "an answer of another": (lambda it: drfopt.price(it, allocation=solve(it, "ceei")), "under drf: leave it out"),
     "a space of words": (lambda it: drfopt.Space("2"), "users of the search is '2': give a number, 1 or more"),
 }

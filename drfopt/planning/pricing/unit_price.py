@@ -295,7 +295,7 @@ def price(
     units : iterable of str, optional
         Those to look at: resources, machine classes, ``CLASS/RESOURCE``; by default all of the cluster.
     allocation : Allocation, optional
-        What `solve` gives for the instance and the policy, where it is at hand.
+        What `solve` gives for the instance and the policy, divisible tasks in floats, where it is at hand.
 
     Returns
     -------
@@ -324,6 +324,9 @@ def price(
         allocation = solve(instance, chosen)
     elif not isinstance(allocation, Allocation) or (allocation.instance, allocation.policy) != (instance, chosen.name):
         raise PolicyError(f"the allocation is not what solve gives for this instance under {chosen.name}: leave it out")
+    elif allocation.integer or (allocation.exact and chosen.objective != "sum"):
+        kind = "of whole tasks" if allocation.integer else "in fractions"
+        raise PolicyError(f"the allocation is {kind}, and prices are those of divisible tasks in floats: leave it out")
     totals = Sums(instance, TOTAL, ruled=False)
     beyond = bool(instance.features - {"types"}) and chosen.objective != "sum"
     look = (_by_dividing if beyond else LOOKS[chosen.objective])(allocation, totals)

@@ -389,7 +389,12 @@ def _current(current: Any, instance: Instance) -> Current:
         return current
     if labels(current):
         current = labelled(current, instance)
-    return current_of(current, instance) if isinstance(current, Mapping) else load_current(current, instance)
+    if not isinstance(current, Mapping):
+        return load_current(current, instance)
+    try:
+        return current_of(current, instance)
+    except InstanceError as error:
+        raise InstanceError(f"the current allocation: {error}") from None
 
 
 def check(problem: Problem, current: Current, plan: Placement, wanted: Fairest | BestEnds) -> None:
