@@ -82,7 +82,8 @@ def envy(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None, th
     """Return by how much each user would gain with the bundle she likes best, relative to her tasks, (n,).
 
     None beyond `ENVY_USERS`, under rules (promises and tiers are no matter of envy, nor is a weight of 0), and where
-    users have several task types on machines: what a bundle is worth then depends on how types are mixed. Who takes no part has nothing to gain; who could run something and has nothing gains inf.
+    users have several task types on machines: what a bundle is worth then depends on how types are mixed. Who takes no
+    part has nothing to gain; who could run something and has nothing gains inf.
     """
     if instance.n > ENVY_USERS or instance.type_table is not None or "organisation" in instance.features:
         return None

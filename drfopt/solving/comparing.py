@@ -200,7 +200,8 @@ def compare(
         if failure is not None:
             raise failure
         first = next(iter(refusals))
-        raise PolicyError(f"no policy could take the instance; {first}: {refusals[first]}")
+        what = refusals[first] if refusals[first].startswith(f"{first} ") else f"{first}: {refusals[first]}"
+        raise PolicyError(f"no policy could take the instance; {what}")
     # A formulation of whole tasks may stand among divisible ones: each is held against the largest sum of its kind.
     best = {kind: _most(instance, allocations, kind, time_limit) for kind in {a.integer for a in allocations}}
     ended = {allocation.policy: allocation.finished for allocation in allocations}

@@ -167,7 +167,7 @@ def test_who_fails_beside_two_others_is_named(monkeypatch):
 
 @pytest.mark.parametrize(
     ("policy", "integer", "words"),
-    [("alpha:2", True, "not defined for whole tasks"), ("per-server", True, "not defined for whole tasks")],
+    [("alpha:2", True, "not solved in whole tasks"), ("per-server", True, "not defined for whole tasks")],
 )
 def test_what_solve_refuses_is_refused(policy, integer, words):
     with pytest.raises((PolicyError, EngineError), match=words):

@@ -15,7 +15,7 @@ from drfopt.model.machine import Machine
 from drfopt.model.policies import MEASURES
 from drfopt.planning.pricing.feasible_growth import SLOPES
 from drfopt.planning.pricing.price_table import Prices, Worth
-from drfopt.planning.pricing.units import grown, unit_named, units_of
+from drfopt.planning.pricing.units import grown, units_named, units_of
 from drfopt.solving.allocating import solve
 
 PAPER = Instance.library("nsdi2011")
@@ -256,7 +256,7 @@ def test_a_price_is_a_dual(seed):
 
 
 def test_what_one_machine_more_gives_is_what_whatif_says():
-    found = price(SERVERS, units=(unit_named(SERVERS, "memory-rich"),))
+    found = price(SERVERS, units=units_named(SERVERS, "memory-rich"))
     after = what_if(SERVERS, ["add 1*memory-rich"]).after
     assert [float(x) for x in after.tasks] == pytest.approx(found["memory-rich"].tasks_at(2.0).tolist(), rel=1e-9)
 
@@ -290,7 +290,7 @@ def test_what_has_no_price():
     with pytest.raises(PolicyError, match="per-server has no prices"):
         price(PAPER, "per-server")
     with pytest.raises(InstanceError, match=r"the cluster has no 'cpus': it has cpu, memory: did you mean 'cpu'\?"):
-        unit_named(PAPER, "cpus")
+        units_named(PAPER, "cpus")
     with pytest.raises(InstanceError, match="beyond what is known"):
         price(PAPER)["cpu"].tasks_at(100.0)
     with pytest.raises(InstanceError, match="beyond what is known"):
@@ -315,3 +315,9 @@ def test_openb(data_folder):
         after = what_if(openb, [f"set-count {worth.name}={count}"]).after.tasks
         side = worth.more if count > worth.now else worth.less
         assert not near(after, side.held.at(openb.room + (count - worth.now) * worth.unit.growth).tasks)
+
+
+def test_a_resource_and_a_class_of_one_name_are_both_priced():
+    machines = [Machine("gpu", {"cpu": 4, "gpu": 2}), Machine("plain", {"cpu": 8, "gpu": 0})]
+    found = price(Instance({"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 1}}, machines=machines), units=["gpu"])
+    assert [(unit.kind, unit.name) for unit in found.units] == [("resource", "gpu"), ("machine", "gpu")]

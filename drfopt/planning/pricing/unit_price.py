@@ -22,6 +22,7 @@ the amount there is, and its end, whatever ties there are.  Levels are shares of
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ from .feasible_growth import Room, slopes_of_rates
 from .market_slopes import MarketDifferential, slopes_of
 from .price_table import OneSided, Prices, Worth
 from .sensitivity import side
-from .units import Unit, unit_named, units_of
+from .units import Unit, units_named, units_of
 
 __all__ = ["LOOKS", "TOTAL", "Look", "Piece", "Sums", "price"]
 
@@ -331,7 +332,8 @@ def price(
     beyond = bool(instance.features - {"types"}) and chosen.objective != "sum"
     look = (_by_dividing if beyond else LOOKS[chosen.objective])(allocation, totals)
     named = units_of(instance) if units is None else listed(units, "units", InstanceError)
-    wanted = [unit if isinstance(unit, Unit) else unit_named(instance, unit) for unit in named]
+    each = ([unit] if isinstance(unit, Unit) else units_named(instance, unit) for unit in named)
+    wanted = list(chain.from_iterable(each))
     worths = []
     for done, unit in enumerate(wanted):
         report(f"{done} of {len(wanted)} units priced, now {unit.name}")

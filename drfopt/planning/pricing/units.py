@@ -14,7 +14,7 @@ from ...model.instance import Instance
 from ...model.naming import some
 from ...model.users import given_types
 
-__all__ = ["FINE", "Unit", "fine", "grown", "unit_named", "units_of"]
+__all__ = ["FINE", "Unit", "fine", "grown", "units_named", "units_of"]
 
 MOST = 10
 """Times what there is, up to which a unit is asked about; beyond is another cluster."""
@@ -74,19 +74,19 @@ def units_of(instance: Instance) -> tuple[Unit, ...]:
     return tuple(units)
 
 
-def unit_named(instance: Instance, name: str) -> Unit:
-    """Return the unit of that name.
+def units_named(instance: Instance, name: str) -> list[Unit]:
+    """Return the units of that name: a resource and a machine class may share one.
 
     Raises
     ------
     InstanceError
         With the nearest name.
     """
-    units = {unit.name: unit for unit in reversed(units_of(instance))}
-    if not isinstance(name, str) or name not in units:
-        known = list(units)[::-1]
-        raise InstanceError(f"the cluster has no {name!r}: it has {some(known)}{suggestion(name, known)}")
-    return units[name]
+    units = units_of(instance)
+    if found := [unit for unit in units if unit.name == name]:
+        return found
+    known = list(dict.fromkeys(unit.name for unit in units))
+    raise InstanceError(f"the cluster has no {name!r}: it has {some(known)}{suggestion(name, known)}")
 
 
 def _resource(instance: Instance, j: int) -> Unit:
