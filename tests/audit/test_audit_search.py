@@ -295,7 +295,7 @@ def test_a_policy_of_one_resource_names_one_of_the_search():
 # ---- workers -------------------------------------------------------------------------------------------------------
 
 
-def dies_once(folder, here, handful, question, units):
+def dies_once(folder, here, handful, question, ends, units):
     """Do a handful, but take down the first worker that is given one; this process waits until that has happened."""
     died = folder / "died"
     if os.getpid() != here and not died.exists():
@@ -304,7 +304,7 @@ def dies_once(folder, here, handful, question, units):
     until = time.monotonic() + 120
     while not died.exists() and time.monotonic() < until:
         time.sleep(0.01)
-    return handful(question, units)
+    return handful(question, ends, units)
 
 
 @pytest.mark.slow
