@@ -19,8 +19,10 @@ STEPS = (
     ("lint", ("ruff", "check", ".")),
     ("format", ("ruff", "format", "--check", ".")),
     ("types", ("mypy",)),
-    ("slow tests, manual, page in a browser, wheel", ("pytest", "-m", "slow or browser or wheel", "--durations", "10")),
-    ("benchmarks, smoke run", ("benchmarks", "--smoke")),
+    (
+        "slow tests, benchmarks in small, manual, page in a browser, wheel",
+        ("pytest", "-m", "slow or browser or wheel", "--durations", "10"),
+    ),
 )
 """Name of each step, and the module and arguments that make it."""
 

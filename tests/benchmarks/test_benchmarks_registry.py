@@ -47,6 +47,13 @@ def test_a_question_has_all_it_needs(question):
     assert callable(question.run)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+def test_a_question_is_measured_in_small(question, capsys):
+    assert main(["--smoke", "--only", question.name]) == 0
+    assert capsys.readouterr().out.startswith("### ")
+
+
 def test_an_unknown_question_is_told_the_known_ones(capsys):
     with pytest.raises(KeyError, match="leximin-pool"):
         question_named("leximn")
