@@ -216,3 +216,25 @@ def test_a_solver_that_must_leave_a_gap_is_refused(monkeypatch):
     monkeypatch.setattr(pulp, "getSolver", lambda *given, **options: Rough())
     with pytest.raises(EngineError, match="cannot tell solver 'ROUGH' to leave no gap"):
         knapsack("ROUGH").solve()
+
+
+def test_billions_of_tasks_beside_a_few_are_no_endless_program():
+    # Met in a campaign: at a tolerance below the rounding of its largest column HiGHS 1.15.1 never came back.
+    high = [1, 1, 1, 1, 1, 1, 2, 3, 4, 4_500_000_000, 3_000_000_000, 1, 1, 1, 1, 1, 1, 1]
+    model = Model()
+    for c, most in enumerate(high):
+        model.column(most, float(c in (3, 4, 5)))
+    model.rows = [
+        (1, 1, {0: 1.0, 1: 1.0, 2: 1.0}),
+        *((0, 1, {c: 1.0, c + 3: 1.0}) for c in range(3)),
+        (0, 2, {6: 1.0}),
+        (0, 9e9, {7: 3e9, 8: 2e9, 9: 1.0, 10: 3.0}),
+        (0, 4.5e9, {9: 1.0, 10: 1.0}),
+        (0, 1, dict.fromkeys(range(11, 18), 1.0)),
+        (5, math.inf, {7: 1.0, 11: 2.0, 12: 1.0, 13: 1.0, 0: 3.0, 3: 1.0}),
+        (5, math.inf, {8: 1.0, 12: 1.0, 14: 3.0, 15: 2.0, 16: 1.0, 1: 3.0, 4: 1.0}),
+        (2, math.inf, {9: 1.0, 2: 1.0, 5: 1.0}),
+        (1, math.inf, {6: 3.33e8, 10: 1.0, 12: 3.33e8, 13: 1e9, 15: 6.66e8, 16: 1.333e9, 17: 2e9, 2: 1.0}),
+    ]
+    point = model.solve()
+    assert point is not None and model.value(point) == 1

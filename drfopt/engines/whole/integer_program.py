@@ -20,6 +20,9 @@ INTEGRAL = 1e-9
 """Distance from a whole number asked of HiGHS."""
 
 
+ROUNDINGS = 4
+"""Roundings of a column by which it may be off a whole number."""
+
 ROUNDED = 1e-4
 """Distance from a whole number beyond which its answer is not rounded but refused."""
 
@@ -171,7 +174,9 @@ class Model:
         # The default gaps, 1e-4 of the objective and 1e-6 of it, would make "optimal" a matter of taste.
         highs.setOptionValue("mip_rel_gap", 0.0)
         highs.setOptionValue("mip_abs_gap", 0.0)
-        highs.setOptionValue("mip_feasibility_tolerance", INTEGRAL)
+        # Asked for less than the rounding of its largest column HiGHS goes round in circles, whatever the time limit.
+        largest = max((x for x in self.high if x < math.inf), default=1.0)
+        highs.setOptionValue("mip_feasibility_tolerance", max(INTEGRAL, ROUNDINGS * np.finfo(float).eps * largest))
         highs.passModel(model)
         return highs
 
