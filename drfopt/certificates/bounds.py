@@ -36,7 +36,7 @@ from ..model.allocation import Certificate
 from ..model.evidence import BoundsEvidence
 from ..model.hierarchy import Clock, broken
 from ..model.hierarchy.market import MarketRules, market_rules
-from ..model.hierarchy.tree import closed_by
+from ..model.hierarchy.tree import closed_by, full_ceilings
 from ..model.instance import Instance
 from ..model.policies import Policy
 from . import stops
@@ -310,13 +310,15 @@ def _bottlenecks(
     paid = pays(instance, np.arange(instance.n), classes, resources)
     pool = instance.machines is None
     found: list[Any] = []
-    closed = closed_by(instance)
+    closed, full = closed_by(instance), full_ceilings(instance, tasks)
     for i in range(instance.n):
         mine = list(closed.get(i, ()))
         if not mine and tasks[i] < limits[i] * (1 - LEVEL):
             mine = [names[c] for c in np.flatnonzero(paid[i])]
             if rules is not None:
                 mine += [rules.names[b] for b in np.flatnonzero(beta > 0) if rules.ceilings[b, i] > 0]
+            # While guarantees are kept nothing else may have a price.
+            mine = mine or list(full.get(i, ()))
         if pool and mine:
             costs = {name: prices[0, j] * instance.demands[i, j] for name, j in zip(names, resources, strict=True)}
             costs |= {} if rules is None else dict(zip(rules.names, beta * rules.ceilings[:, i], strict=True))

@@ -194,6 +194,9 @@ def larger(
             model += _sum(chosen.values()) == 1
             for t, q in enumerate(sequence.rows):
                 model += x[q] == _sum(sequence.started(y)[t] * one for y, one in chosen.items())
+        else:
+            # A count of tasks and a ceiling are hers, and not of her row of the cluster.
+            model += x[sequence.rows[0]] <= users.most[p]
         numbers.append(chosen)
     own = [
         _sum(y * one for y, one in chosen.items()) if chosen else x[sequence.rows[0]]

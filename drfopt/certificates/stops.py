@@ -29,7 +29,7 @@ from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
 from ..model.evidence import StopEvidence
 from ..model.hierarchy import Breakpoint, Clock, SettledState, Trajectory
-from ..model.hierarchy.tree import closed_by
+from ..model.hierarchy.tree import closed_by, full_ceilings
 from ..model.instance import Instance
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility
@@ -349,8 +349,9 @@ def _bottlenecks(clock: Clock, tasks: np.ndarray, breakpoints: tuple[Breakpoint,
     names = instance.resources if pool else [f"{c}/{r}" for c in instance.machine_names for r in instance.resources]
     caps = [f"{name} ceiling of {instance.resources[j]}" for name, j in clock.ceilings]
     found: list[Any] = [None] * instance.n
-    for i, closed in closed_by(instance).items():
-        found[i] = closed[0] if pool else closed
+    full = full_ceilings(instance, np.asarray(tasks, dtype=np.float64))
+    for i in closed_by(instance):
+        found[i] = full[i][0] if pool else full[i]
     for breakpoint in breakpoints:
         priced = np.flatnonzero(breakpoint.prices.ravel() > 0)
         capped = np.flatnonzero(np.array(breakpoint.bounds) > 0)
@@ -360,5 +361,7 @@ def _bottlenecks(clock: Clock, tasks: np.ndarray, breakpoints: tuple[Breakpoint,
             uses = pays(instance, np.array([i]), *np.divmod(priced, instance.m))[0]
             stops = [names[q] for q in priced[uses].tolist()]
             stops += [caps[b] for b in capped.tolist() if clock.columns[i, instance.m + 1 + b] > 0]
+            # Of ceilings that are met together one has the price.
+            stops = list(dict.fromkeys([*stops, *(full.get(i, ()) if capped.size else ())]))
             found[i] = (stops[0] if pool else tuple(stops)) if stops else None
     return tuple(found)

@@ -128,6 +128,8 @@ def _divide_tables(
         raise USAGE_ERROR(
             "--cluster, --answer and --few-classes go with a folder of Parquet files as INSTANCE: leave them out"
         )
+    if Path(users).is_dir() and next(Path(users).glob("*.parquet"), None) is None:
+        raise USAGE_ERROR(f"{users} is a folder without files *.parquet: name an instance file, or the users' folder")
     if cluster is None:
         raise USAGE_ERROR(f"{users} is Parquet, with users only: say --cluster FILE, an instance file without users")
     if not_built:

@@ -50,6 +50,8 @@ def named_classes(machines: Any) -> tuple[Machine, ...]:
         if machines.ndim != 2:
             raise InstanceError(f"machines have shape {machines.shape}: an array of shape (k, m) is needed")
         return tuple(Machine(f"m{k}", row) for k, row in enumerate(machines, start=1))
+    if isinstance(machines, Machine):
+        raise InstanceError(f"machines are {machines!r}: give a list of them, [Machine(...)]")
     if len(found := labels(machines)) == 2:
         machines = _rows_of(machines, *found)
     given = tuple(machines)

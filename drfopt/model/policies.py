@@ -66,6 +66,9 @@ def _one_of_alone(instance: Instance, exact: bool) -> Any:
     return rates
 
 
+COUNTING = ("tasks", "alone")
+"""Measures that count tasks, whatever resources they need."""
+
 MEASURES = {
     measure.name: measure
     for measure in (
@@ -124,6 +127,8 @@ class Policy:
         if not isinstance(instance, Instance):
             what = type(instance).__name__
             raise PolicyError(f"{self.name} takes an Instance, not {what}: build one, or use Instance.load(path)")
+        if self.path is not None:
+            self._check_path(self.path, instance, integer)
         taught = set(knows)
         if integer and self.objective not in ("leximin", "alpha", "sum", "formulation"):
             taught = set()
@@ -135,7 +140,7 @@ class Policy:
         if unknown := sorted(instance.features - taught):
             whole = "with whole tasks " if integer and unknown[0] in knows else ""
             if unknown[0] == "organisation" and instance.organisation is not None:
-                self._refuse_rules(instance.organisation.rules, integer)
+                self._refuse_rules(instance.organisation, integer)
             raise PolicyError(
                 f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not "
                 f"{'defined' if whole else 'built here'}: leave them out"
@@ -148,7 +153,7 @@ class Policy:
             raise PolicyError(f"{self.name} is not solved in whole tasks: use ceei, or divisible tasks")
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
-        if self.measure in ("tasks", "alone") and instance.organisation is not None and instance.organisation.excluded:
+        if self.measure in COUNTING and instance.organisation is not None and instance.organisation.excluded:
             raise PolicyError(
                 f"{self.name} counts tasks and not resources, so that excluded resources mean nothing to it: use drf "
                 "or asset, or leave them out"
@@ -163,8 +168,6 @@ class Policy:
                 f"{self.name} divides every machine by itself and knows no {what} on all of them, but user "
                 f"{instance.users[i]!r} has one: leave {'task type' if counted else what}s out, or use drf"
             )
-        if self.path is not None:
-            self._check_path(self.path, instance, integer)
         if self.measure == "single":
             j = self.column(instance)
             without = np.flatnonzero(instance.demands[:, j] == 0)
@@ -187,16 +190,17 @@ class Policy:
                 f"({', '.join(instance.resources)}): give its bundles a number for each, in this order"
             )
 
-    def _refuse_rules(self, rules: str, integer: bool) -> None:
+    def _refuse_rules(self, rules: Organisation, integer: bool) -> None:
         """Raise the error of a policy asked of an organisation, with what can be asked instead."""
         if self.objective not in ("leximin", "alpha", "sum", "formulation"):
-            able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
+            rows = (row for row in POLICIES if row.objective == "leximin")
+            able = ", ".join(row.name for row in rows if not rules.excluded or row.measure not in COUNTING)
             why = f"it makes no levels rise together, which these rules are about: use {able}"
         elif integer:
             why = "an optimum of whole tasks is not defined for them: use divisible tasks, or 'drfopt schedule'"
         else:
             why = "that is not built here: leave them out"
-        raise PolicyError(f"{self.name} is asked of an instance with {rules}, and {why}")
+        raise PolicyError(f"{self.name} is asked of an instance with {rules.rules}, and {why}")
 
     def _refuse_order(self, rules: Organisation) -> None:
         """Raise the error of a market or sum asked of an order of service, or of levels that nobody can buy."""

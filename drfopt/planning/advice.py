@@ -7,7 +7,7 @@ both divisions are measured in shares of the cluster as it is.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -18,6 +18,7 @@ from ..base.errors import DrfoptError
 from ..base.numbers.shown import in_units, number, percent
 from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
+from ..model.hierarchy.tree import full_ceilings
 from ..model.instance import Instance
 from ..model.policies import policy_named
 from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall
@@ -219,13 +220,26 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
         allocation = solve(instance, policy)
     wanted = list(_wanted(short, wanting))[:TRIED]
     if not wanted:
-        return Advice(allocation, (), nowhere, _rules(short, wanting))
+        names = dict.fromkeys(cell.name for i in wanting.tolist() for cell in short.cells(i))
+        return Advice(allocation, (), nowhere, _rules(list(names)))
     worths = _priced(allocation, [name for name, _ in wanted], prices)
     tried = (_tried(allocation, name, amount, worths.get(name)) for name, amount in wanted)
     found = [bought for bought in tried if bought is not None and bought.helps]
     # What meets most comes first; of what meets the same the smaller purchase.
     found.sort(key=lambda one: (-(one.after.demand_met or one.after.got @ one.after.shares), one.amount))
-    return Advice(allocation, tuple(found), nowhere, "" if found else "'drfopt size' finds what meets a target")
+    return Advice(allocation, tuple(found), nowhere, "" if found else _of_no_use(allocation, wanting))
+
+
+def _of_no_use(allocation: Allocation, users: np.ndarray) -> str:
+    """Return why no purchase that was tried helps: rules hold those who are short, or more than one thing lacks."""
+    instance, integer = allocation.instance, allocation.integer
+    if integer and instance.task_types is None:
+        tasks = np.asarray(allocation.tasks, dtype=np.float64)
+        held = full_ceilings(instance, tasks, integer)
+        if all(i in held or tasks[i] + 1 > instance.ceilings[i] for i in users.tolist()):
+            names = dict.fromkeys(name for i in users.tolist() for name in held.get(i, ()))
+            return _rules(list(names))
+    return "'drfopt size' finds what meets a target"
 
 
 def _wanted(short: Shortfall, users: np.ndarray) -> Iterator[tuple[str, Fraction]]:
@@ -272,10 +286,9 @@ def _rounded_up(amount: float) -> Fraction:
     return math.ceil(Fraction(amount) * (1 - Fraction(LEVEL)) / unit) * unit
 
 
-def _rules(short: Shortfall, users: np.ndarray) -> str:
-    """Return why machines do not help where nobody is held by a resource."""
-    names = dict.fromkeys(cell.name for i in users.tolist() for cell in short.cells(i))
-    rules = ", ".join(list(names)[:SHOWN])
+def _rules(names: Sequence[str]) -> str:
+    """Return why machines do not help where nobody is held by a resource, but by ceilings of these names."""
+    rules = ", ".join(names[:SHOWN])
     return f"nothing: ceilings and limits hold those who are short{f' ({rules})' if rules else ''}, not the cluster"
 
 

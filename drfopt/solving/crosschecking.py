@@ -340,7 +340,7 @@ def _timed(name: str, compute: Callable[[], tuple], engine: str = "", unpolished
 
 def _difference(problem: Problem, one: MethodAnswer, other: MethodAnswer) -> Disagreement:
     """Return how far two methods are apart, by what their policy makes unique."""
-    if one.value is not None:
+    if one.value is not None and other.value is not None:
         size = _apart(one.value, other.value)
         # Whole tasks and fractions have to be the same.
         return Disagreement(one.engine, other.engine, size, 0.0 if isinstance(one.value, tuple) else GAP)

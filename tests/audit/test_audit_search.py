@@ -18,6 +18,7 @@ import pytest
 
 from drfopt import Instance, InstanceError, PolicyError, audit
 from drfopt.axioms.counterexamples import searching
+from drfopt.axioms.counterexamples import space as space_module
 from drfopt.axioms.counterexamples.searching import Question, search
 from drfopt.axioms.counterexamples.space import Case, Space, SpaceUser, smaller, smallest
 from drfopt.axioms.verdicts import FAILS, HOLDS
@@ -326,3 +327,20 @@ def test_a_dask_cluster_finds_the_same():
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
         there = search("ceei", SP, space, dask=cluster.scheduler_address)
     assert answer(there) == answer(search("ceei", SP, space))
+
+
+def test_a_piece_of_work_is_small_however_many_users_there_are(monkeypatch):
+    monkeypatch.setattr(space_module, "CASES_OF_A_UNIT", 4)
+    space = Space(users=4, resources=1, max_demand=3, max_capacity=2)
+    units = [list(space.cases(unit)) for unit in range(space.units)]
+    assert max(map(len, units)) <= 4
+    assert len({case for cases in units for case in cases}) == sum(map(len, units)) == space.total
+    with pytest.raises(InstanceError, match="too many to look at"):
+        search("drf", space=Space(users=30, resources=4))
+
+
+def test_what_a_policy_does_not_take_is_not_searched():
+    with pytest.raises(PolicyError, match="knows no limit on all of them"):
+        search("per-server", space=Space(max_limit=1))
+    with pytest.raises(InstanceError, match="give a Space"):
+        search("drf", "envy-freeness", 5)

@@ -118,3 +118,7 @@ def test_a_solver_is_refused_where_none_is_asked_or_none_is_there(drfopt, refuse
     refused(drfopt("solve", cluster, "--integer", "--solver", "cbx"), "did you mean 'cbc'?")
     refused(drfopt("solve", cluster, "--solver", "cbc"), "ask for whole tasks")
     assert " by cbc, " in drfopt("solve", cluster, "--integer", "--solver", "cbc").out
+
+
+def test_a_folder_without_parquet_is_none(drfopt, refused, tmp_path):
+    refused(drfopt("solve", tmp_path), "is a folder without files *.parquet")

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from drfopt import Machine, TaskType
 from drfopt.base.errors import PolicyError, SolverError
 from drfopt.io import library
 from drfopt.model.instance import Instance
@@ -100,3 +101,13 @@ def test_one_way_alone_is_no_agreement(monkeypatch):
 def test_what_no_policy_can_take():
     with pytest.raises(PolicyError, match="one weight a user"):
         crosscheck(Instance.library("vector-weights"), "ceei")
+
+
+def test_a_count_of_tasks_binds_the_second_solver_too():
+    instance = Instance({"A": [TaskType({"mem": 1}, 3)], "B": {"mem": 2}}, machines=[Machine("m", {"mem": 4})])
+    found = crosscheck(instance, "throughput", integer=True)
+    assert found.agree and {row.engine for row in found.methods} >= {"CBC", "enumeration"}
+
+
+def test_fractions_and_floats_are_compared_by_user():
+    assert crosscheck(library.load("drfh-two-servers"), "per-server", exact=True).agree

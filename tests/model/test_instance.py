@@ -206,3 +206,8 @@ def test_a_single_weight_or_limit_counts():
     plain = Instance([[1.0]], [1.0], weights=[1], max_tasks=[None])
     assert not plain.weighted
     assert not plain.limited
+
+
+def test_one_machine_is_no_list_of_machines():
+    with pytest.raises(InstanceError, match="give a list of them"):
+        Instance({"A": {"cpu": 1}}, machines=Machine("m", {"cpu": 1}))

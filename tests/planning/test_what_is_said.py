@@ -2,7 +2,7 @@
 
 import pytest
 
-from drfopt import Group, Instance, Machine, Organisation, TaskType, audit, explain, search, solve, verify
+from drfopt import Group, Instance, Machine, Organisation, TaskType, audit, explain, price, search, solve, verify
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import HOLDS, UNDECIDED
 from drfopt.base.errors import InstanceError
@@ -112,3 +112,49 @@ def test_the_time_limit_holds_for_advice_that_gives_a_million_tasks():
     instance = Instance(demands, machines=machines, max_tasks={"A": 10**6, "C": 2}, organisation=rules)
     # Not the time is asked for, but that it ends: one task at a time, it took four minutes.
     assert said(solve(instance, "throughput", integer=True))
+
+
+def test_a_slope_that_ends_at_once_is_not_drawn_beyond():
+    # A part in 10^10 more of cpu brings something, and then memory binds.
+    rules = Organisation(guarantees={"A": {"cpu": 50}, "B": {"cpu": 40}, "C": {"cpu": 10}})
+    each = {"cpu": 1, "memory": "4.5559243447"}
+    users = dict.fromkeys("ABC", each)
+    instance = Instance(users, {"cpu": "13.64", "memory": "62.1428080643"}, organisation=rules)
+    for more in (price(instance, units=[unit])[unit].more for unit in ("cpu", "memory")):
+        assert more.tasks is None or abs(more.tasks).sum() < 1e-6
+
+
+def test_two_capacities_that_run_out_together_are_worth_nothing_alone():
+    rules = Organisation(guarantees={"A": {"cpu": 1}})
+    found = price(Instance({"A": {"cpu": 1, "memory": 1}}, {"cpu": 4, "memory": 4}, organisation=rules))
+    assert [(unit.more.tasks.tolist(), unit.less.tasks.round(9).tolist()) for unit in found.units] == [
+        ([0.0], [1.0])
+    ] * 2
+
+
+def test_a_group_that_is_promised_a_limit_has_prices():
+    rules = Organisation(
+        guarantees={"A": {"cpu": 5}}, groups=[Group("g", guarantee={"cpu": 2, "gpu": 2})], paths={"B": "g"}
+    )
+    demands = {"A": {"cpu": 5, "gpu": 5}, "B": {"cpu": "1/2", "memory": 2}, "C": {"cpu": 1, "gpu": 1}}
+    instance = Instance(demands, {"cpu": 6, "memory": 12, "gpu": 4}, max_tasks={"B": 1, "C": 4}, organisation=rules)
+    assert not price(instance)["cpu"].more.tasks.any()
+
+
+@pytest.mark.parametrize("policy", ["drf", "utilitarian"])
+def test_ceilings_of_a_group_that_are_met_together_are_all_named(policy):
+    rules = Organisation(groups=[Group("g", ceiling={"cpu": 4, "memory": 8}, guarantee={"cpu": 4})], paths={"A": "g"})
+    instance = Instance({"A": {"cpu": 1, "memory": 2}}, machines=[Machine("m", {"cpu": 8, "memory": 16})],
+                        max_tasks={"A": 11}, organisation=rules)  # fmt: skip
+    both = "(g ceiling of cpu, g ceiling of memory), not the cluster"
+    for integer in (False, True):
+        found = solve(instance, policy, integer=integer)
+        assert said(found)[-1] == f"to buy: nothing: ceilings and limits hold those who are short {both}"
+    assert "A: what stops it is g ceiling of cpu, g ceiling of memory" in str(explain(instance, policy))
+    assert "any policy could reach, rules left out" in str(price(instance, policy))
+
+
+def test_all_ceilings_of_its_own_are_raised_together():
+    rules = Organisation(ceilings={"A": {"cpu": 2, "gpu": 2}})
+    found = explain(Instance({"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 1}}, {"cpu": 6, "gpu": 18}, organisation=rules))
+    assert "A: raise its ceiling of cpu and of gpu: without those it would have" in str(found)

@@ -274,6 +274,8 @@ def search(
     checked_flags(integer=integer, first=first)
     chosen, asked = policy_named(policy), properties_named(properties)
     space = space or Space()
+    if not isinstance(space, Space):
+        raise InstanceError(f"the space of a search is {space!r}: give a Space, such as Space(users=3)")
     integer = in_whole(space, chosen, integer)
     space = _fitted(space, chosen, integer)
     if space.units > MOST_UNITS:
@@ -281,6 +283,9 @@ def search(
             f"the space has {space.total:.3g} cases, too many to look at: draw a sample, or ask for less"
         )
     question = Question(chosen.name, tuple(p.name for p in asked), space, integer)
+    # What holds of the largest numbers is not refused of others.
+    question.takes(space.largest())
+    chosen.check(space.largest().cluster().instance(), integer)
     log = Log(None if checkpoint is None else Path(checkpoint), {"search": asdict(question)})
     waiting = [unit for unit in range(space.units) if unit not in log.done]
     deadline = Deadline.after(time_limit)
@@ -319,11 +324,12 @@ def _fitted(space: Space, policy: Policy, integer: bool) -> Space:
 
 def _handful(question: Question, ends: float, units: list[int]) -> list[dict[str, Any]]:
     """Audit several units, one after the other, until `ends`: seconds of the clock on the wall, which workers share."""
-    return [_audited(question, unit) for unit in takewhile(lambda _: time.time() < ends, units)]
+    found = (_audited(question, unit, ends) for unit in takewhile(lambda _: time.time() < ends, units))
+    return [entry for entry in found if entry is not None]
 
 
-def _audited(question: Question, unit: int) -> dict[str, Any]:
-    """Audit the cases of one unit, and return what the log keeps of them."""
+def _audited(question: Question, unit: int, ends: float) -> dict[str, Any] | None:
+    """Audit the cases of one unit, and return what the log keeps of them; None where time runs out meanwhile."""
     seen = audited = 0
     verdicts = {name: Counter[str]() for name in question.properties}
     failing: dict[str, Case] = {}
@@ -334,6 +340,8 @@ def _audited(question: Question, unit: int) -> dict[str, Any]:
             chosen.append(case)
     from_batch = question.batched(chosen)
     for case in chosen:
+        if time.time() >= ends:
+            return None
         audited += 1
         for finding in _looked_at(question, case, from_batch):
             verdicts[finding.property][finding.verdict] += 1

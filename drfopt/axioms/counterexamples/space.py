@@ -29,6 +29,9 @@ __all__ = ["FEW", "Case", "Space", "SpaceUser", "smaller", "smallest"]
 CASES_OF_A_SAMPLE = 50
 """Cases drawn for one unit of a sample."""
 
+CASES_OF_A_UNIT = 1000
+"""Cases in a piece of work at most: seconds, after which a search can report, be stopped, and go on."""
+
 
 @dataclass(frozen=True, order=True)
 class SpaceUser:
@@ -127,12 +130,20 @@ class Space:
     @property
     def total(self) -> int:
         """How many cases there are before symmetry: rooms times sets of users, the order of which is no matter."""
-        return self.sample or self._count_of_rooms * math.comb(self._count_of_kinds + self.users - 1, self.users)
+        return self.sample or self._count_of_rooms * _multisets(self._count_of_kinds, self.users)
 
     @property
     def units(self) -> int:
-        """Pieces of work: one for each room and first user, or so many cases of a sample."""
-        return -(-self.sample // CASES_OF_A_SAMPLE) if self.sample else self._count_of_rooms * self._count_of_kinds
+        """Pieces of work: one for each room and its first few users, or so many cases of a sample."""
+        if self.sample:
+            return -(-self.sample // CASES_OF_A_SAMPLE)
+        return self._count_of_rooms * _multisets(self._count_of_kinds, self._fixed)
+
+    @property
+    def _fixed(self) -> int:
+        """How many users a piece of work fixes: the fewest that leave few cases."""
+        kinds, n = self._count_of_kinds, self.users
+        return next(q for q in range(1, n + 1) if _multisets(kinds, n - q) <= CASES_OF_A_UNIT)
 
     @property
     def _count_of_kinds(self) -> int:
@@ -158,14 +169,22 @@ class Space:
         rows = list(product(range(1, self.max_capacity + 1), repeat=self.resources))
         return list(combinations_with_replacement(rows, self.machines)) if self.machines else [(row,) for row in rows]
 
+    def largest(self) -> Case:
+        """Return the case of the largest numbers, which has weights and limits if any has."""
+        rooms = ((self.max_capacity,) * self.resources,) * (self.machines or 1)
+        user = SpaceUser((self.max_demand,) * self.resources, self.max_weight, self.max_limit)
+        return Case(rooms, (user,) * self.users, not self.machines)
+
     def cases(self, unit: int) -> Iterator[Case]:
         """Yield every case of one unit of work."""
         if self.sample:
             yield from self._drawn(unit)
             return
-        rooms, first = self._rooms[unit // len(self._kinds)], unit % len(self._kinds)
-        for rest in combinations_with_replacement(self._kinds[first:], self.users - 1):
-            yield Case(rooms, (self._kinds[first], *rest), not self.machines)
+        room, number = divmod(unit, _multisets(len(self._kinds), self._fixed))
+        chosen = _multiset(number, len(self._kinds), self._fixed)
+        first = tuple(self._kinds[kind] for kind in chosen)
+        for rest in combinations_with_replacement(self._kinds[chosen[-1] :], self.users - len(first)):
+            yield Case(self._rooms[room], (*first, *rest), not self.machines)
 
     def _drawn(self, unit: int) -> Iterator[Case]:
         dice = random.Random(f"{self.seed}:{unit}")
@@ -208,6 +227,21 @@ class Space:
         capacity = tuple(case.rooms[0][j] for j in order)
         users = (SpaceUser(tuple(user.demand[j] for j in order), user.weight, user.limit) for user in case.users)
         return capacity, tuple(sorted(users))
+
+
+def _multisets(kinds: int, size: int) -> int:
+    """Return how many sets of that size there are of so many kinds, with repetition."""
+    return math.comb(kinds + size - 1, size)
+
+
+def _multiset(number: int, kinds: int, size: int) -> list[int]:
+    """Return the set of that number, from 0, in the order of `combinations_with_replacement`."""
+    chosen, kind = list[int](), 0
+    for left in range(size - 1, -1, -1):
+        while number >= (many := _multisets(kinds - kind, left)):
+            number, kind = number - many, kind + 1
+        chosen.append(kind)
+    return chosen
 
 
 FEW = 2000

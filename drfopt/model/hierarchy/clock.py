@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import PolicyError
+from ...base.tolerances import LEVEL
 from ..instance import Instance
 from ..organisation import Group, Organisation
 from ..policies import Policy
@@ -294,6 +295,9 @@ class Clock:
         for node in nodes(self.root):
             if guarantees.get(node.name):
                 found = self._worth_to_members(node, guarantees[node.name], found)
+        if rounded:
+            # Rounding leaves nobody below a limit that she meets.
+            found = np.where(np.abs(found - self.leaves.most) <= LEVEL * self.leaves.most, self.leaves.most, found)
         return found
 
     def _worth_to_members(self, node: Node, guarantee: Any, has: np.ndarray) -> np.ndarray:

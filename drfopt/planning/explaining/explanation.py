@@ -14,7 +14,6 @@ from ...base.results import Result
 from ...base.tables import Bar, Column, Sheet
 from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
-from ...model.hierarchy.tree import closed_by
 from ...model.instance import Instance
 from ...model.naming import some
 from ...model.policies import AnyPolicy, policy_named
@@ -323,7 +322,6 @@ class _Facts:
             own = "organisation" not in instance.features
             self.alone = np.fromiter(whole_parts(instance), float, instance.n) if own else None
             self.stopped_by = [tuple(stops.lacks(i)) for i in range(instance.n)]
-        self.closed = closed_by(instance)
         self.rates = policy_named(allocation.policy).rates(instance)
         self.at: dict[str, list[int]] = {}
         self.found: dict[tuple[str, ...], tuple[int, ...]] = {}
@@ -342,7 +340,9 @@ class _Facts:
         if self.capped[i]:
             return "limit"
         sums = policy_named(self.allocation.policy).objective == "sum"
-        return "efficiency" if sums and i not in self.closed else "capacity"
+        cells = cells_of(self.instance, self.stopped_by[i])
+        # Below a full ceiling of its group it is not the sum that gives a user no more.
+        return "efficiency" if sums and not (cells and all(cell.resource is None for cell in cells)) else "capacity"
 
     def _others(self, names: tuple[str, ...]) -> tuple[int, ...]:
         """Return all users who are stopped by one of these, found once: there may be as many as users."""

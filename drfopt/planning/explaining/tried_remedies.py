@@ -113,11 +113,15 @@ class RemedyTrials:
             return UNTRIED
         user = self.instance.users[i]
         names = self.ceilings(i)
-        after = max(self._after(f"set-ceiling {user}.{name}=none", i) for name in names)
+        after = self._after([f"set-ceiling {user}.{name}=none" for name in names], i)
         now = float(self.allocation.tasks[i])
         if after <= now * (1 + LEVEL):
             return "its ceiling stops it, and something else does at the same point: a higher one alone does not help"
-        return f"raise its ceiling: without one it would have {after:.6g} tasks instead of {now:.6g}"
+        those = "that" if len(names) == 1 else "those"
+        return (
+            f"raise its ceiling of {' and of '.join(names)}: without {those} it would have {after:.6g} tasks instead "
+            f"of {now:.6g}"
+        )
 
     def capacity(self, i: int) -> str:
         """Return of what a little more gives her the most tasks, of what is used up where she is."""
@@ -148,8 +152,9 @@ class RemedyTrials:
             return f"{text} would not raise it: what stops it is {what}" if text else f"what stops it is {what}"
         return f"{change} would give it {after:.6g} tasks instead of {now:.6g}"
 
-    def _after(self, change: str, i: int) -> float:
-        return float(solve(changed(self.instance, [change]), self.allocation.policy).tasks[i])
+    def _after(self, change: str | list[str], i: int) -> float:
+        changes = [change] if isinstance(change, str) else change
+        return float(solve(changed(self.instance, changes), self.allocation.policy).tasks[i])
 
 
 def _some(names: list[str]) -> str:

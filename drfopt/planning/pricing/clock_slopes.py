@@ -107,9 +107,11 @@ class Divided:
             except DrfoptError:
                 close = None
             if close is not None:
-                found, bent = self._through(close, far, sign * step)
+                line, bent = self._through(close, far, sign * step)
                 if not bent:
-                    return found
+                    return line
+                # Where something else binds within the smallest step, what comes after it is what can be had.
+                found = _between(close, far, sign * step)
             if unit.kind == "machine" and step <= fine(unit, 0.0):
                 break
             step /= SMALLER
@@ -200,11 +202,11 @@ class _Clocked(Divided):
     def at(self, unit: Unit, amount: float, other: _Point | None) -> _Point:
         """Return the division with so much more of a unit: by the stops there are, or those of the other division."""
         room = self.instance.room + amount * unit.growth
-        # What has a place at both ends of a way has one in between.
-        between = other is not None
+        # What has a place at both ends of a way has one in between, where the same stops lead along all of it.
+        between = other is not None and other.breakpoints is self.breakpoints
         found = self._run(room, self.breakpoints, self.instance.room, placed=between)
         if found is None and other is not None:
-            found = self._run(room, other.breakpoints, other.room, placed=between)
+            found = self._run(room, other.breakpoints, other.room)
         elif found is None:
             cluster, _ = grown(self.instance, unit, amount)
             breakpoints = tuple(h for h, _ in stops(Problem(cluster, self.policy), Clock(cluster, self.policy)))
@@ -247,6 +249,12 @@ class _Clocked(Divided):
             return None
         shares = (self.instance.demands / np.where(instance.capacity > 0, instance.capacity, np.inf)).max(axis=1)
         return _Point(tasks, clock.levels(tasks), float(shares @ tasks), breakpoints, of)
+
+
+def _between(close: _Point, far: _Point, step: float) -> Near:
+    """Return the slopes between two points that lie a step apart."""
+    tasks, levels = (far.tasks - close.tasks) / step, (far.levels - close.levels) / step
+    return Near(tasks, levels, float(far.shares - close.shares) / step)
 
 
 def _before(trajectory: Any, breakpoint: Breakpoint) -> tuple[float, np.ndarray] | None:

@@ -41,7 +41,8 @@ class OneSided:
         The amount up to (down to) which the same holds the users, or the price is the same; None where that is beyond
         ten times what is there, or not known, as in a market and under rules.
     total_price : float
-        Shadow price of the largest sum of dominant shares that any policy could reach.
+        Shadow price of the largest sum of dominant shares that any policy could reach, rules of an organisation left
+        out.
     total_until : float or None
         The amount up to which that holds.
     """
@@ -278,7 +279,8 @@ class Prices(Result):
             + PRICED[policy_named(self.policy).objective]
             + ", in shares of the cluster as it is; the slopes"
             " beside it are of the cluster enlarged and divided again",
-            "total price: of the largest sum of dominant shares any policy could reach",
+            "total price: of the largest sum of dominant shares any policy could reach"
+            + (", rules left out" if "organisation" in self.instance.features else ""),
         ]
         if lowest is None:
             notes.append("everybody is at its limit or runs nothing")
