@@ -8,6 +8,7 @@ import numpy as np
 
 from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
+from ...model.hierarchy.tree import closed_by
 from ...solving.allocating import solve
 from ..changes import changed
 
@@ -122,6 +123,8 @@ class RemedyTrials:
         """Return of what a little more gives her the most tasks, of what is used up where she is."""
         if not self.thorough:
             return UNTRIED
+        if i in (closed := closed_by(self.instance)):
+            return f"what stops it is {', '.join(closed[i])}"
         stopped_by = self.allocation.certificate.bottlenecks[i] or ()
         names = (stopped_by,) if isinstance(stopped_by, str) else stopped_by
         if self.instance.machines is None:
