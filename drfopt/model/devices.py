@@ -34,7 +34,6 @@ from .machine import Devices
 
 __all__ = ["Dealt", "DeviceRoom", "DeviceRows"]
 
-
 STEPS = 200_000
 """Devices tried before dealing them out exactly gives up: some seconds."""
 

@@ -15,7 +15,6 @@ from ..model.policies import AnyPolicy, Policy, policy_named
 
 __all__ = ["TOTALS", "Baseline"]
 
-
 TOTALS = ("lowest level", "sum of dominant shares", "tasks", "demand met")
 """The numbers that sum a division up; the last is None where nobody says how much it wants."""
 

@@ -24,8 +24,7 @@ from ...solving.integrality import whole_parts
 from .fragmentation import Fragmentation
 from .fragmentation import fragmentation as fragments_of
 from .remedies import Remedies, alone
-from .tried_remedies import RemedyTrials
-from .whole_stops import WholeStops, WholeTrials
+from .tried_remedies import RemedyTrials, WholeStops, WholeTrials
 
 __all__ = ["Explained", "Explanation", "explain"]
 
