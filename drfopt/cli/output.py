@@ -44,16 +44,16 @@ class Output:
             raise USAGE_ERROR(f"--json and --format {format} ask for two formats: give one of them")
         if path is not None:
             check(path)
-        wished = "json" if json else format
-        if path is not None and wished is None:
+        asked = "json" if json else format
+        if path is not None and asked is None:
             ending = path.suffix.lower()
             if ending not in SUFFIXES and ending not in PLAIN:
                 raise InstanceError(
                     f"{path}: nothing is written as {ending!r} here: let the name end in "
                     f"{', '.join(SUFFIXES)} or .txt, or give --format"
                 )
-            wished = SUFFIXES.get(ending)
-        return cls(wished or "table", path)
+            asked = SUFFIXES.get(ending)
+        return cls(asked or "table", path)
 
     def write(
         self, sheet: Sheet, document: Callable[[], Any] | None = None, rows: int = SHOWN, title: str = ""

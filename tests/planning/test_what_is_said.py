@@ -2,10 +2,23 @@
 
 import pytest
 
-from drfopt import Group, Instance, Machine, Organisation, TaskType, audit, explain, price, search, solve, verify
+from drfopt import (
+    Group,
+    Instance,
+    Machine,
+    Organisation,
+    TaskType,
+    audit,
+    compare,
+    explain,
+    price,
+    search,
+    solve,
+    verify,
+)
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import UNDECIDED
-from drfopt.base.errors import InstanceError
+from drfopt.base.errors import EngineError, InstanceError
 from drfopt.planning.advice import advise
 
 MIXED = [TaskType({"gpu": 1}, 2), TaskType({"cpu": 1}, 2)]
@@ -168,3 +181,39 @@ def test_a_purchase_says_in_which_shares_it_meets_more():
     assert bought.name == "b"
     met = solve(bought.found.after.instance).shortfall.demand_met
     assert f"in shares of the cluster as it is; {100 * met:.1f} % in those of the larger one" in bought.sentence()
+
+
+@pytest.mark.parametrize("types", [False, True])
+def test_a_proof_that_no_file_holds_says_so(types):
+    users = {"A": MIXED if types else {"cpu": 1}, "B": {"cpu": 2}}
+    rules = Organisation(guarantees={"B": {"cpu": 2}})
+    instance = Instance(users, {"cpu": 5, "gpu": 1}, organisation=None if types else rules)
+    line = "that nothing is better is decided by exact search, which no file holds: 'verify' checks feasibility"
+    for policy in ("ceei", "utilitarian", "drf"):
+        found = solve(instance, policy, integer=True)
+        assert found.certificate.rigorous
+        # Whoever reads the answer hears the same as who has its file verified.
+        assert (line in str(found)) == (verify(found).valid is None) == (policy != "drf")
+
+
+@pytest.mark.parametrize(
+    ("engine", "integer", "asked"),
+    [
+        ("frontier", True, "drf on a pool with several groups with whole tasks"),
+        ("group-sweep", False, "drf on a pool with divisible tasks"),
+        ("filling", False, "drf on a pool with ceilings, groups with divisible tasks"),
+    ],
+)
+def test_an_engine_that_refuses_names_only_what_it_does_not_take(engine, integer, asked):
+    rules = Organisation(groups=[Group("g", ceiling={"cpu": 2})], paths={"A": "g"})
+    instance = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 3}, organisation=rules)
+    with pytest.raises(EngineError, match=f"not {asked}: engines that do:"):
+        solve(instance, engine=engine, integer=integer)
+
+
+def test_a_price_of_fairness_that_is_not_known_says_why():
+    tiers = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 3}, organisation=Organisation(tiers={"A": 1}))
+    found = compare(tiers, ["drf"])
+    assert found.price_of_fairness == {"drf": None}
+    assert "the largest possible sum is not known: utilitarian is asked of an instance with tiers" in str(found)
+    assert "not known" not in str(compare(Instance({"A": {"cpu": 1}}, {"cpu": 3}), ["drf"]))
