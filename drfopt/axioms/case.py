@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
@@ -42,9 +43,12 @@ class AuditCase:
         return self.run(self.cluster)
 
     @cached_property
-    def shared(self) -> Outcome:
-        """The outcome as users see each other's: whole tasks on machines with a packing."""
-        return self.placed(self.cluster) if self.packs else self.truth
+    def given(self) -> Outcome:
+        """The truth as `solve` gives it: of several optima the same, and whole tasks on machines with a packing."""
+        if not self.truth.tied and not self.packs:
+            return self.truth
+        self.deadline.check("the audit")
+        return replace(computed(self.cluster, self.policy, self.integer), tied=self.truth.tied)
 
     @property
     def packs(self) -> bool:
@@ -115,13 +119,17 @@ class AuditCase:
         return min(b / d for b, d in zip(bundle, self.cluster.demands[i], strict=True) if d)
 
     def of_another(self, i: int, k: int) -> Number:
-        """Return the tasks user i would run with the bundle of user k, scaled to her own weight."""
+        """Return the tasks of user i that the bundle of user k carries, scaled to her own weight, beyond any limit."""
         cluster = self.cluster
         scale = tuple(cluster.weight(i, j) / cluster.weight(k, j) for j in range(cluster.m))
-        return self.with_what(self.shared, i, k, cluster.demands[k], scale)
+        return self.carried(self.given, i, k, cluster.demands[k], scale)
 
-    def with_what(self, found: Outcome, i: int, k: int, task: Row, scale: Row | None = None) -> Number:
-        """Return the tasks user i would run with what user k holds for tasks like this one, (m,), in an outcome.
+    def with_what(self, found: Outcome, i: int, k: int, task: Row) -> Number:
+        """Return the tasks user i would run with what user k holds for tasks like this one, (m,), in an outcome."""
+        return self.limited(i, self.carried(found, i, k, task))
+
+    def carried(self, found: Outcome, i: int, k: int, task: Row, scale: Row | None = None) -> Number:
+        """Return the tasks of user i that are carried by what user k holds for tasks like this one, (m,).
 
         Of whole tasks on machines that is told by a packing, machine by machine and device by device, as parts of a
         task on two of them are none.
@@ -131,7 +139,7 @@ class AuditCase:
         open_to_me = {c for c, _ in self.cluster.classes(i)}
         if found.packing is None:
             amounts = found.amounts(k)
-            return self.limited(i, total(times(each, amounts[c]) for c in open_to_me))
+            return total(times(each, amounts[c]) for c in open_to_me)
         whole = 0
         for at, (c, count, pattern) in enumerate(found.packing):
             shared = found.shared[at] if found.shared else {}
@@ -139,7 +147,7 @@ class AuditCase:
                 held = self._devices(c, k, task, tasks, shared)
                 held = {j: [scale[j] * part for part in parts] for j, parts in held.items()}
                 whole += count * self.on_devices(i, c, math.floor(each * tasks), held)
-        return self.limited(i, Fraction(whole))
+        return Fraction(whole)
 
     def on_devices(self, i: int, c: int, tasks: int, held: Mapping[int, Sequence[Fraction]]) -> int:
         """Return how many of so many tasks of user i run on what is held of each device of a machine of class c."""

@@ -105,7 +105,7 @@ def _told(finding: Finding, case: AuditCase | None, truth: dict[str, Any]) -> di
 def _improved(case: AuditCase) -> dict[str, Any]:
     """Return a division on machines in which somebody has more, and nobody less."""
     cluster = case.cluster
-    placed = together(cluster, [low(x) for x in case.truth.tasks], case.deadline)
+    placed = together(cluster, [low(x) for x in case.given.tasks], case.deadline)
     rows = {
         user: {m.name: str(placed[i, k]) for k, m in enumerate(cluster.machines or ()) if placed.get((i, k))}
         for i, user in enumerate(cluster.users)

@@ -24,6 +24,7 @@ from ..base.deadline import Deadline
 from ..base.errors import DrfoptError, PolicyError, TimeLimitError
 from ..base.progress import report
 from ..model.allocation import Allocation
+from ..model.hierarchy.tree import closed_by
 from ..model.instance import Instance
 from ..model.policies import Policy
 from ..solving.allocating import solve
@@ -38,9 +39,6 @@ DIFFERENT = 1e-6
 
 TINY = 1e-9
 """Part of the most that anybody has, which is nothing to who has nothing."""
-
-NEVER = 1e300
-"""Part of a ceiling of 0 that a task is."""
 
 REPORTS = (0.5, 0.9, 1.1, 2.0, 4.0)
 """Times its demand of a resource, that a user is made to report."""
@@ -196,8 +194,8 @@ def _pareto(case: _RuledCase) -> Finding:
     ceilings = np.zeros((0, problem.n))
     if instance.organisation is not None and any(group.ceiling for group in instance.organisation.groups):
         ceilings = np.array(list(_ceilings(instance)))[:, problem.members]
-    none = np.zeros(problem.n, dtype=bool)
-    promised = Promised(held, none, np.ones(problem.n), np.ones(problem.n), ceilings, ())
+    closed = np.isin(problem.members, list(closed_by(instance)))
+    promised = Promised(held, closed, np.ones(problem.n), np.ones(problem.n), ceilings, ())
     scale = np.where(held > 0, held, max(float(held.max(initial=0.0)), 1.0))
     more = most_tasks(problem, 1 / scale, promised)
     rows = (
@@ -216,8 +214,8 @@ def _ceilings(instance: Instance) -> Iterator[np.ndarray]:
         for resource, most in group.ceiling.items():
             column = np.zeros(instance.n)
             demand = instance.demands[below[group.name], instance.resources.index(resource)]
-            # Below a ceiling of 0 nobody has anything, whatever the others do.
-            column[below[group.name]] = demand / float(most) if most else np.where(demand > 0, NEVER, 0.0)
+            # Below a ceiling of 0 nobody has anything, whatever the others do: that is no row of theirs.
+            column[below[group.name]] = demand / float(most) if most else 0.0
             yield column
 
 

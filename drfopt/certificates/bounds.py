@@ -36,6 +36,7 @@ from ..model.allocation import Certificate
 from ..model.evidence import BoundsEvidence
 from ..model.hierarchy import Clock, broken
 from ..model.hierarchy.market import MarketRules, market_rules
+from ..model.hierarchy.tree import closed_by
 from ..model.instance import Instance
 from ..model.policies import Policy
 from . import stops
@@ -106,7 +107,7 @@ def certify(
         valid=valid,
         violation=violation,
         gap=gap,
-        stopped_by=partial(_bottlenecks, instance, rules, np.maximum(prices, 0), beta, tasks, limits, stuck),
+        stopped_by=partial(_bottlenecks, instance, rules, np.maximum(prices, 0), beta, tasks, limits),
         evidence=proof,
         reason=reason,
     )
@@ -176,7 +177,6 @@ def certify_exactly(
         beta.astype(np.float64),
         point.astype(np.float64),
         instance.limits,
-        stuck,
     )
     return Certificate(
         kind="bounds",
@@ -302,7 +302,6 @@ def _bottlenecks(
     beta: np.ndarray,
     tasks: np.ndarray,
     limits: np.ndarray,
-    stuck: np.ndarray,
 ) -> tuple:
     """Return what each user pays for below its limit: a resource of a pool, cells and ceilings on machines."""
     budget = prices * instance.room
@@ -312,10 +311,13 @@ def _bottlenecks(
     pool = instance.machines is None
     full = np.zeros(0) if rules is None else np.asarray(rules.ceilings @ tasks >= 1 - LEVEL)
     found: list[Any] = []
+    closed = closed_by(instance)
     for i in range(instance.n):
-        mine = [names[c] for c in np.flatnonzero(paid[i])] if tasks[i] < limits[i] * (1 - LEVEL) else []
-        if rules is not None and tasks[i] < limits[i] * (1 - LEVEL):
-            mine += [rules.names[b] for b in np.flatnonzero(beta > 0) if rules.ceilings[b, i] > 0]
+        mine = list(closed.get(i, ()))
+        if not mine and tasks[i] < limits[i] * (1 - LEVEL):
+            mine = [names[c] for c in np.flatnonzero(paid[i])]
+            if rules is not None:
+                mine += [rules.names[b] for b in np.flatnonzero(beta > 0) if rules.ceilings[b, i] > 0]
         if rules is not None and not mine and tasks[i] < instance.limits[i] * (1 - LEVEL):
             # Guarantees alone may fill the ceiling of a group, which has no price then.
             mine = [rules.names[b] for b in np.flatnonzero(full) if rules.ceilings[b, i] > 0]

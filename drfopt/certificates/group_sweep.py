@@ -125,7 +125,7 @@ class GroupSweep:
             way = self._after(way, [p for p in turn if p not in going], going)
         return way.tasks
 
-    def one_by_one(self, more: Callable[[int], bool], deadline: Deadline = NEVER) -> Tasks:
+    def one_by_one(self, more: Callable[[int], int], deadline: Deadline = NEVER) -> Tasks:
         """Return the end of a way on which whoever's turn it is stops when `more` does not run a task more of it."""
         way = self.start
         while any(way.active):

@@ -29,6 +29,7 @@ from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
 from ..model.evidence import StopEvidence
 from ..model.hierarchy import Breakpoint, Clock, SettledState, Trajectory
+from ..model.hierarchy.tree import closed_by
 from ..model.instance import Instance
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility
@@ -348,6 +349,8 @@ def _bottlenecks(clock: Clock, tasks: np.ndarray, breakpoints: tuple[Breakpoint,
     names = instance.resources if pool else [f"{c}/{r}" for c in instance.machine_names for r in instance.resources]
     caps = [f"{name} ceiling of {instance.resources[j]}" for name, j in clock.ceilings]
     found: list[Any] = [None] * instance.n
+    for i, closed in closed_by(instance).items():
+        found[i] = closed[0] if pool else closed
     # Ceilings that bind together have one price between them: who is below one that is full is stopped by it as well,
     # once nobody below it rises any more.
     below = clock.columns[:, instance.m + 1 : instance.m + 1 + len(caps)] > 0

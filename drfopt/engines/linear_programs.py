@@ -198,7 +198,10 @@ def run(highs: highspy.Highs, what: str, deadline: Deadline = NEVER) -> Solution
     if status == highspy.HighsModelStatus.kTimeLimit:
         raise TimeLimitError(f"the time limit ran out in {what}")
     if status != highspy.HighsModelStatus.kOptimal:
-        raise SolverError(f"HiGHS ended {what} with status {highs.modelStatusToString(status)!r}: try another engine")
+        raise SolverError(
+            f"HiGHS ended {what} with status {highs.modelStatusToString(status)!r}: its numbers may lie too far apart; "
+            "give them in other units, or divide by another engine"
+        )
     return _solution(highs)
 
 

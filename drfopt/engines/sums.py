@@ -46,6 +46,10 @@ def program(problem: Problem, rates: np.ndarray, limits: np.ndarray, promised: P
     `promised` her limit's row has a floor, and ceilings of groups have rows after all others.
     """
     user, _ = problem.pairs
+    if promised is not None:
+        # Who is stopped while guarantees are kept has that and no more.
+        most = np.where(promised.stopped, promised.floors, np.inf)[problem.user] * problem.part
+        limits = np.minimum(limits, most)
     rows, adding = capacity_rows(problem), user_rows(problem)
     # One unit of a column is what the pair could place alone, or its user's limit: then columns and rows are near 1.
     alone = 1 / rows.matrix.max(axis=0).toarray().ravel()
@@ -97,10 +101,6 @@ def solve(problem: Problem) -> Answer:
     promised = kept(problem) if "organisation" in problem.instance.features else None
     rates = problem.rates if promised is None else promised.rates
     limits = by_type.limits
-    if promised is not None:
-        # Who is stopped while guarantees are kept has that and no more.
-        most = np.where(promised.stopped, promised.floors, np.inf)[by_type.user] * by_type.part
-        limits = np.minimum(limits, most)
     stated = program(by_type, rates[by_type.user], limits, promised)
     (row, _), rows, largest = by_type.pairs, stated.rows, stated.largest
     solution = run(stated.highs, "the largest sum", problem.deadline)

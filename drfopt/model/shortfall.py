@@ -140,6 +140,10 @@ class Shortfall:
         """Who has less than it asked for, the largest shortfall first; also who fits nowhere."""
         return self.order[self.standing[self.order] <= SHORT]
 
+    def count(self, standing: int) -> int:
+        """Return how many users stand so."""
+        return int((self.standing == standing).sum())
+
     @cached_property
     def demand_met(self) -> float | None:
         """Part of all that is asked for that runs, in dominant shares; None where nobody names an end."""

@@ -22,11 +22,10 @@ from ..model.instance import Instance
 from ..model.policies import policy_named
 from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall, cells_of
 from ..solving.allocating import solve
-from .before_and_after import WhatIf
+from .before_and_after import WhatIf, as_float
 from .changes import Change
 from .explaining.remedies import Remedies
-from .explaining.tried_remedies import RemedyTrials
-from .explaining.whole_stops import WholeStops
+from .explaining.tried_remedies import RemedyTrials, WholeStops
 from .pricing.price_table import Prices, Worth
 from .pricing.unit_price import price
 from .pricing.units import units_of
@@ -105,7 +104,7 @@ class ToBuy:
             text += f": {self._winners()}"
         else:
             text += f": {percent(after.demand_met)} of what is asked for is met instead of {percent(before.demand_met)}"
-            text += f", {_placed(after):,} short instead of {_placed(before):,}"
+            text += f", {after.count(SHORT):,} short instead of {before.count(SHORT):,}"
             own = self.found.after.shortfall.demand_met
             if percent(own) != percent(after.demand_met):
                 # What `solve` says of the larger cluster, whose shares are others.
@@ -147,11 +146,11 @@ class ToBuy:
             "gains": self._winners(),
             "one_more": self.one_more(),
             "demand_met": {"before": before.demand_met, "after": after.demand_met},
-            "short": {"before": _placed(before), "after": _placed(after)},
+            "short": {"before": before.count(SHORT), "after": after.count(SHORT)},
             "winners": list(self.found.winners),
             "losers": list(self.found.losers),
             "users": [
-                {"name": row.user, "before": _float(row.before), "after": _float(row.after)}
+                {"name": row.user, "before": as_float(row.before), "after": as_float(row.after)}
                 for row in self.found.users
                 if row.verdict != "same"
             ],
@@ -363,11 +362,3 @@ def _nowhere(allocation: Allocation) -> Iterator[tuple[int, str]]:
     remedies = (Remedies if known else RemedyTrials)(allocation, False)
     for i in helpless:
         yield i, remedies.unplaced(i)
-
-
-def _placed(short: Shortfall) -> int:
-    return int((short.standing == SHORT).sum())
-
-
-def _float(value: Any) -> float | None:
-    return None if value is None else float(value)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from drfopt import Instance, Machine, PolicyError, TaskType, TimeLimitError, audit
+from drfopt import Instance, Machine, PolicyError, TaskType, TimeLimitError, audit, verify
 from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.outcomes import Outcome
@@ -198,10 +198,10 @@ def test_machines_whole_tasks_are_compared_machine_by_machine():
     # One task of u1 on either machine is of no use to u2, who needs both halves on one.
     cluster = Instance([[1], [2]], machines=[Machine("a", [2], 2)])
     audit_case = AuditCase(cluster_of(cluster), policy_named("drf"), integer=True)
-    audit_case.shared = Outcome((Fraction(2), Fraction(0)), packing=((0, 2, {0: 1}),))
-    assert audit_case.of_another(1, 0) == 0
-    audit_case.shared = Outcome((Fraction(2), Fraction(0)), packing=((0, 1, {0: 2}),))
-    assert audit_case.of_another(1, 0) == 1
+    audit_case.given = Outcome((Fraction(2), Fraction(0)), packing=((0, 2, {0: 1}),))
+    assert audit_case.limited(1, audit_case.of_another(1, 0)) == 0
+    audit_case.given = Outcome((Fraction(2), Fraction(0)), packing=((0, 1, {0: 2}),))
+    assert audit_case.limited(1, audit_case.of_another(1, 0)) == 1
     found = audit(cluster, "drf", [EF, "envy-up-to-one-task"], integer=True)
     assert all(f.verdict in (HOLDS, FAILS) and f.tied and "packed" in f.note for f in found.results)
 
@@ -363,3 +363,23 @@ def test_who_leaves_a_pool_that_everybody_needs_harms_nobody(policy, monkeypatch
                 assert audit(instance, policy, PM).results[0].verdict == found.verdict
             if all(map(all, rows)):
                 assert found.verdict == HOLDS and found.exact
+
+
+def test_of_several_optima_the_one_that_solve_gives_is_judged():
+    instance = Instance({"u1": {"cpu": 3}, "u2": {"cpu": 1}}, {"cpu": 3})
+    assert solve(instance, integer=True).tasks.tolist() == [0, 3]
+    found = audit(instance, "drf", ["sharing-incentive", "envy-freeness"], integer=True)
+    assert found["sharing-incentive"].verdict == HOLDS
+    assert str(found["envy-freeness"].witness) == "user u1 runs 0 tasks, but would run 1 with what user u2 holds"
+    document = found.certificate()
+    assert verify(document).valid
+
+
+def test_a_limit_is_of_the_true_tasks():
+    instance = Instance({"u1": {"cpu": 1}, "u2": {"cpu": 4}}, {"cpu": 4}, max_tasks=[1, 1])
+    found = audit(instance, "drf", ["strategy-proofness", "envy-up-to-one-task"], integer=True)
+    assert "u1 reports (1) and no limit (it has one of 1) instead of (1)" in str(found["strategy-proofness"].witness)
+    assert found["strategy-proofness"].witness.to_dict()["limit"] == "1"
+    # With one of its tasks taken, what u2 holds still carries three of u1's, of which it has no use for two.
+    assert str(found["envy-up-to-one-task"].witness).startswith("user u1 runs 0 tasks, but would run 1 with")
+    assert verify(found.certificate()).valid

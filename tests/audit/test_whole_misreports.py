@@ -142,7 +142,7 @@ def test_waste_is_found_without_the_list(monkeypatch):
     monkeypatch.setattr(enumeration, "packable", refusing)
     at = AuditCase(cluster_of(Instance([[1, 2], [2, 1]], [6, 6])), policy_named("drf"), integer=True)
     assert pareto_efficiency.check(at).verdict == "holds"
-    at.truth = Outcome((Fraction(2), Fraction(1)))
+    at.given = Outcome((Fraction(2), Fraction(1)))
     assert str(pareto_efficiency.check(at).witness) == str(pareto_efficiency.Waste("u2", Fraction(1), Fraction(2)))
 
 

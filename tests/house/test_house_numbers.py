@@ -4,7 +4,6 @@ from house_numbers import needless, numbers, room_arrows
 from test_house_imports import FLOORS
 
 KEPT = {
-    "drfopt.axioms.manipulation.against_two_prices": "one of five files, each of a kind of lies that is exhausted",
     "drfopt.cli.app": "Control-C while the commands are imported is answered by `drfopt.cli`, which imports nothing",
     "drfopt.io.readers.csv_tables": "a format is a file; the table of formats names it",
 }

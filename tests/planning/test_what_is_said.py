@@ -17,7 +17,7 @@ from drfopt import (
     verify,
 )
 from drfopt.axioms.counterexamples.space import Space
-from drfopt.axioms.verdicts import UNDECIDED
+from drfopt.axioms.verdicts import HOLDS, UNDECIDED
 from drfopt.base.errors import EngineError, InstanceError
 from drfopt.planning.advice import advise
 
@@ -217,3 +217,26 @@ def test_a_price_of_fairness_that_is_not_known_says_why():
     assert found.price_of_fairness == {"drf": None}
     assert "the largest possible sum is not known: utilitarian is asked of an instance with tiers" in str(found)
     assert "not known" not in str(compare(Instance({"A": {"cpu": 1}}, {"cpu": 3}), ["drf"]))
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei", "throughput"])
+def test_a_ceiling_of_0_of_a_group_is_what_stops_its_members(policy):
+    rules = Organisation(groups=[Group("a", ceiling={"gpu": 0})], paths={"A": "a", "B": "a", "C": "a"})
+    demands = {"A": {"cpu": 8, "gpu": 1}, "B": {"cpu": 1, "gpu": 1}, "C": {"cpu": 1}}
+    instance = Instance(demands, {"cpu": 4, "gpu": 10}, max_tasks={"A": 1, "B": 1}, organisation=rules)
+    for exact in (False, True):
+        found = solve(instance, policy, exact=exact)
+        assert found["A"].bottleneck == found["B"].bottleneck == "a ceiling of gpu" != found["C"].bottleneck
+    assert "A: what stops it is a ceiling of gpu" in str(explain(instance, policy))
+    last = "to buy: nothing: ceilings and limits hold those who are short (a ceiling of gpu), not the cluster"
+    assert said(solve(instance, policy))[-1] == last
+    assert audit(instance, policy)["pareto-efficiency"].verdict == HOLDS
+
+
+def test_the_time_limit_holds_for_advice_that_gives_a_million_tasks():
+    machines = [Machine("m", {"cpu": 8, "gpu": 4}), Machine("n", {"cpu": 4, "gpu": 8, "disk": 2}, 3)]
+    demands = {"A": {"cpu": 1, "disk": 1}, "B": {"cpu": 1, "disk": 1}, "C": {"cpu": 2, "gpu": 1, "disk": 1}}
+    rules = Organisation(guarantees={"A": {"cpu": 2}, "C": {"cpu": 2, "gpu": 1}})
+    instance = Instance(demands, machines=machines, max_tasks={"A": 10**6, "C": 2}, organisation=rules)
+    # Not the time is asked for, but that it ends: one task at a time, it took four minutes.
+    assert said(solve(instance, "throughput", integer=True))

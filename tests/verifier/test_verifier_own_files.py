@@ -40,6 +40,24 @@ INSTANCES = {
     "pool, guarantee": Instance(ROWS, POOL, organisation=Organisation(guarantees={"A": {"a": 60}})),
     "pool, tier": Instance(ROWS, POOL, organisation=Organisation(tiers={"B": 1}), max_tasks={"B": 2}),
     "pool, excluded": Instance(ROWS, POOL, organisation=Organisation(excluded=["b"])),
+    "pool, excluded, limit": Instance(
+        {"A": {"a": 1}, "B": {"a": 1, "b": 1}},
+        {"a": 10, "b": 10},
+        max_tasks={"B": 2},
+        organisation=Organisation(excluded=["b"]),
+    ),
+    "pool, equal tiers, limit": Instance(
+        {"A": {"b": 3}, "B": {"a": 2, "b": "1/3"}},
+        {"a": 12, "b": 4},
+        max_tasks={"B": 2},
+        organisation=Organisation(tiers={"A": 1, "B": 1}),
+    ),
+    "pool, surplus of nobody": Instance(
+        {"A": {"a": 1}, "B": {"a": 1}},
+        {"a": 4},
+        max_tasks={"B": 0},
+        organisation=Organisation(guarantees={"B": {"a": 2}}, meaning="surplus"),
+    ),
     "pool, last": Instance(ROWS, POOL, weights={"A": 0}, max_tasks={"B": 1, "C": 1}),
     "pool, groups": Instance(
         ROWS,
@@ -57,6 +75,15 @@ INSTANCES = {
     "machines, weights per resource": Instance(ROWS, machines=SMALL, weights={"A": {"a": 2}, "B": {"b": 3}}),
     "machines, closed": Instance(ROWS, machines=SMALL, eligible={"A": ["small"], "B": [], "C": ["large"]}),
     "machines, nobody": Instance(ROWS, machines=[Machine("m", {"a": 0, "b": 1})]),
+    "machines, excluded, exact by chance": Instance(
+        {"A": {"a": 3, "b": 1}, "B": {"a": "1/2", "b": 2}},
+        machines=[Machine("m0", {"a": 8, "b": "1/2"}), Machine("m1", {"a": 3, "b": 1})],
+        weights=["1/2", "1/2"],
+        organisation=Organisation(paths={"B": "g"}, excluded=["b"]),
+    ),
+    "machines, types that fit nowhere": Instance(
+        {"A": [TaskType({"a": 3, "b": "1/2"}, 4)]}, machines=[Machine("m", {"a": 1, "b": 1})]
+    ),
     "machines, types": Instance(TYPES, machines=SMALL),
     "machines, types unplaced": Instance(
         TYPES | {"C": [TaskType({"a": 1}, 3), TaskType({"a": 99}, 1)]}, machines=SMALL

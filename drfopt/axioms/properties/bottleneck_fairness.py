@@ -81,7 +81,7 @@ def _needed_most(cluster: Economy, j: int) -> bool:
 
 def _proportional(case: AuditCase, name: str, j: int) -> Finding:
     """Say whether shares of resource j, for the users' weights, are max-min fair."""
-    cluster, truth = case.cluster, case.truth
+    cluster, truth = case.cluster, case.given
     if not cluster.pool[j]:
         return Finding(name, HOLDS, note="there is none of the resource")
     each = [cluster.demands[i][j] / cluster.pool[j] / cluster.weight(i, j) for i in range(cluster.n)]
@@ -104,7 +104,7 @@ def _proportional(case: AuditCase, name: str, j: int) -> Finding:
 
 def _whole(case: AuditCase, name: str, j: int, each: list[Fraction], shares: list[Number]) -> Finding:
     """Compare the sorted shares with the best sorted shares of whole tasks."""
-    cluster, truth = case.cluster, case.truth
+    cluster, truth = case.cluster, case.given
     found, best = tuple(sorted(map(low, shares))), sorted_shares(each, fairest(cluster, j, each))
     if found != best:
         return Finding(name, FAILS, NotMaxMin(cluster.resources[j], found, best), tied=truth.tied)

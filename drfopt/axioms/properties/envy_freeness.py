@@ -75,7 +75,7 @@ def check(case: AuditCase) -> Finding:
         names, weights = case.cluster.users, case.cluster.weights
         return Envy(names[i], names[k], tasks, instead, weights[i] != weights[k])
 
-    return _compared(case, NAME, lambda instead: instead, envy, BY_PRICES if case.fair_market else "")
+    return _compared(case, NAME, lambda carried: carried, envy, BY_PRICES if case.fair_market else "")
 
 
 def check_up_to_one(case: AuditCase) -> Finding:
@@ -90,19 +90,19 @@ def check_up_to_one(case: AuditCase) -> Finding:
 def _compared(
     case: AuditCase,
     name: str,
-    allowed: Callable[[Number], Number],
+    left: Callable[[Number], Number],
     envy: Callable[[int, int, Number, Number], Witness],
     settled: str,
 ) -> Finding:
-    """Look for a user with fewer tasks than what is `allowed` to be missing of those on another's bundle."""
-    perhaps, count, truth = _Perhaps(case), Count(), case.shared
+    """Look for a user with fewer tasks than what is `left` of those of hers that another's bundle carries."""
+    perhaps, count, truth = _Perhaps(case), Count(), case.given
     packed = truth.packing is not None
     note = "as the tasks are packed here, one way of several" if packed else ""
     for i, mine in enumerate(truth.tasks):
         for k in perhaps(i):
-            instead = case.of_another(i, k)
-            if count.falls(mine, allowed(instead)):
-                witness = envy(i, k, mine, instead)
+            carried = case.of_another(i, k)
+            if count.falls(mine, case.limited(i, left(carried))):
+                witness = envy(i, k, mine, case.limited(i, carried))
                 return Finding(name, FAILS, witness, exact=not truth.computed, note=note, tied=truth.tied or packed)
     return count.finding(name, exact=not truth.computed, settled=settled, note=note, tied=truth.tied or packed)
 
@@ -116,7 +116,7 @@ class _Perhaps:
     """Whom a user may envy: everybody else, or those whom no one look at their crowd leaves out."""
 
     def __init__(self, case: AuditCase):
-        self.cluster, self.tasks = case.cluster, case.shared.tasks
+        self.cluster, self.tasks = case.cluster, case.given.tasks
         self.held = _for_weight(case)
         alike: dict[tuple[bool, ...], list[int]] = {}
         for k, amounts in enumerate(self.held):
@@ -139,7 +139,7 @@ class _Perhaps:
 
 def _for_weight(case: AuditCase) -> list[list[Fraction]]:
     """Return what everybody holds of each resource, divided by the weight there, (n, m); nothing of enclosures."""
-    tasks = [x for x in case.shared.tasks if isinstance(x, Fraction)]
+    tasks = [x for x in case.given.tasks if isinstance(x, Fraction)]
     if len(tasks) < case.cluster.n:
         return []
     rows = enumerate(zip(case.cluster.demands, tasks, strict=True))

@@ -48,7 +48,7 @@ def check(case: AuditCase) -> Finding:
 
 
 def _pool(case: AuditCase) -> Finding:
-    cluster, truth = case.cluster, case.truth
+    cluster, truth = case.cluster, case.given
     used = [
         total(times(row[j], x) for x, row in zip(truth.tasks, cluster.demands, strict=True)) for j in range(cluster.m)
     ]
@@ -71,7 +71,7 @@ def _pool(case: AuditCase) -> Finding:
 
 
 def _whole(case: AuditCase) -> Finding:
-    cluster, truth = case.cluster, case.truth
+    cluster, truth = case.cluster, case.given
     machines: Machines = [(cluster.pool, 1)]
     eligible = None
     if cluster.machines is not None:
@@ -94,15 +94,15 @@ def _one_more(case: AuditCase, held: tuple[int, ...]) -> Finding:
     """Ask of every user whether one task more can be run beside all that are held."""
     rows, decided = wasted(case.cluster.instance(), held, case.policy, case.deadline)
     for user, tasks in rows:
-        return Finding(NAME, FAILS, Waste(user, Fraction(tasks), Fraction(tasks + 1)), tied=case.truth.tied)
+        return Finding(NAME, FAILS, Waste(user, Fraction(tasks), Fraction(tasks + 1)), tied=case.given.tied)
     if not decided:
         return Finding(NAME, UNDECIDED, exact=False, trials=case.cluster.n)
-    return Finding(NAME, HOLDS, tied=case.truth.tied)
+    return Finding(NAME, HOLDS, tied=case.given.tied)
 
 
 def _machines(case: AuditCase) -> Finding:
     """Ask a linear program, in fractions, for the most tasks that leave nobody with less, counted in what each has."""
-    cluster, truth = case.cluster, case.truth
+    cluster, truth = case.cluster, case.given
     if not any(cluster.classes(i) for i in range(cluster.n)):
         return Finding(NAME, HOLDS)
     held = [low(x) for x in truth.tasks]

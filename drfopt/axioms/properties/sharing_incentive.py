@@ -52,7 +52,7 @@ def part(cluster: Economy, i: int) -> Row:
 
 def check(case: AuditCase) -> Finding:
     """Compare every user's tasks with those in her part of the cluster."""
-    count, truth = Count(), case.truth
+    count, truth = Count(), case.given
     for i, user in enumerate(case.cluster.users):
         most = alone(case, i)
         if count.falls(truth.tasks[i], most):
@@ -102,7 +102,7 @@ class ComplaintWitness(Witness):
 
 def check_complaints(case: AuditCase) -> Finding:
     """Ask every user below her limit for a used-up resource of which she holds her part."""
-    cluster, truth = case.cluster, case.truth
+    cluster, truth = case.cluster, case.given
     if cluster.machines is not None:
         return Finding(NO_COMPLAINTS, UNDECIDED, exact=False, note="defined here for one pool only")
     used = [

@@ -1,8 +1,8 @@
 """Strategy-proofness: nobody runs more tasks, by her true demand, after a misreport about it.
 
-Her report may claim any demand; what it brings is worth min over j of (bundle[j] / d[i, j]) to her, at most her
-limit.  The best misreport is exact where the policy's structure allows it, by trials elsewhere: the folder
-`drfopt.axioms.manipulation` has a file for each kind of policy.
+Her report may claim any demand, and asks for tasks without an end; what it brings is worth
+min over j of (bundle[j] / d[i, j]) to her, at most her limit.  The best misreport is exact where the policy's structure
+allows it, by trials elsewhere: the folder `drfopt.axioms.manipulation` has a file for each kind of policy.
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
 
 Group strategy-proofness, for groups of two: no two users can misreport together so that both run more tasks.
@@ -75,7 +75,10 @@ NAME = "strategy-proofness"
 
 @dataclass(frozen=True)
 class Misreport(Witness):
-    """A report that brings a user more than the truth; `most` is what no report exceeds, where that is known."""
+    """A report that brings a user more than the truth; `most` is what no report exceeds, where that is known.
+
+    Who reports asks for tasks without an end: a `limit` (None for none) is of the true tasks.
+    """
 
     property = NAME
     user: str
@@ -84,10 +87,12 @@ class Misreport(Witness):
     tasks: Number
     instead: Number
     most: Number | None = None
+    limit: Fraction | None = None
 
     def __str__(self) -> str:
+        claim = f"{row(self.report)}{without(self.limit)}"
         said = (
-            f"user {self.user} reports {row(self.report)} instead of {row(self.demand)} and runs "
+            f"user {self.user} reports {claim} instead of {row(self.demand)} and runs "
             f"{shown(self.instead)} tasks instead of {shown(self.tasks)}"
         )
         if self.most is None:
@@ -95,6 +100,11 @@ class Misreport(Witness):
         if self.most == self.instead:
             return f"{said}; no report brings more"
         return f"{said}; no report brings more than {shown(self.most)}"
+
+
+def without(limit: Fraction | None) -> str:
+    """Return what a report leaves out beside the demand."""
+    return "" if limit is None else f" and no limit (it has one of {shown(limit)})"
 
 
 def check(case: AuditCase) -> Finding:
@@ -109,7 +119,7 @@ def check(case: AuditCase) -> Finding:
         within = max(within, response.within)
         if response.report is not None and response.value is not None and below(truth.tasks[i], response.value):
             numbers = (truth.tasks[i], response.value, response.most)
-            found = Misreport(user, case.cluster.demands[i], response.report, *numbers)
+            found = Misreport(user, case.cluster.demands[i], response.report, *numbers, case.cluster.limits[i])
             if misreport is None or (misreport[1] and not response.tied):
                 misreport = found, response.tied
             if not response.tied:
@@ -147,9 +157,12 @@ class Conspiracy(Witness):
     reports: tuple[Row, ...]
     tasks: tuple[Number, ...]
     instead: tuple[Number, ...]
+    limits: tuple[Fraction | None, ...] = ()
 
     def __str__(self) -> str:
-        claims = " and ".join(f"user {u} reports {row(r)}" for u, r in zip(self.users, self.reports, strict=True))
+        limits = self.limits or (None,) * len(self.users)
+        told = zip(self.users, self.reports, limits, strict=True)
+        claims = " and ".join(f"user {user} reports {row(report)}{without(limit)}" for user, report, limit in told)
         gains = " and ".join(
             f"{shown(got)} tasks instead of {shown(had)}" for had, got in zip(self.tasks, self.instead, strict=True)
         )
@@ -174,6 +187,7 @@ def check_pairs(case: AuditCase) -> Finding:
                         (one, other),
                         tuple(truth.tasks[i] for i in pair),
                         tuple(got),
+                        tuple(cluster.limits[i] for i in pair),
                     )
                     tied = truth.tied or broken
                     return Finding(PAIRS, FAILS, witness, exact=not truth.computed, trials=trials, tied=tied)

@@ -36,8 +36,11 @@ class Answered:
         if c.ruled or c.ordered or c.excluded or c.typed or any(c.caps) or any(c.devices):
             raise Open("of rules, several types of tasks and devices no verdict is decided here")
 
-    def carried(self, i: int, each: Fraction, held: "Answered", k: int) -> Ends:
-        """Return what user i runs with what user k of an answer holds, of whose tasks one carries so many of i's."""
+    def carried(self, i: int, each: Fraction, held: "Answered", k: int, less: int = 0) -> Ends:
+        """Return what user i runs with what user k of an answer holds, of whose tasks one carries so many of i's.
+
+        So many of i's tasks less than it carries, if that is asked for.
+        """
         claim, other, mine = self.claim, held.claim, set(self.claim.fits[i])
         if claim.whole and not self.c.pool:  # Parts of a task on two machines are none.
             packed, name, classes = other.proof["packing"], other.c.users[k], other.c.classes
@@ -52,7 +55,8 @@ class Answered:
         else:
             amount = each * total(z for at, z in other.z[k].items() if at in mine)
             found = amount, amount
-        return self.useful(i, *found)
+        low, high = (max(end - less, number(0)) for end in found)
+        return self.useful(i, low, high)
 
     def useful(self, i: int, low: Fraction, high: Fraction) -> Ends:
         """Return how many of so many tasks user i can make use of."""

@@ -30,12 +30,8 @@ def _envied(asking: Verdict, less: int = 0) -> Iterator[Asked]:
         for k, other in enumerate(told.c.d):
             if i != k:
                 scaled = [a / b * e for a, b, e in zip(told.c.w[i], told.c.w[k], other, strict=True)]
-                low, high = told.carried(i, told.per_task(i, scaled), told, k)
-                yield (told.c.users[i], told.c.users[k]), told.ends[i], (_above(low, less), _above(high, less))
-
-
-def _above(amount: Fraction, less: int) -> Fraction:
-    return max(amount - less, number(0))
+                instead = told.carried(i, told.per_task(i, scaled), told, k, less)
+                yield (told.c.users[i], told.c.users[k]), told.ends[i], instead
 
 
 def _envied_up_to_one(asking: Verdict) -> Iterator[Asked]:

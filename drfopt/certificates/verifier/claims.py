@@ -105,7 +105,8 @@ class Claim:
                 for mine, w, m in zip(self.lines, cluster.w, self.income, strict=True)
             ]
         self.r = [max(slope for slope, _ in mine) for mine in self.lines]
-        self.y = [self.level(i, self.x[i]) for i in self.n if self.lines]
+        # Who can run nothing has no level, not one below 0 for a guarantee it cannot use.
+        self.y = [self.level(i, self.x[i]) if self.plays[i] else number(0) for i in self.n if self.lines]
         prices = self.proof.get("prices", data.get("prices"))
         if prices is None and all(row.get("price") is not None for row in data.get("resources", [{}])):
             prices = {row["name"]: row["price"] for row in data["resources"]}

@@ -51,7 +51,9 @@ class Proof(PossibleClaim):
     def leximin(self) -> None:
         """Everybody is at her limit or finished by a round, whose prices prove that she cannot rise."""
         rounds, times, e, last = self.rounds(), [0] * len(self.n), self.report.accuracy, number(0)
-        for t, finished, p in rounds or []:
+        below = self.below()
+        for t, named, p in rounds or []:
+            finished = [i for i in named if i in below]  # Who is at her limit needs no proof.
             q, money, unspent = self.market(p)
             top = total(q[i] * self.x[i] for i in self.n if e and self.plays[i] and self.y[i] >= t * (1 - e))
             faults = ["some price is negative"] if min(map(min, p)) < 0 else []
@@ -74,7 +76,6 @@ class Proof(PossibleClaim):
                         k: e and (v - least < CLOSED * least or lost > e * t * (v - least)) for k, v in costs.items()
                     }
                     self.open[at] = [k for k, v in costs.items() if v == least or slight[k]]
-        below = self.below()
         astray = [i for i in self.n if (self.plays[i] and times[i] > 1) or (i in below and not times[i])]
         unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
         alone: Iterable[str] = [] if unknown else self.names(astray, self.y)
@@ -108,6 +109,8 @@ class Proof(PossibleClaim):
 
     def sum(self) -> None:
         """What all capacities cost, and what everybody's tasks gain beyond their cost, bounds every sum of levels."""
+        if not any(self.plays):
+            return self.report.add("no sum is larger", [])
         if (p := self.p) is None:
             return self.report.add("no sum is larger", [], "the file has no prices")
         stuck = kept(self)
@@ -131,6 +134,8 @@ class Proof(PossibleClaim):
 
     def alpha_fair(self) -> None:
         """Everybody has what she would choose at the prices; or is known to be where the file says."""
+        if not any(self.plays):
+            return self.report.add("everybody has what it would choose", [])
         if (p := self.p) is None:
             return self.report.add("prices", [], "the file has no prices, or no point in the enclosures")
         stuck = kept(self)
@@ -149,7 +154,7 @@ class Proof(PossibleClaim):
             return self.enclosures(q, unspent, {i: w[i] * self.r[i] * self.y[i] ** -int(a) for i in playing})
         # (q / marginal utility) to the power b, which is rational.
         ratio = {i: (q[i] / (w[i] * self.r[i])) ** b * self.y[i] ** a.numerator for i in playing}
-        full = {i for i in playing if self.u[i] is not None and self.near(x[i], self.u[i])}
+        full = {i for i, most in self.most_of(playing).items() if self.near(x[i], most)}
         least = {i for i in playing if x[i] <= self.c.floor[i] * (1 + e)}
         off = (
             i
@@ -168,11 +173,15 @@ class Proof(PossibleClaim):
         lost = [f"{shown(unspent)} of {shown(money)}"] * (abs(unspent) > e * money)
         return self.report.add("nobody uses a class that is dear to it", lost)
 
+    def most_of(self, users: Iterable[int]) -> dict[int, Fraction]:
+        """Return the most tasks of some users: those that each could run alone, or her limit."""
+        alone = {i: min(self.alone(at) / self.c.kinds[at].part for at in self.c.kinds_of[i]) for i in users}
+        return {i: most if (u := self.u[i]) is None else min(most, u) for i, most in alone.items()}
+
     def enclosures(self, q: list[Fraction], unspent: Fraction, m: dict[int, Fraction]) -> None:
         """The optimum is in every enclosure: outside of one, more would be lost than there is to gain."""
         x, a, c = self.x, self.alpha, self.c
-        alone = {i: min(self.alone(at) / c.kinds[at].part for at in c.kinds_of[i]) for i in m}
-        most = {i: alone[i] if self.u[i] is None else min(alone[i], self.u[i]) for i in m}
+        most = self.most_of(m)
         low = {i: min(c.floor[i], x[i]) for i in m}
         off = ((m[i] - q[i], most[i] - x[i], x[i] - low[i]) for i in m)
         gain = unspent + total(_up(max(more * up, -more * down)) for more, up, down in off)

@@ -19,6 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...base.deadline import Deadline
 from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ...base.tolerances import LEVEL
@@ -35,6 +36,9 @@ ROUNDS = 15
 
 LARGE = 2**62
 """Integers up to here are computed with as such by numpy."""
+
+GRACE = 1.0
+"""Seconds that tasks are given one by one where time has run out already: there is no other answer then."""
 
 CONTINUOUS = 0.5
 """Part of the time that the continuous optimum may take."""
@@ -90,18 +94,17 @@ class TaskByTask:
                 for good, count in zip(users.goods_of[p], sequence.started(self.tasks[p]), strict=True):
                     self.left = [f - count * d for d, f in zip(self.under[good], self.left, strict=True)]
 
-    def more(self, p: int) -> bool:
-        """Run one more task of a member; say whether there was room."""
-        sequence = self.users.sequences[p]
-        t = sequence.next_type(self.tasks[p]) if len(sequence.rows) > 1 else 0
+    def more(self, p: int, number: int = 1) -> int:
+        """Run up to so many more tasks of a member, of several types one; return for how many there was room."""
+        sequence, t = self.users.sequences[p], 0
+        if len(sequence.rows) > 1:
+            t, number = sequence.next_type(self.tasks[p]), 1
         need = self.under[self.users.goods_of[p][t]]
-        if any(d > f for d, f in zip(need, self.left, strict=True)):
-            return False
-        if not self.cluster.place(self.place[sequence.rows[t]], 1):
-            return False
-        self.tasks[p] += 1
-        self.left = [f - d for f, d in zip(self.left, need, strict=True)]
-        return True
+        number = min([number, *(f // d for d, f in zip(need, self.left, strict=True) if d)])
+        placed = self.cluster.place(self.place[sequence.rows[t]], number)
+        self.tasks[p] += placed
+        self.left = [f - placed * d for f, d in zip(self.left, need, strict=True)]
+        return placed
 
     def answer(self, status: str = "feasible") -> Answer:
         """Return what runs."""
@@ -109,15 +112,22 @@ class TaskByTask:
 
 
 def task_by_task(problem: Problem, start: Answer | None = None) -> Answer:
-    """Return what task after task comes to under rules or with several types, whose values are lowest going first."""
+    """Return what task after task comes to under rules or with several types, whose values are lowest going first.
+
+    Where time runs out, `GRACE` later at the earliest, that is what runs so far.
+    """
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
     filling = TaskByTask(problem, users, start)
     queue = [(s.value(x), p) for p, (s, x) in enumerate(zip(users.scales, filling.tasks, strict=True)) if x < s.most]
     heapq.heapify(queue)
-    while queue:
+    deadline = Deadline.after(problem.deadline.left(GRACE))
+    while queue and deadline.left() > 0:
         _, p = heapq.heappop(queue)
-        if filling.more(p) and filling.tasks[p] < users.scales[p].most:
-            heapq.heappush(queue, (users.scales[p].value(filling.tasks[p]), p))
+        scale, x = users.scales[p], filling.tasks[p]
+        # She stays the lowest until she is worth what the next is: so many tasks are one step.
+        number = min(scale.most, max(x + 1, scale.least(queue[0][0]) if queue else scale.most)) - x
+        if filling.more(p, number) and filling.tasks[p] < scale.most:
+            heapq.heappush(queue, (scale.value(filling.tasks[p]), p))
     return filling.answer()
 
 

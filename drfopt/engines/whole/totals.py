@@ -144,7 +144,10 @@ def kept_parts(problem: Problem, users: WholeUsers) -> dict[int, int]:
             return {}
     leximin = replace(problem, policy=replace(problem.policy, objective="leximin"))
     engine = frontier if problem.instance.machines is None else leximin_milp
-    tasks = [int(x) for x in engine.solve(leximin).tasks.tolist()]
+    found = engine.solve(leximin)
+    if found.status != "optimal":
+        raise TimeLimitError("the time limit ran out before it was known how far all guarantees can be kept")
+    tasks = (int(x) for x in found.tasks.tolist())
     values = (scale.value(x) for scale, x in zip(users.scales, tasks, strict=True))
     return dict(Counter(value for value in values if value < users.first_level))
 

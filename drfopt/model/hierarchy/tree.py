@@ -12,7 +12,7 @@ from ..organisation import Organisation
 from ..policies import MEASURES, Policy
 from .curves import Curve, Segments, envelope, joined, snapped, summed
 
-__all__ = ["Branch", "BranchPoint", "Counted", "Leaves", "Node", "members_of", "nodes"]
+__all__ = ["Branch", "BranchPoint", "Counted", "Leaves", "Node", "closed_by", "members_of", "nodes"]
 
 
 Rank = tuple[int, bool]
@@ -54,6 +54,18 @@ def members_of(organisation: Organisation | None, n: int) -> dict[str, np.ndarra
             found[path].append(i)
             path = path.rpartition("/")[0]
     return {"": np.arange(n)} | {name: np.array(rows, dtype=np.intp) for name, rows in found.items()}
+
+
+def closed_by(instance: Instance) -> dict[int, tuple[str, ...]]:
+    """Return the names of the groups' ceilings of 0 below which a user can run nothing, by user."""
+    organisation, found = instance.organisation, dict[int, tuple[str, ...]]()
+    below = members_of(organisation, instance.n)
+    for group in organisation.groups if organisation is not None else ():
+        for resource in (resource for resource, most in group.ceiling.items() if not most):
+            members = below[group.name]
+            for i in members[instance.demands[members, instance.resources.index(resource)] > 0].tolist():
+                found[i] = (*found.get(i, ()), f"{group.name} ceiling of {resource}")
+    return found
 
 
 def nodes(node: Node) -> Iterator[Node]:

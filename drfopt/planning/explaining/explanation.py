@@ -14,6 +14,7 @@ from ...base.results import Result
 from ...base.tables import Bar, Column, Sheet
 from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
+from ...model.hierarchy.tree import closed_by
 from ...model.instance import Instance
 from ...model.naming import some
 from ...model.policies import AnyPolicy, policy_named
@@ -23,8 +24,7 @@ from ...solving.integrality import whole_parts
 from .fragmentation import Fragmentation
 from .fragmentation import fragmentation as fragments_of
 from .remedies import Remedies, alone
-from .tried_remedies import RemedyTrials
-from .whole_stops import WholeStops, WholeTrials
+from .tried_remedies import RemedyTrials, WholeStops, WholeTrials
 
 __all__ = ["Explained", "Explanation", "explain"]
 
@@ -324,6 +324,7 @@ class _Facts:
             own = "organisation" not in instance.features
             self.alone = np.fromiter(whole_parts(instance), float, instance.n) if own else None
             self.stopped_by = [tuple(stops.lacks(i)) for i in range(instance.n)]
+        self.closed = closed_by(instance)
         self.rates = policy_named(allocation.policy).rates(instance)
         self.at: dict[str, list[int]] = {}
         self.found: dict[tuple[str, ...], tuple[int, ...]] = {}
@@ -341,7 +342,8 @@ class _Facts:
             return "ceiling"
         if self.capped[i]:
             return "limit"
-        return "capacity" if policy_named(self.allocation.policy).objective != "sum" else "efficiency"
+        sums = policy_named(self.allocation.policy).objective == "sum"
+        return "efficiency" if sums and i not in self.closed else "capacity"
 
     def _others(self, names: tuple[str, ...]) -> tuple[int, ...]:
         """Return all users who are stopped by one of these, found once: there may be as many as users."""

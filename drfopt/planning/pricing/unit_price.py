@@ -82,12 +82,11 @@ class Sums:
             from ...engines.sums import program
 
             by_type, promised = self._problem.by_type, None
-            rates, limits = self._problem.rates, by_type.limits
+            rates = self._problem.rates
             if "organisation" in instance.features and ruled:
                 promised = kept(self._problem)
                 rates = promised.rates
-                limits = np.minimum(limits, np.where(promised.stopped, promised.floors, np.inf)[by_type.user])
-            self._stated = program(by_type, rates[by_type.user], limits, promised)
+            self._stated = program(by_type, rates[by_type.user], by_type.limits, promised)
             self.now, self._prices = self._solved(np.zeros_like(instance.room))
 
     def price(self, unit: Unit) -> float:

@@ -316,6 +316,8 @@ def _filled(wanting: Wanting, counts: np.ndarray) -> np.ndarray:
     totals, capacity = relaxation.totals, relaxation.totals.after(counts)
     used = wanting.at(counts).at(capacity) @ relaxation.parts.demands
     part = np.divide(used, capacity, where=capacity > 0, out=np.where(used > 0, np.inf, 0.0)).max() * (1 + LEVEL)
+    if not np.isfinite(part):  # some of what is needed is not there at all
+        return np.full(len(counts), np.inf)
     adds = totals.adds.sum(axis=1)
     return np.asarray(np.maximum(totals.adds @ (capacity * part - totals.there), 0.0) / adds**2)
 
