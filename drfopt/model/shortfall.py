@@ -223,7 +223,7 @@ class Shortfall:
         where = f" on {_few(classes)}" if classes else ""
         rule = f", stopped by a ceiling: {_few(rules)}" if rules and not classes else ""
         if not self.cells(i) and len(self.bottlenecks):
-            rule = ", which its own ceiling or limit does not let it have"
+            rule = ", which a ceiling or limit does not let it have"
         return where + rule
 
     def _part_missing(self, j: int) -> float:

@@ -20,12 +20,12 @@ from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import policy_named
-from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall
+from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall, cells_of
 from ..solving.allocating import solve
 from .before_and_after import WhatIf, as_float
 from .changes import Change
 from .explaining.remedies import Remedies
-from .explaining.tried_remedies import RemedyTrials
+from .explaining.tried_remedies import RemedyTrials, WholeStops
 from .pricing.price_table import Prices, Worth
 from .pricing.unit_price import price
 from .pricing.units import units_of
@@ -105,6 +105,10 @@ class ToBuy:
         else:
             text += f": {percent(after.demand_met)} of what is asked for is met instead of {percent(before.demand_met)}"
             text += f", {after.count(SHORT):,} short instead of {before.count(SHORT):,}"
+            own = self.found.after.shortfall.demand_met
+            if percent(own) != percent(after.demand_met):
+                # What `solve` says of the larger cluster, whose shares are others.
+                text += f" (in shares of the cluster as it is; {percent(own)} in those of the larger one)"
         return text + (f"; {len(losers)} lose by it" if losers else "; nobody loses")
 
     def _winners(self) -> str:
@@ -225,7 +229,7 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
     found = [bought for bought in tried if bought is not None and bought.helps]
     # What meets most comes first; of what meets the same the smaller purchase.
     found.sort(key=lambda one: (-(one.after.demand_met or one.after.got @ one.after.shares), one.amount))
-    return Advice(allocation, tuple(found), nowhere, "" if found else "'drfopt size' finds what meets a target")
+    return Advice(allocation, tuple(found), nowhere, "" if found else _nothing_helps(allocation, short, wanting))
 
 
 def _wanted(short: Shortfall, users: np.ndarray) -> Iterator[tuple[str, Fraction]]:
@@ -274,9 +278,25 @@ def _rounded_up(amount: float) -> Fraction:
 
 def _rules(short: Shortfall, users: np.ndarray) -> str:
     """Return why machines do not help where nobody is held by a resource."""
-    names = dict.fromkeys(cell.name for i in users.tolist() for cell in short.cells(i))
-    rules = ", ".join(list(names)[:SHOWN])
+    return _by_rules([cell.name for i in users.tolist() for cell in short.cells(i)])
+
+
+def _by_rules(names: list[str]) -> str:
+    rules = ", ".join(list(dict.fromkeys(names))[:SHOWN])
     return f"nothing: ceilings and limits hold those who are short{f' ({rules})' if rules else ''}, not the cluster"
+
+
+def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) -> str:
+    """Return what to do where no purchase that was tried helps."""
+    if allocation.integer:
+        stops = WholeStops(allocation)
+        held = [list(stops.lacks(i)) for i in users.tolist()]
+        ruled = [name for names in held for name in names if cells_of(short.instance, name)[0].resource is None]
+        if all(stops.ceilings(i) or names for i, names in zip(users.tolist(), held, strict=True)) and len(ruled) == sum(
+            map(len, held)
+        ):
+            return _by_rules(ruled)
+    return "'drfopt size' finds what meets a target"
 
 
 def _tried(allocation: Allocation, name: str, amount: Fraction, worth: Worth | None) -> ToBuy | None:

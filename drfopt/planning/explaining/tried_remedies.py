@@ -122,12 +122,18 @@ class RemedyTrials:
         if not self.thorough:
             return UNTRIED
         user = self.instance.users[i]
-        names = self.ceilings(i)
-        after = max(self._after(f"set-ceiling {user}.{name}=none", i) for name in names)
-        now = float(self.allocation.tasks[i])
-        if after <= now * (1 + LEVEL):
-            return "its ceiling stops it, and something else does at the same point: a higher one alone does not help"
-        return f"raise its ceiling: without one it would have {after:.6g} tasks instead of {now:.6g}"
+        rules, held, now = self.instance.organisation, self.ceilings(i), float(self.allocation.tasks[i])
+        one_of_several = rules is not None and len(rules.ceilings[i]) > 1
+        # Of several the one that helps most, or else all that hold it, which may do so together.
+        for tried in ([[name] for name in held], [held]):
+            after, names = max((self._after([f"set-ceiling {user}.{r}=none" for r in rs], i), rs) for rs in tried)
+            if after > now * (1 + LEVEL):
+                which = f" of {' and '.join(names)}" if one_of_several else ""
+                without = (
+                    "without one" if not one_of_several else "without that" if len(names) == 1 else "without these"
+                )
+                return f"raise its ceiling{which}: {without} it would have {after:.6g} tasks instead of {now:.6g}"
+        return "its ceiling stops it, and something else does at the same point: a higher one alone does not help"
 
     def capacity(self, i: int) -> str:
         """Return of what a little more gives her the most tasks, of what is used up where she is."""
@@ -158,8 +164,9 @@ class RemedyTrials:
             return f"{text} would not raise it: what stops it is {what}" if text else f"what stops it is {what}"
         return f"{change} would give it {after:.6g} tasks instead of {now:.6g}"
 
-    def _after(self, change: str, i: int) -> float:
-        return float(solve(changed(self.instance, [change]), self.allocation.policy).tasks[i])
+    def _after(self, change: str | list[str], i: int) -> float:
+        changes = [change] if isinstance(change, str) else change
+        return float(solve(changed(self.instance, changes), self.allocation.policy).tasks[i])
 
 
 def _some(names: list[str]) -> str:
