@@ -11,9 +11,9 @@ from pathlib import Path
 from drfopt.axioms import claims, exact_market
 from drfopt.axioms.auditing import audit
 from drfopt.axioms.case import AuditCase
-from drfopt.axioms.counterexamples.searching import Question, Search, search
+from drfopt.axioms.counterexamples.searching import Search, search
 from drfopt.axioms.counterexamples.space import Case as Small
-from drfopt.axioms.counterexamples.space import Space
+from drfopt.axioms.counterexamples.space import Question, Space
 from drfopt.axioms.economy import cluster_of, high, low
 from drfopt.axioms.manipulation import against_markets, misreports
 from drfopt.axioms.manipulation.misreports import Response

@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from .simulation.scenario import Scenario
     from .simulation.trials import Trials, simulate_each
     from .solving.allocating import solve
-    from .solving.batches.batch import PoolSolution, Solutions, solve_many
+    from .solving.batches.batch import Solutions, solve_many
+    from .solving.batches.named import PoolSolution
     from .solving.comparing import Comparison, compare
     from .solving.crosschecking import CrossCheck, crosscheck
     from .solving.partitioned import PartitionedAllocation, solve_partitions

@@ -31,8 +31,8 @@ from .claim_rows import (
     ZERO,
     PropertyClaim,
 )
-from .counterexamples.searching import Search, in_one_line, in_whole, search
-from .counterexamples.space import Space
+from .counterexamples.searching import Search, in_whole, search
+from .counterexamples.space import Space, in_one_line
 from .properties.property_table import PROPERTIES, properties_named
 from .verdicts import FAILS, UNDECIDED, Finding
 

@@ -12,9 +12,8 @@ from fractions import Fraction
 from functools import cached_property
 
 from ..base.numbers.enclosures import Enclosure
-from ..model.devices import Devices, accepts, resized
 from ..model.instance import Instance
-from ..model.machine import Machine
+from ..model.machine import Devices, Machine, accepts, resized
 
 __all__ = [
     "Economy",

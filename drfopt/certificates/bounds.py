@@ -309,6 +309,7 @@ def _bottlenecks(
     names = cell_names(instance, classes, resources)
     paid = pays(instance, np.arange(instance.n), classes, resources)
     pool = instance.machines is None
+    full = np.zeros(0) if rules is None else np.asarray(rules.ceilings @ tasks >= 1 - LEVEL)
     found: list[Any] = []
     closed, full = closed_by(instance), full_ceilings(instance, tasks)
     for i in range(instance.n):
@@ -317,8 +318,9 @@ def _bottlenecks(
             mine = [names[c] for c in np.flatnonzero(paid[i])]
             if rules is not None:
                 mine += [rules.names[b] for b in np.flatnonzero(beta > 0) if rules.ceilings[b, i] > 0]
-            # While guarantees are kept nothing else may have a price.
-            mine = mine or list(full.get(i, ()))
+        if rules is not None and not mine and tasks[i] < instance.limits[i] * (1 - LEVEL):
+            # Guarantees alone may fill the ceiling of a group, which has no price then.
+            mine = [rules.names[b] for b in np.flatnonzero(full) if rules.ceilings[b, i] > 0]
         if pool and mine:
             costs = {name: prices[0, j] * instance.demands[i, j] for name, j in zip(names, resources, strict=True)}
             costs |= {} if rules is None else dict(zip(rules.names, beta * rules.ceilings[:, i], strict=True))

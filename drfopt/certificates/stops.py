@@ -349,10 +349,17 @@ def _bottlenecks(clock: Clock, tasks: np.ndarray, breakpoints: tuple[Breakpoint,
     names = instance.resources if pool else [f"{c}/{r}" for c in instance.machine_names for r in instance.resources]
     caps = [f"{name} ceiling of {instance.resources[j]}" for name, j in clock.ceilings]
     found: list[Any] = [None] * instance.n
-    full = full_ceilings(instance, np.asarray(tasks, dtype=np.float64))
-    for i in closed_by(instance):
-        found[i] = full[i][0] if pool else full[i]
+    for i, closed in closed_by(instance).items():
+        found[i] = closed[0] if pool else closed
+    # Ceilings that bind together have one price between them: who is below one that is full is stopped by it as well,
+    # once nobody below it rises any more.
+    below = clock.columns[:, instance.m + 1 : instance.m + 1 + len(caps)] > 0
+    used = tasks @ clock.columns[:, instance.m + 1 : instance.m + 1 + len(caps)]
+    tight = 1 if clock.exact else 1 - LEVEL
+    full = [b for b in range(len(caps)) if used[b] >= clock.room[instance.m + 1 + b] * tight]
+    rising = np.array(tasks < clock.leaves.most * tight)
     for breakpoint in breakpoints:
+        rising[breakpoint.finished] = False
         priced = np.flatnonzero(breakpoint.prices.ravel() > 0)
         capped = np.flatnonzero(np.array(breakpoint.bounds) > 0)
         for i in breakpoint.finished.tolist():
@@ -360,8 +367,8 @@ def _bottlenecks(clock: Clock, tasks: np.ndarray, breakpoints: tuple[Breakpoint,
                 continue
             uses = pays(instance, np.array([i]), *np.divmod(priced, instance.m))[0]
             stops = [names[q] for q in priced[uses].tolist()]
-            stops += [caps[b] for b in capped.tolist() if clock.columns[i, instance.m + 1 + b] > 0]
-            # Of ceilings that are met together one has the price.
-            stops = list(dict.fromkeys([*stops, *(full.get(i, ()) if capped.size else ())]))
+            held = [b for b in capped.tolist() if below[i, b]]
+            held += [b for b in full if held and b not in held and below[i, b] and not (below[:, b] & rising).any()]
+            stops += [caps[b] for b in sorted(held)]
             found[i] = (stops[0] if pool else tuple(stops)) if stops else None
     return tuple(found)

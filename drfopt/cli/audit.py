@@ -127,7 +127,7 @@ def search(
     ] = None,
     into: Annotated[
         Path | None,
-        options.valued("--into", "FOLDER", "Write counterexamples as instance files."),
+        options.valued("--into", "FOLDER", "Write counterexamples as instance files into a folder that is there."),
     ] = None,
     time_limit: options.TimeLimit = None,
     json: options.Json = False,

@@ -23,6 +23,9 @@ __all__ = ["Output", "check", "deliver", "deliver_proof", "versions"]
 SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 """The format a file's name asks for when no option does."""
 
+PLAIN = ("", ".txt", ".text", ".log", ".out")
+"""How the name of a file may end that gets the table as it is printed."""
+
 ROWS = 10_000
 """Rows of a table that does not go to a terminal; laying out more takes longer than anyone reads."""
 
@@ -41,8 +44,16 @@ class Output:
             raise USAGE_ERROR(f"--json and --format {format} ask for two formats: give one of them")
         if path is not None:
             check(path)
-        suffix = SUFFIXES.get(path.suffix.lower()) if path is not None else None
-        return cls("json" if json else format or suffix or "table", path)
+        asked = "json" if json else format
+        if path is not None and asked is None:
+            ending = path.suffix.lower()
+            if ending not in SUFFIXES and ending not in PLAIN:
+                raise InstanceError(
+                    f"{path}: nothing is written as {ending!r} here: let the name end in "
+                    f"{', '.join(SUFFIXES)} or .txt, or give --format"
+                )
+            asked = SUFFIXES.get(ending)
+        return cls(asked or "table", path)
 
     def write(
         self, sheet: Sheet, document: Callable[[], Any] | None = None, rows: int = SHOWN, title: str = ""

@@ -448,7 +448,7 @@ def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
     if not chosen.can_take(problem, exact):
         listed = ", ".join(engine.name for engine in engines_for(problem, exact)) or "none"
         raise EngineError(
-            f"engine {name!r} takes {chosen.takes}, not {_what(problem, exact)}: engines that do: {listed}"
+            f"engine {name!r} takes {chosen.takes}, not {_what(problem, exact, chosen)}: engines that do: {listed}"
         )
     return chosen
 
@@ -476,13 +476,18 @@ def _suits(engine: Engine, problem: Problem) -> bool:
     return columns(problem) <= engine.largest
 
 
-def _what(problem: Problem, exact: bool) -> str:
+def _what(problem: Problem, exact: bool, engine: Engine | None = None) -> str:
+    """Return what is asked, in words; of its rules not those that an engine takes."""
     tasks = "whole tasks" if problem.integer else "divisible tasks"
     cluster = "a pool" if problem.instance.machines is None else "machines"
     if problem.instance.type_table is not None:
         cluster += " with several task types of one user"
     organisation = problem.instance.organisation
     if organisation is not None and "organisation" in problem.instance.features:
-        cluster += f" with {organisation.rules}"
+        rules = organisation.rules
+        if engine is not None and (engine.values or engine.organised):
+            ordering = engine.values and organisation.branches and problem.policy.objective == "leximin"
+            rules = "several groups" if ordering else ""
+        cluster += f" with {rules}" if rules else ""
     solver = "" if problem.solver == DIRECT else f" by integer programs of solver {problem.solver!r}"
     return f"{problem.policy.name} on {cluster} with {tasks}{', exactly' if exact else ''}{solver}"

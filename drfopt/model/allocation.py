@@ -29,6 +29,9 @@ Kind = TypeVar("Kind", bound=Evidence)
 UNFINISHED = ("time_limit", "feasible")
 """Statuses of an answer that whoever gave it does not call the best."""
 
+IN_FILES = ("multipliers", "nobody to judge")
+"""Judges of whole tasks under rules, or of several types, whose proofs are written into files."""
+
 LONG_BITS = 64
 """A table shows a fraction whose denominator is longer than this as a decimal."""
 
@@ -646,6 +649,12 @@ class Allocation(Result):
             notes.append(proof.reason)
         if proof.valid and proof.kind == "bound" and not proof.rigorous:
             notes.append(f"that nothing is better is the word of {proof.evidence.judge}: no proof in exact numbers")
+        elif proof.valid and proof.kind == "bound" and self.instance.features and proof.evidence.judge not in IN_FILES:
+            # Files hold proofs of sums and products without rules and types.
+            judge = proof.evidence.judge
+            notes.append(
+                f"that nothing is better is decided by {judge}, which no file holds: 'verify' checks feasibility"
+            )
         if short := proof.evidence.below_continuous:
             # All of them: a promise of the continuous optimum is broken to each.
             each = ", ".join(f"{user} {tasks} of {promised}" for user, tasks, promised in short)

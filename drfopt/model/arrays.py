@@ -8,7 +8,7 @@ A float array that is read-only already, a memory-mapped file above all, is not 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +21,7 @@ from ..base.errors import InstanceError
 from ..base.numbers.double_double import DoubleDouble
 from ..base.numbers.quantities import exact
 from ..base.parallel import cores, one_thread
+from .naming import Places
 
 __all__ = [
     "LARGEST",
@@ -217,26 +218,6 @@ def table(values: Any, shape: tuple[int, ...], places: "Places", *, unlimited: b
         raise InstanceError(f"{places.title} has shape {found}, but {shape} is needed {places.reason}".rstrip())
     plain = _plain(values, shape)
     return _from_values(values, shape, places, unlimited) if plain is None else ExactTable(_freeze(plain))
-
-
-@dataclass(frozen=True)
-class Places:
-    """How an entry of a table is called in an error: title of the table, names along its axes."""
-
-    title: str
-    rows: Sequence[str] = ()
-    columns: Sequence[str] = ()
-    row_word: str = "user"
-    reason: str = ""
-
-    def at(self, index: tuple[int, ...]) -> str:
-        """Return the words for one entry, such as ``user 'A': demand of 'cpu'``."""
-        names = (self.rows, self.columns) if self.row_word else (self.columns,)
-        labels = [str(axis[i]) if len(axis) else str(i) for axis, i in zip(names, index, strict=False)]
-        if not self.row_word:
-            return f"{self.title} of {labels[0]!r}"
-        of = f" of {labels[1]!r}" if len(labels) > 1 else ""
-        return f"{self.row_word} {labels[0]!r}: {self.title}{of}"
 
 
 def _from_array(values: np.ndarray, shape: tuple[int, ...], places: Places, unlimited: bool) -> ExactTable:

@@ -29,24 +29,10 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-import numpy as np
+from ..base.errors import SolverError
+from .machine import Devices
 
-from ..base.errors import InstanceError, SolverError, suggestion
-from ..base.numbers.quantities import amount
-
-__all__ = [
-    "Dealt",
-    "DeviceRoom",
-    "DeviceRows",
-    "Devices",
-    "accepts",
-    "devices_of",
-    "resized",
-    "with_capacity",
-]
-
-MOST = 10_000
-"""Devices of one machine: far more than there are, and few enough to deal out one by one."""
+__all__ = ["Dealt", "DeviceRoom", "DeviceRows"]
 
 STEPS = 200_000
 """Devices tried before dealing them out exactly gives up: some seconds."""
@@ -62,106 +48,6 @@ Dealt = dict[str, list[dict[int, int]]]
 
 Parts = tuple[tuple[int, int], ...]
 """Sizes of parts, the largest first, and how many there are of each."""
-
-
-@dataclass(frozen=True)
-class Devices:
-    """Devices of one machine: how many there are, and the units of the resource that are on each.
-
-    Parameters
-    ----------
-    count : int
-    size : number, optional
-        By default the machine's capacity of the resource over the count.
-    """
-
-    count: int
-    size: Any = None
-
-    def part(self, share: Fraction) -> list[Fraction]:
-        """Return what a part of the devices is of each: whole ones, and a part of one more."""
-        ours = share * self.count
-        return [self.size] * math.floor(ours) + [ours % 1 * self.size]
-
-    def carried(self, need: Fraction, held: Sequence[Fraction]) -> int:
-        """Return how many tasks, of which one takes a part of a device or whole ones, run on what is held of each."""
-        if need > self.size:
-            return int(sum(one >= self.size for one in held) // (need / self.size))
-        return int(sum(one // need for one in held))
-
-
-def with_capacity(name: str, capacity: Any, devices: Mapping[str, Any] | None) -> Any:
-    """Return the capacity of a class, with as many units as devices where it says nothing of a resource of which it has
-    devices.
-
-    Raises
-    ------
-    InstanceError
-        When such a resource is nearly called like one that the capacity names.
-    """
-    if not devices or not isinstance(capacity, dict):
-        return capacity
-    found = dict(capacity)
-    for resource, given in devices.items():
-        if resource in found:
-            continue
-        if near := suggestion(resource, list(capacity)):
-            raise InstanceError(
-                f"machine class {name!r} has devices of {resource!r}, which its capacity does not name{near} (if it is "
-                "another resource, write its capacity too)"
-            )
-        one = _given(given)
-        found[resource] = one.count if one.size is None else one.count * amount(one.size, f"devices of {resource!r}")
-    return found
-
-
-def devices_of(
-    name: str, given: Mapping[str, Any] | None, resources: Sequence[str], row: Sequence[Fraction]
-) -> dict[str, Devices]:
-    """Return the devices of one machine of a class by resource, checked against its capacity (m,).
-
-    Raises
-    ------
-    InstanceError
-        When a resource is unknown, a count is not a whole number from 1 on, or there is less than the devices have.
-    """
-    found = {}
-    for resource, value in (given or {}).items():
-        place = f"machine class {name!r}: devices of {resource!r}"
-        if resource not in resources:
-            raise InstanceError(f"{place}: there is no such resource{suggestion(resource, resources)}")
-        there = row[list(resources).index(resource)]
-        one = _given(value)
-        if isinstance(one.count, bool) or not isinstance(one.count, int | np.integer) or not 1 <= one.count <= MOST:
-            raise InstanceError(f"{place} are {one.count!r}: write a whole number, 1 to {MOST:,}")
-        size = there / int(one.count) if one.size is None else amount(one.size, f"{place}: size")
-        if not size or one.count * size > there:
-            of = f"{one.count} of {size} each" if one.size is not None else f"{one.count}"
-            raise InstanceError(f"{place} are {of}, but the capacity is {there}: write one that they fit into")
-        found[resource] = Devices(int(one.count), size)
-    return found
-
-
-def _given(value: Any) -> Devices:
-    if isinstance(value, Mapping):
-        return Devices(value.get("count"), value.get("size"))  # type: ignore[arg-type]
-    return value if isinstance(value, Devices) else Devices(value)
-
-
-def resized(devices: Mapping[str, Devices], resources: Sequence[str], row: Sequence[Any]) -> dict[str, Devices]:
-    """Return as many devices of the same sizes as a machine of another capacity (m,) has room for."""
-    found = {}
-    for resource, one in devices.items():
-        there = amount(row[list(resources).index(resource)], resource)
-        if count := min(int(there / one.size), MOST):
-            found[resource] = Devices(count, one.size)
-    return found
-
-
-def accepts(demand: Fraction, one: Devices) -> bool:
-    """Say whether a task that needs so much takes a part of one device, or whole ones, and no more than there are."""
-    need = demand / one.size
-    return need < 1 or (need.denominator == 1 and need <= one.count)
 
 
 class DeviceRoom:

@@ -13,10 +13,9 @@ from ..base.errors import InstanceError
 from ..base.numbers.double_double import DoubleDouble
 from ..base.registry import door
 from ..base.tolerances import RATIOS
-from .arrays import MOST_IN_SETS, Places, as_float, in_mid_range, needed_sets, table
-from .devices import accepts, devices_of
-from .machine import Machine, capacity_table, named_classes, resources_of
-from .naming import aligned, listed, resource_names, row_of, rows_of_users, unique
+from .arrays import MOST_IN_SETS, as_float, in_mid_range, needed_sets, table
+from .machine import Machine, accepts, capacity_table, devices_of, named_classes, resources_of
+from .naming import Places, aligned, listed, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
 from .users import (
     TaskType,

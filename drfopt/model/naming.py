@@ -7,6 +7,7 @@ these are the names.  Arrays and lists are positional.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from ..base.errors import InstanceError, suggestion
 
 __all__ = [
+    "Places",
     "aligned",
     "by_user",
     "labels",
@@ -249,3 +251,23 @@ def some(names: Sequence[str], most: int = 12) -> str:
     """Return the first names, and how many more there are."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+@dataclass(frozen=True)
+class Places:
+    """How an entry of a table is called in an error: title of the table, names along its axes."""
+
+    title: str
+    rows: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    row_word: str = "user"
+    reason: str = ""
+
+    def at(self, index: tuple[int, ...]) -> str:
+        """Return the words for one entry, such as ``user 'A': demand of 'cpu'``."""
+        names = (self.rows, self.columns) if self.row_word else (self.columns,)
+        labels = [str(axis[i]) if len(axis) else str(i) for axis, i in zip(names, index, strict=False)]
+        if not self.row_word:
+            return f"{self.title} of {labels[0]!r}"
+        of = f" of {labels[1]!r}" if len(labels) > 1 else ""
+        return f"{self.row_word} {labels[0]!r}: {self.title}{of}"

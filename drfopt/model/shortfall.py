@@ -140,6 +140,10 @@ class Shortfall:
         """Who has less than it asked for, the largest shortfall first; also who fits nowhere."""
         return self.order[self.standing[self.order] <= SHORT]
 
+    def count(self, standing: int) -> int:
+        """Return how many users stand so."""
+        return int((self.standing == standing).sum())
+
     @cached_property
     def demand_met(self) -> float | None:
         """Part of all that is asked for that runs, in dominant shares; None where nobody names an end."""
@@ -219,7 +223,7 @@ class Shortfall:
         where = f" on {_few(classes)}" if classes else ""
         rule = f", stopped by a ceiling: {_few(rules)}" if rules and not classes else ""
         if not self.cells(i) and len(self.bottlenecks):
-            rule = ", which its own ceiling or limit does not let it have"
+            rule = ", which a ceiling or limit does not let it have"
         return where + rule
 
     def _part_missing(self, j: int) -> float:

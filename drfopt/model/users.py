@@ -18,8 +18,8 @@ import numpy as np
 
 from ..base.errors import InstanceError, suggestion
 from ..base.numbers.quantities import amount
-from .arrays import ExactTable, Places, table
-from .naming import aligned, by_user, labels, listed, row_of, some, with_names
+from .arrays import ExactTable, table
+from .naming import Places, aligned, by_user, labels, listed, row_of, some, with_names
 
 __all__ = [
     "TaskType",

@@ -21,12 +21,12 @@ from ..model.allocation import Allocation
 from ..model.hierarchy.tree import full_ceilings
 from ..model.instance import Instance
 from ..model.policies import policy_named
-from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall
+from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall, cells_of
 from ..solving.allocating import solve
-from .before_and_after import WhatIf
+from .before_and_after import WhatIf, as_float
 from .changes import Change
 from .explaining.remedies import Remedies
-from .explaining.tried_remedies import RemedyTrials
+from .explaining.tried_remedies import RemedyTrials, WholeStops
 from .pricing.price_table import Prices, Worth
 from .pricing.unit_price import price
 from .pricing.units import units_of
@@ -105,7 +105,11 @@ class ToBuy:
             text += f": {self._winners()}"
         else:
             text += f": {percent(after.demand_met)} of what is asked for is met instead of {percent(before.demand_met)}"
-            text += f", {_placed(after):,} short instead of {_placed(before):,}"
+            text += f", {after.count(SHORT):,} short instead of {before.count(SHORT):,}"
+            own = self.found.after.shortfall.demand_met
+            if percent(own) != percent(after.demand_met):
+                # What `solve` says of the larger cluster, whose shares are others.
+                text += f" (in shares of the cluster as it is; {percent(own)} in those of the larger one)"
         return text + (f"; {len(losers)} lose by it" if losers else "; nobody loses")
 
     def _winners(self) -> str:
@@ -143,11 +147,11 @@ class ToBuy:
             "gains": self._winners(),
             "one_more": self.one_more(),
             "demand_met": {"before": before.demand_met, "after": after.demand_met},
-            "short": {"before": _placed(before), "after": _placed(after)},
+            "short": {"before": before.count(SHORT), "after": after.count(SHORT)},
             "winners": list(self.found.winners),
             "losers": list(self.found.losers),
             "users": [
-                {"name": row.user, "before": _float(row.before), "after": _float(row.after)}
+                {"name": row.user, "before": as_float(row.before), "after": as_float(row.after)}
                 for row in self.found.users
                 if row.verdict != "same"
             ],
@@ -227,19 +231,7 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
     found = [bought for bought in tried if bought is not None and bought.helps]
     # What meets most comes first; of what meets the same the smaller purchase.
     found.sort(key=lambda one: (-(one.after.demand_met or one.after.got @ one.after.shares), one.amount))
-    return Advice(allocation, tuple(found), nowhere, "" if found else _of_no_use(allocation, wanting))
-
-
-def _of_no_use(allocation: Allocation, users: np.ndarray) -> str:
-    """Return why no purchase that was tried helps: rules hold those who are short, or more than one thing lacks."""
-    instance, integer = allocation.instance, allocation.integer
-    if integer and instance.task_types is None:
-        tasks = np.asarray(allocation.tasks, dtype=np.float64)
-        held = full_ceilings(instance, tasks, integer)
-        if all(i in held or tasks[i] + 1 > instance.ceilings[i] for i in users.tolist()):
-            names = dict.fromkeys(name for i in users.tolist() for name in held.get(i, ()))
-            return _rules(list(names))
-    return "'drfopt size' finds what meets a target"
+    return Advice(allocation, tuple(found), nowhere, "" if found else _nothing_helps(allocation, short, wanting))
 
 
 def _wanted(short: Shortfall, users: np.ndarray) -> Iterator[tuple[str, Fraction]]:
@@ -286,10 +278,27 @@ def _rounded_up(amount: float) -> Fraction:
     return math.ceil(Fraction(amount) * (1 - Fraction(LEVEL)) / unit) * unit
 
 
-def _rules(names: Sequence[str]) -> str:
-    """Return why machines do not help where nobody is held by a resource, but by ceilings of these names."""
-    rules = ", ".join(names[:SHOWN])
+def _rules(short: Shortfall, users: np.ndarray) -> str:
+    """Return why machines do not help where nobody is held by a resource."""
+    return _by_rules([cell.name for i in users.tolist() for cell in short.cells(i)])
+
+
+def _by_rules(names: list[str]) -> str:
+    rules = ", ".join(list(dict.fromkeys(names))[:SHOWN])
     return f"nothing: ceilings and limits hold those who are short{f' ({rules})' if rules else ''}, not the cluster"
+
+
+def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) -> str:
+    """Return what to do where no purchase that was tried helps."""
+    if allocation.integer:
+        stops = WholeStops(allocation)
+        held = [list(stops.lacks(i)) for i in users.tolist()]
+        ruled = [name for names in held for name in names if cells_of(short.instance, name)[0].resource is None]
+        if all(stops.ceilings(i) or names for i, names in zip(users.tolist(), held, strict=True)) and len(ruled) == sum(
+            map(len, held)
+        ):
+            return _by_rules(ruled)
+    return "'drfopt size' finds what meets a target"
 
 
 def _tried(allocation: Allocation, name: str, amount: Fraction, worth: Worth | None) -> ToBuy | None:
@@ -355,11 +364,3 @@ def _nowhere(allocation: Allocation) -> Iterator[tuple[int, str]]:
     remedies = (Remedies if known else RemedyTrials)(allocation, False)
     for i in helpless:
         yield i, remedies.unplaced(i)
-
-
-def _placed(short: Shortfall) -> int:
-    return int((short.standing == SHORT).sum())
-
-
-def _float(value: Any) -> float | None:
-    return None if value is None else float(value)

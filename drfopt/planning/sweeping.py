@@ -24,7 +24,8 @@ from ..model.instance import Instance
 from ..model.naming import some
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
-from .before_and_after import TOTALS, Baseline, as_data
+from .baseline import TOTALS, Baseline
+from .before_and_after import as_data
 from .changes import Change, changed
 
 __all__ = ["Axis", "Sweep", "axis_of", "multiplied", "sweep"]

@@ -156,9 +156,9 @@ def _answer(allocation: Allocation) -> Document:
     missing = short.missing_amounts
     return {
         "short": {
-            "users": int((short.standing == SHORT).sum()),
-            "endless": int((short.standing == ENDLESS).sum()),
-            "met": int((short.standing == MET).sum()),
+            "users": short.count(SHORT),
+            "endless": short.count(ENDLESS),
+            "met": short.count(MET),
             "unplaced": int(short.unplaced.sum()),
             "demand_met": short.demand_met,
             "missing": [

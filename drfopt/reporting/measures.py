@@ -23,7 +23,7 @@ from ..base.tolerances import LEVEL_CEEI
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import policy_named
-from ..planning.before_and_after import Baseline
+from ..planning.baseline import Baseline
 from ..solving.comparing import taking_part
 
 __all__ = ["Measures", "envy", "measures"]

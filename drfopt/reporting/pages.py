@@ -28,7 +28,7 @@ from ..model.instance import Instance
 from ..model.policies import AnyPolicy
 from ..planning.before_and_after import WhatIf, what_if
 from ..planning.sweeping import Sweep, sweep
-from . import contents
+from . import contents, page_tables
 from .charts import CONFIG, Figure, Panel, library, unkeyed
 from .figures import figures
 from .findings import SCHEMA, study
@@ -73,7 +73,7 @@ def page(document: dict[str, Any]) -> str:
     text = _template().render(
         document=document,
         figures=drawn,
-        tables=contents.tables(document),
+        tables=page_tables.tables(document),
         tiles=contents.tiles(document),
         gist=contents.gist(document),
         verdict=contents.verdict(document),

@@ -3,7 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from ..planning.before_and_after import Baseline, WhatIf
+from ..planning.baseline import Baseline
+from ..planning.before_and_after import WhatIf, as_float
 from ..planning.sweeping import Sweep
 from .measures import measures
 
@@ -35,14 +36,14 @@ def sweep_to_dict(sweep: Sweep) -> dict[str, Any]:
 
 def whatif_to_dict(found: WhatIf) -> dict[str, Any]:
     """Return the two clusters in one number each and every user before and after; fractions as floats."""
-    users = [(row.user, _float(row.before), _float(row.after), row.verdict) for row in found.users]
+    users = [(row.user, as_float(row.before), as_float(row.after), row.verdict) for row in found.users]
     return {
         "policy": found.before.policy,
         "integer": found.before.integer,
         "changes": [str(change) for change in found.changes],
         "verdicts": {verdict: sum(row[3] == verdict for row in users) for verdict in VERDICTS},
         "totals": [
-            {"when": when, **{name: _float(pair[side]) for name, pair in found.totals().items()}}
+            {"when": when, **{name: as_float(pair[side]) for name, pair in found.totals().items()}}
             for side, when in enumerate(("before", "after"))
         ],
         "users": [
@@ -57,10 +58,6 @@ def whatif_to_dict(found: WhatIf) -> dict[str, Any]:
             for name, before, after, verdict in users
         ],
     }
-
-
-def _float(value: Any) -> float | None:
-    return None if value is None else float(value)
 
 
 def _part(before: float | None, after: float | None, verdict: str) -> float | None:

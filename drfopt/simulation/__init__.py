@@ -5,8 +5,8 @@ from .pace import Slowdown
 from .preemption import Preemption
 from .run import Run, simulate
 from .scenario import Job, Outage, Scenario, Stage, User
-from .state import Rule
 from .trials import Trials, simulate_each
+from .turns import Rule
 
 __all__ = [
     "Draw",

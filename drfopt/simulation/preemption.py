@@ -17,7 +17,8 @@ from typing import Any
 
 from ..base.errors import InstanceError
 from .plan import Plan, StartedLot
-from .state import ClusterState, Rule
+from .state import ClusterState
+from .turns import Rule
 
 __all__ = ["Preempting", "Preemption"]
 

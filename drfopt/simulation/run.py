@@ -15,8 +15,8 @@ from .preemption import Preempting, Preemption
 from .rules.table import rule_named
 from .scenario import Scenario
 from .simulator import Simulator
-from .state import Rule
 from .timeline import Samples, Timeline
+from .turns import Rule
 
 __all__ = ["Run", "simulate"]
 

@@ -18,8 +18,9 @@ from .invariants import Books, verify
 from .pace import Pace
 from .plan import Lot, Plan, StartedLot
 from .scenario import Job, Scenario, Stage
-from .state import ClusterState, Rule
+from .state import ClusterState
 from .timeline import Timeline
+from .turns import Rule
 
 __all__ = ["Coming", "Records", "Simulator", "Visit"]
 

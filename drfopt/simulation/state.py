@@ -37,7 +37,6 @@ same bytes.  Most rules serve, as long as anything fits, the user who is lowest 
 """
 
 from collections import deque
-from fractions import Fraction
 from heapq import heappush
 from operator import add, mul, sub
 from typing import Any, Protocol
@@ -48,7 +47,7 @@ from ..base.errors import PolicyError
 from .draws import stream
 from .plan import Lot, Plan, StartedLot
 
-__all__ = ["FIRST", "ClusterState", "Rule"]
+__all__ = ["FIRST", "ClusterState"]
 
 FIRST = {name: rank << 60 for rank, name in enumerate(("ends", "back", "lost", "leaves", "closes", "comes", "wakes"))}
 """What happens at one moment happens in this order, and within it in the order in which it was foreseen."""
@@ -319,52 +318,3 @@ class ClusterState:
         if not batch.count:
             batch.end = -1.0
             del self.on[machine][batch.number]
-
-
-class Rule:
-    """A scheduler; an instance is used for one run at a time, and `begin` makes it forget the one before.
-
-    Attributes
-    ----------
-    name : str
-    oversubscribes : bool
-        Whether it may start tasks whose demands together exceed a machine; they are then slowed down.
-    """
-
-    name = "rule"
-    oversubscribes = False
-
-    def prepare(self, plan: Plan) -> None:
-        """Look at the scenario before anything else, and refuse what the rule cannot take (see `refuse`)."""
-
-    def room(self, capacity: tuple[int, ...]) -> tuple[int, ...]:
-        """Return what the rule counts on a machine of this capacity: by default all resources; slots, say, are one."""
-        return capacity
-
-    def need(self, demand: tuple[int, ...]) -> tuple[int, ...]:
-        """Return what a task of this demand takes of a machine's room."""
-        return demand
-
-    def begin(self, cluster: ClusterState) -> None:
-        """Make ready for a run; nothing has come yet."""
-
-    def resized(self, cluster: ClusterState) -> None:
-        """Hear what there is in all: after `begin`, and whenever machines were lost or have come back."""
-
-    def dispatch(self, cluster: ClusterState) -> None:
-        """Start what should be started now."""
-        raise NotImplementedError
-
-    def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> Any:
-        """Return how high a user would stand who held so much and ran so many tasks; revocation takes from the highest.
-
-        By default it is her weighted dominant share.
-        """
-        parts = zip(used, cluster.totals, strict=True)
-        return (
-            max(Fraction(held, total) if total else Fraction(0) for held, total in parts) / cluster.plan.weights[user]
-        )
-
-    def refuse(self, reason: str) -> PolicyError:
-        """Return the error that this rule cannot take a scenario."""
-        return PolicyError(f"the rule {self.name} {reason}")

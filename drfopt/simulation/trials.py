@@ -25,7 +25,7 @@ from .preemption import Preemption
 from .rules.table import rule_named
 from .run import Run, simulate
 from .scenario import Job, Scenario, Stage
-from .state import Rule
+from .turns import Rule
 
 __all__ = ["CONFIDENCE", "Trials", "expected_tasks", "measures", "simulate_each"]
 

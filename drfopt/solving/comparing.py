@@ -56,6 +56,8 @@ class Comparison(Result):
     integrality : dict from policy to Integrality
         With whole tasks: the continuous bound, a greedy schedule and a rounding beside each optimum; nothing beside a
         formulation file's, which says not what it measures.
+    unpriced : str
+        Why the utilitarian sum is not known; empty where it is.
     """
 
     _schema = "drfopt comparison 1"
@@ -68,6 +70,7 @@ class Comparison(Result):
     failed: bool
     price_of_fairness: dict[str, float | None]
     integrality: dict[str, Integrality] = field(default_factory=dict)
+    unpriced: str = ""
 
     def named(self) -> dict[str, Any]:
         """Return the allocations by policy."""
@@ -129,6 +132,8 @@ class Comparison(Result):
             notes.append("beside: " + "; ".join(f"{policy} by {b}" for policy, b in self.integrality.items()))
         if whole := [a.policy for a in self.allocations if a.integer and not self.integer]:
             notes.append(f"whole tasks, for their tasks are integer variables: {', '.join(whole)}")
+        if self.unpriced and any(self.price_of_fairness[policy] is None for policy, a in solved.items() if a.finished):
+            notes.append(f"price of fairness: the largest possible sum is not known: {self.unpriced}")
         notes.extend(f"{policy}: {a.certificate.reason}" for policy, a in solved.items() if not a.finished)
         notes.extend(f"{policy}: {reason}" for policy, reason in self.refusals.items())
         return Sheet(title, columns, rows, tuple(notes), document=self.to_dict)
@@ -203,7 +208,11 @@ def compare(
         what = refusals[first] if refusals[first].startswith(f"{first} ") else f"{first}: {refusals[first]}"
         raise PolicyError(f"no policy could take the instance; {what}")
     # A formulation of whole tasks may stand among divisible ones: each is held against the largest sum of its kind.
-    best = {kind: _most(instance, allocations, kind, time_limit) for kind in {a.integer for a in allocations}}
+    found = {kind: _most(instance, allocations, kind, time_limit) for kind in {a.integer for a in allocations}}
+    best, unpriced = (
+        {kind: most for kind, (most, _) in found.items()},
+        "; ".join(why for _, why in found.values() if why),
+    )
     ended = {allocation.policy: allocation.finished for allocation in allocations}
     prices = {
         allocation.policy: None
@@ -214,7 +223,7 @@ def compare(
     whole = [a for a in allocations if integer and policy_named(a.policy).objective != "formulation"]
     others = {allocation.policy: integrality_cost(allocation, time_limit) for allocation in whole}
     failed = failure is not None or not all(ended.values())
-    return Comparison(instance, integer, names, tuple(allocations), refusals, failed, prices, others)
+    return Comparison(instance, integer, names, tuple(allocations), refusals, failed, prices, others, unpriced)
 
 
 def taking_part(instance: Instance, integer: bool = False) -> np.ndarray:
@@ -222,17 +231,21 @@ def taking_part(instance: Instance, integer: bool = False) -> np.ndarray:
     return ~instance.unplaced(integer) & (instance.limits >= (1 if integer else SMALLEST_FLOAT))
 
 
-def _most(instance: Instance, allocations: list[Allocation], integer: bool, time_limit: float | None) -> float | None:
-    """Return the largest sum of dominant shares, or None where it cannot be proven."""
-    for allocation in allocations:
-        if allocation.policy == "utilitarian" and allocation.integer == integer:
-            return float(allocation.dominant_shares.sum()) if allocation.status == "optimal" else None
-    report("solving utilitarian, the yardstick")
-    try:
-        utilitarian = solve(instance, "utilitarian", integer=integer, time_limit=time_limit)
-        return float(utilitarian.dominant_shares.sum()) if utilitarian.status == "optimal" else None
-    except DrfoptError:
-        return None
+def _most(
+    instance: Instance, allocations: list[Allocation], integer: bool, time_limit: float | None
+) -> tuple[float | None, str]:
+    """Return the largest sum of dominant shares, or None and why it cannot be proven."""
+    there = (a for a in allocations if a.policy == "utilitarian" and a.integer == integer)
+    utilitarian = next(there, None)
+    if utilitarian is None:
+        report("solving utilitarian, the yardstick")
+        try:
+            utilitarian = solve(instance, "utilitarian", integer=integer, time_limit=time_limit)
+        except DrfoptError as error:
+            return None, str(error)
+    if utilitarian.status != "optimal":
+        return None, utilitarian.certificate.reason or "utilitarian is not proven"
+    return float(utilitarian.dominant_shares.sum()), ""
 
 
 def _price(total: float, best: float) -> float:

@@ -6,8 +6,8 @@ import pytest
 
 from drfopt import Instance
 from drfopt.axioms.case import AuditCase
-from drfopt.axioms.counterexamples.searching import Question, search
-from drfopt.axioms.counterexamples.space import Space
+from drfopt.axioms.counterexamples.searching import search
+from drfopt.axioms.counterexamples.space import Question, Space
 from drfopt.axioms.economy import cluster_of, high, low
 from drfopt.axioms.outcomes import batched, outcome, pays
 from drfopt.axioms.properties.property_table import PROPERTIES

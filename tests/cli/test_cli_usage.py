@@ -106,6 +106,10 @@ def test_an_unknown_policy_and_an_unknown_engine_are_refused(drfopt, refused, cl
 def test_output_into_nowhere_is_refused_before_the_work(drfopt, refused, cluster, tmp_path):
     refused(drfopt("solve", cluster, "-o", tmp_path), "folder")
     refused(drfopt("solve", cluster, "-o", tmp_path / "none" / "x.json"), "none")
+    refused(
+        drfopt("solve", cluster, "-o", tmp_path / "x.pdf"), "nothing is written as '.pdf'", ".json, .csv, .md, .tex"
+    )
+    assert drfopt("solve", cluster, "-o", tmp_path / "x.pdf", "--format", "table").status == 0
 
 
 def test_names_cannot_steer_the_terminal(drfopt, refused):

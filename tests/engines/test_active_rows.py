@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from drfopt.engines.leximin.active_rows import ActiveSetEquations, Point
+from drfopt.engines.leximin.vertices import StandardForm
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.solving.allocating import solve
@@ -72,3 +73,20 @@ def test_a_thousand_users_whom_every_class_is_open_to():
     demands, rooms = random.integers(1, 10, (1000, 4)), random.integers(20, 200, (100, 4))
     machines = [Machine(f"c{q}", row, count=1 + q % 4) for q, row in enumerate(rooms)]
     assert solve(Instance(demands, machines=machines)).certificate.violation <= 1e-12
+
+
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_array])
+def test_what_a_basis_makes(kind):
+    """Minimise -x - y under x + 2 y <= 4 and 3 x + y <= 7: both rows bind at (2, 1), at prices 0.4 and 0.2."""
+    matrix, cost, high = kind(np.array([[1.0, 2.0], [3.0, 1.0]])), np.array([-1.0, -1.0]), np.array([4.0, 7.0])
+    program = StandardForm(matrix, cost, np.full(2, -np.inf), high)
+    both, none = np.ones(2, dtype=bool), np.zeros(2, dtype=bool)
+    x, y = program.at(both, none)
+    np.testing.assert_allclose(x, [2, 1], rtol=1e-15)
+    np.testing.assert_allclose(y, [-0.4, -0.2], rtol=1e-15)
+    assert program.missed(x, y) <= 1e-15
+    assert program.missed(x * (1 + 1e-6), y) > 1e-7
+    assert program.missed(x, y * 0.9) > 1e-3
+    assert program.at(both, both) is None
+    same = kind(np.array([[1.0, 2.0], [2.0, 4.0]]))
+    assert StandardForm(same, cost, np.full(2, -np.inf), high).at(both, none) is None

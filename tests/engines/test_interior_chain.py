@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from clusters import clusters
 from hypothesis import given, settings
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
 from test_active_rows import cluster
 from test_chain_at_scale import random_cluster
 
@@ -219,8 +221,34 @@ def test_many_random_clusters_are_those_of_highs(capacities):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "k", "open_to"), [(1000, 100, 0.3), (3000, 30, 1.0), (2000, 200, 0.05)])
+@pytest.mark.parametrize(("n", "k", "open_to"), [(600, 60, 0.3), (1500, 30, 1.0), (1200, 120, 0.05)])
 def test_middle_sizes_are_those_of_highs(n, k, open_to):
     instance = many_levels(n, k, open_to)
     other = solve(instance, engine="lp-chain").levels
     assert solved(instance).levels == pytest.approx(other, rel=1e-9)
+
+
+def lowest_by_highs(instance):
+    """Return the lowest level t by HiGHS's interior point method: max n t, in parts of rooms and of the mean level.
+
+    The last column is n t, the others are n times the part of a user's level that comes of one class.
+    """
+    user, on = np.nonzero(instance.fits)
+    n, pairs = instance.n, len(user)
+    amounts = instance.demands[user] / (n * policy_named("drf").rates(instance)[user, None] * instance.room[on])
+    row, column = on[:, None] * instance.m + np.arange(instance.m), np.repeat(np.arange(pairs), instance.m)
+    used = csr_array((amounts.ravel(), (row.ravel(), column)), (instance.room.size, pairs + 1))
+    columns = np.append(np.arange(pairs), np.full(n, pairs))
+    level = csr_array((np.repeat([1.0, -1.0], [pairs, n]), (np.append(user, np.arange(n)), columns)), (n, pairs + 1))
+    objective = np.append(np.zeros(pairs), -1.0)
+    found = linprog(objective, used, np.ones(instance.room.size), level, np.zeros(n), method="highs-ipm")
+    return -found.fun / n
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "k", "open_to"), [(1000, 100, 0.3), (3000, 30, 1.0), (2000, 200, 0.05)])
+def test_large_sizes_are_proven_and_the_lowest_level_is_that_of_highs(n, k, open_to):
+    instance = many_levels(n, k, open_to)
+    allocation = solved(instance)
+    assert allocation.certificate.valid
+    assert allocation.levels.min() == pytest.approx(lowest_by_highs(instance), rel=1e-7)

@@ -13,7 +13,8 @@ from drfopt.certificates.feasibility import exactly_feasible
 from drfopt.certificates.verifier import verify
 from drfopt.engines.reference.device_by_device import fit_together
 from drfopt.io.native import reading, writing
-from drfopt.model.devices import DeviceRoom, Devices
+from drfopt.model.devices import DeviceRoom
+from drfopt.model.machine import Devices
 from drfopt.model.packings import dealt, maximal_patterns, most_alone
 from drfopt.planning.changes import changed
 

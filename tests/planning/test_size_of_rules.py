@@ -183,3 +183,21 @@ def test_what_is_found_by_doubling_is_made_cheaper(seed, monkeypatch):
     monkeypatch.setattr(judging, "ASKED", 0)
     found = size(instance, *asked)
     assert found.status == expected.status == "optimal" and found.cost == expected.cost
+
+
+def served_before(**more):
+    rules = Organisation(tiers={"A": 1}, **more)
+    return Instance({"A": {"cpu": 1}, "B": {"cpu": 2, "memory": 1}}, {"cpu": 4, "memory": 4}, organisation=rules)
+
+
+@pytest.mark.parametrize("integer", [False, True])
+def test_what_a_higher_tier_takes_is_not_to_be_bought(integer):
+    with pytest.raises(InstanceError, match="user 'A' is served before 'B', asks for tasks without an end"):
+        size(served_before(), "B>=1", {"cpu": 1}, steps={"cpu": 1}, integer=integer)
+    # Whole tasks that are smaller may fit into what is left, and a guarantee comes first.
+    rules = Organisation(tiers={"A": 1})
+    small = Instance({"A": {"cpu": 3}, "B": {"cpu": 1}}, {"cpu": 3}, organisation=rules)
+    assert size(small, "B>=1", {"cpu": 1}, steps={"cpu": 1}, most={"cpu": 9}, integer=True).cost == 1
+    promised = served_before(guarantees={"B": {"cpu": 2}})
+    found = size(promised, "B>=1", {"cpu": 1}, steps={"cpu": 1}, most={"cpu": 9}, integer=integer)
+    assert found.status == "optimal"

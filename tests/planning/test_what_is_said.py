@@ -2,10 +2,23 @@
 
 import pytest
 
-from drfopt import Group, Instance, Machine, Organisation, TaskType, audit, explain, price, search, solve, verify
+from drfopt import (
+    Group,
+    Instance,
+    Machine,
+    Organisation,
+    TaskType,
+    audit,
+    compare,
+    explain,
+    price,
+    search,
+    solve,
+    verify,
+)
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import HOLDS, UNDECIDED
-from drfopt.base.errors import InstanceError
+from drfopt.base.errors import EngineError, InstanceError
 from drfopt.planning.advice import advise
 
 MIXED = [TaskType({"gpu": 1}, 2), TaskType({"cpu": 1}, 2)]
@@ -89,6 +102,121 @@ def test_an_answer_beside_another_instance_is_told_what_to_name(tmp_path):
     (tmp_path / "a.toml").write_text("[capacity]\n")
     with pytest.raises(InstanceError, match=r"a\.toml: line 1 is no JSON: give a file of 'solve --json'"):
         verify(tmp_path / "a.toml")
+
+
+GROUPED = Group("eng", guarantee={"cpu": 4, "memory": 8}, ceiling={"cpu": 4, "memory": 8})
+
+
+def in_a_group():
+    rules = Organisation(groups=(GROUPED,), paths={"A": "eng"})
+    return Instance(
+        {"A": {"cpu": 1, "memory": 2}},
+        machines=[Machine("m", {"cpu": 8, "memory": 16})],
+        max_tasks=[11],
+        organisation=rules,
+    )
+
+
+@pytest.mark.parametrize("policy, ways", [("drf", ({}, {"exact": True}, {"integer": True})), ("utilitarian", ({},))])
+def test_ceilings_of_a_group_that_bind_together_are_all_named_and_nothing_is_to_be_bought(policy, ways):
+    both = "eng ceiling of cpu, eng ceiling of memory"
+    for way in ways:
+        found = said(solve(in_a_group(), policy, **way))
+        assert found[-1] == f"to buy: nothing: ceilings and limits hold those who are short ({both}), not the cluster"
+        if not way.get("integer"):
+            assert found[1].endswith(f"stopped by a ceiling: {both}")
+
+
+def test_a_ceiling_that_was_full_after_somebody_stopped_does_not_stop_it():
+    outer, inner = Group("a", ceiling={"cpu": 4}), Group("a/b", ceiling={"cpu": 1})
+    rules = Organisation(groups=(outer, inner), paths={"A": "a/b", "B": "a"})
+    users = {"A": {"cpu": 1}, "B": {"cpu": 1}}
+    found = solve(Instance(users, machines=[Machine("m", {"cpu": 8})], organisation=rules)).certificate.bottlenecks
+    assert found == (("a/b ceiling of cpu",), ("a ceiling of cpu",))
+
+
+def test_the_ceiling_to_raise_is_named_where_there_are_several():
+    def remedy(ceiling):
+        rules = Organisation(ceilings={"A": ceiling})
+        return explain(Instance({"A": {"cpu": 1, "memory": 1}}, {"cpu": 9, "memory": 9}, organisation=rules))[
+            "A"
+        ].remedy
+
+    assert remedy({"cpu": 6, "memory": 2}) == (
+        "raise its ceiling of memory: without that it would have 6 tasks instead of 2"
+    )
+    assert remedy({"cpu": 2, "memory": 2}) == (
+        "raise its ceiling of cpu and memory: without these it would have 9 tasks instead of 2"
+    )
+    assert remedy({"cpu": 2}) == "raise its ceiling: without one it would have 9 tasks instead of 2"
+
+
+def test_a_ceiling_stands_beside_what_a_next_whole_task_lacks():
+    rules = Organisation(ceilings={"A": {"cpu": 1}})
+    users = {"A": {"cpu": 1}, "B": {"cpu": 1}}
+    found = explain(Instance(users, {"cpu": 2}, organisation=rules), integer=True)
+    assert {row[0]: row[8] for row in found.sheet().rows} == {"A": "ceiling, cpu", "B": "cpu"}
+
+
+def test_what_another_capacity_ends_at_once_is_worth_nothing():
+    # One cpu more begins to bring tasks, and memory ends it 2e-10 further on.
+    machines = [Machine("m", {"cpu": "13.64", "memory": 62142808064})]
+    users = {name: {"cpu": 1, "memory": 4555924344} for name in ("A", "B")}
+    rules = Organisation(guarantees={"A": {"cpu": 50}, "B": {"cpu": 40}})
+    worth = price(Instance(users, machines=machines, organisation=rules))["cpu"]
+    assert worth.more.tasks.tolist() == [0, 0] and worth.less.tasks.sum() == pytest.approx(1)
+
+
+def test_the_total_price_says_which_rules_it_leaves_out():
+    found = price(in_a_group())
+    assert found["m"].more.total_price == 1
+    assert "if there were no guarantees and no ceilings of groups" in str(found)
+
+
+def test_a_purchase_says_in_which_shares_it_meets_more():
+    machines = [Machine("a", {"cpu": 6, "gpu": 0}, 3), Machine("b", {"cpu": 4, "gpu": 8})]
+    users = {"u1": {"cpu": 5, "gpu": "1/2"}, "u2": {"cpu": 1, "gpu": 2}}
+    instance = Instance(users, machines=machines, max_tasks=[10, 10])
+    bought = advise(solve(instance)).purchases[0]
+    assert bought.name == "b"
+    met = solve(bought.found.after.instance).shortfall.demand_met
+    assert f"in shares of the cluster as it is; {100 * met:.1f} % in those of the larger one" in bought.sentence()
+
+
+@pytest.mark.parametrize("types", [False, True])
+def test_a_proof_that_no_file_holds_says_so(types):
+    users = {"A": MIXED if types else {"cpu": 1}, "B": {"cpu": 2}}
+    rules = Organisation(guarantees={"B": {"cpu": 2}})
+    instance = Instance(users, {"cpu": 5, "gpu": 1}, organisation=None if types else rules)
+    line = "that nothing is better is decided by exact search, which no file holds: 'verify' checks feasibility"
+    for policy in ("ceei", "utilitarian", "drf"):
+        found = solve(instance, policy, integer=True)
+        assert found.certificate.rigorous
+        # Whoever reads the answer hears the same as who has its file verified.
+        assert (line in str(found)) == (verify(found).valid is None) == (policy != "drf")
+
+
+@pytest.mark.parametrize(
+    ("engine", "integer", "asked"),
+    [
+        ("frontier", True, "drf on a pool with several groups with whole tasks"),
+        ("group-sweep", False, "drf on a pool with divisible tasks"),
+        ("filling", False, "drf on a pool with ceilings, groups with divisible tasks"),
+    ],
+)
+def test_an_engine_that_refuses_names_only_what_it_does_not_take(engine, integer, asked):
+    rules = Organisation(groups=[Group("g", ceiling={"cpu": 2})], paths={"A": "g"})
+    instance = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 3}, organisation=rules)
+    with pytest.raises(EngineError, match=f"not {asked}: engines that do:"):
+        solve(instance, engine=engine, integer=integer)
+
+
+def test_a_price_of_fairness_that_is_not_known_says_why():
+    tiers = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 3}, organisation=Organisation(tiers={"A": 1}))
+    found = compare(tiers, ["drf"])
+    assert found.price_of_fairness == {"drf": None}
+    assert "the largest possible sum is not known: utilitarian is asked of an instance with tiers" in str(found)
+    assert "not known" not in str(compare(Instance({"A": {"cpu": 1}}, {"cpu": 3}), ["drf"]))
 
 
 @pytest.mark.parametrize("policy", ["drf", "ceei", "throughput"])

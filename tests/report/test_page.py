@@ -21,8 +21,9 @@ from drfopt.model.machine import Machine
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import page, study
 from drfopt.reporting.charts import library, unkeyed
-from drfopt.reporting.contents import MOST_ROWS, verdict
+from drfopt.reporting.contents import verdict
 from drfopt.reporting.figures import figures
+from drfopt.reporting.page_tables import MOST_ROWS
 from drfopt.reporting.views import at
 from drfopt.solving.comparing import compare
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base.deadline import Deadline
-from ...base.errors import CertificateError, DrfoptError, InstanceError, PolicyError, SolverError, checked_flags
+from ...base.errors import CertificateError, InstanceError, PolicyError, SolverError, checked_flags
 from ...base.parallel import spread
 from ...base.progress import report
 from ...base.results import Result
@@ -27,15 +27,14 @@ from ...model.instance import Instance
 from ...model.policies import AnyPolicy, Policy, policy_named
 from ...solving.allocating import in_whole_tasks
 from ..auditing import audit
-from ..case import AuditCase
 from ..economy import Economy
-from ..outcomes import Outcome, batched, pays
-from ..properties.property_table import findings, properties_named
+from ..outcomes import Outcome
+from ..properties.property_table import properties_named
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding
 from .log import Log
-from .space import FEW, Case, Space, smallest
+from .space import FEW, Case, Question, Space, in_one_line, smallest
 
-__all__ = ["Counterexample", "Question", "Search", "Space", "in_one_line", "in_whole", "search"]
+__all__ = ["Counterexample", "Search", "Space", "in_whole", "search"]
 
 
 MOST_UNITS = 1_000_000
@@ -43,56 +42,6 @@ MOST_UNITS = 1_000_000
 
 HANDFULS = 64
 """Parts into which the units are divided among workers: enough for even loads, and few enough to hand over."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is searched for: in which space, under which policy, which properties."""
-
-    policy: str
-    properties: tuple[str, ...]
-    space: Space
-    integer: bool = False
-
-    def takes(self, case: Case) -> bool:
-        """Say whether the policy can take the case: the share of one resource needs all users to need it."""
-        policy = policy_named(self.policy)
-        if policy.path is not None and policy.path.m != self.space.resources:
-            raise PolicyError(
-                f"{policy.name} is a path of {policy.path.m} resources: search instances with {policy.path.m} of them"
-            )
-        if policy.measure != "single":
-            return True
-        names = [f"r{j}" for j in range(1, self.space.resources + 1)]
-        if policy.argument not in names:
-            raise PolicyError(f"{policy.name}: the resources of a search are {', '.join(names)}")
-        return all(user.demand[names.index(policy.argument)] for user in case.users)
-
-    def findings(self, case: Case, batched: Mapping[Economy, Outcome] | None = None) -> tuple[Finding, ...]:
-        """Return the findings on one case; `batched` are outcomes in floats that may decide a comparison."""
-        chosen = properties_named(self.properties)
-        return findings(case.cluster(), policy_named(self.policy), chosen, self.integer, batched=batched)
-
-    def batched(self, cases: Sequence[Case]) -> Mapping[Economy, Outcome]:
-        """Return what the properties will ask of these cases, from one batch, where exact outcomes take long."""
-        policy = policy_named(self.policy)
-        asking = [row.asks for row in properties_named(self.properties) if row.asks is not None]
-        if self.integer or not asking or not any(pays(case.cluster(), policy) for case in cases):
-            return {}
-        audit_cases = [AuditCase(case.cluster(), policy) for case in cases]
-        return batched(
-            (cluster for audit_case in audit_cases for asks in asking for cluster in asks(audit_case)), policy
-        )
-
-    def fails(self, name: str, case: Case) -> bool:
-        """Say whether one property certainly fails on a case, whatever tie is broken how."""
-        cluster, policy = case.cluster(), policy_named(self.policy)
-        try:
-            policy.check(cluster.instance())
-            (finding,) = findings(cluster, policy, properties_named(name), self.integer)
-        except DrfoptError:
-            return False
-        return finding.verdict == FAILS and not finding.tied
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,18 +351,3 @@ def _counterexample(question: Question, name: str, case: Case) -> Counterexample
     instance = small.cluster().instance(name=title, source="Found by drfopt search")
     (finding,) = audit(instance, question.policy, name, integer=question.integer).results
     return Counterexample(instance, finding, question.policy, question.integer)
-
-
-def in_one_line(instance: Instance) -> str:
-    """Return an instance in one line: capacities, then demands."""
-
-    def row(values: Sequence[Any]) -> str:
-        return f"({', '.join(map(str, values))})"
-
-    rooms = instance.exact_machine_capacity or (instance.exact_capacity,)
-    text = f"{' + '.join(map(row, rooms))} for {', '.join(map(row, instance.exact_demands))}"
-    if any(weight != 1 for weight in instance.exact_weights):
-        text += f", weights {row(instance.exact_weights)}"
-    if any(limit is not None for limit in instance.exact_limits):
-        text += f", limits {row(['-' if limit is None else limit for limit in instance.exact_limits])}"
-    return text

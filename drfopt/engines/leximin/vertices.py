@@ -15,6 +15,7 @@ from functools import partial
 import highspy
 import numpy as np
 from scipy import sparse
+from scipy.linalg import lapack
 from scipy.sparse.linalg import splu
 
 from ...base.deadline import Deadline
@@ -41,9 +42,12 @@ SPARED = (0.0, 3e-16, 1e-15, 1e-14)
 
 @dataclass(frozen=True, eq=False)
 class StandardForm:
-    """Minimise ``cost . x`` over x >= 0 (c,) with ``low <= matrix x <= high`` (r,), one of which each row has."""
+    """Minimise ``cost . x`` over x >= 0 (c,) with ``low <= matrix x <= high`` (r,), one of which each row has.
 
-    matrix: sparse.csr_array
+    A small matrix is dense: one call of scipy.sparse takes as long as all arithmetic with it.
+    """
+
+    matrix: sparse.csr_array | np.ndarray
     cost: np.ndarray
     low: np.ndarray
     high: np.ndarray
@@ -53,15 +57,14 @@ class StandardForm:
         equations, basic = np.flatnonzero(~rows), np.flatnonzero(columns)
         if len(equations) != len(basic):
             return None
-        square = sparse.csc_array(self.matrix[equations][:, basic])
-        try:
-            root = splu(square)
-        except RuntimeError:  # It is singular.
+        square = self.matrix[equations][:, basic]
+        solve = _factorised(square)
+        if solve is None:
             return None
         bound = np.where(np.isfinite(self.low), self.low, self.high)[equations]
         x, y = np.zeros(len(columns)), np.zeros(len(rows))
-        x[basic] = _solved(square, bound, root.solve)
-        y[equations] = _solved(square.T, self.cost[basic], partial(root.solve, trans="T"))
+        x[basic] = _solved(square, bound, solve)
+        y[equations] = _solved(square.T, self.cost[basic], partial(solve, trans="T"))
         return x, y
 
     def missed(self, x: np.ndarray, y: np.ndarray) -> float:
@@ -113,7 +116,23 @@ def vertices(
         ended = basis_of(highs)
 
 
-def _solved(matrix: sparse.sparray, right: np.ndarray, solve: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def _factorised(square: sparse.csr_array | np.ndarray) -> Callable[..., np.ndarray] | None:
+    """Return what solves equations with the matrix, or with ``trans="T"`` its transpose; None where it is singular."""
+    if not isinstance(square, np.ndarray):
+        try:
+            solve: Callable[..., np.ndarray] = splu(sparse.csc_array(square)).solve
+        except RuntimeError:  # It is singular.
+            return None
+        return solve
+    root, pivots, zero = lapack.dgetrf(square)
+    if zero:
+        return None
+    return lambda right, trans="N": lapack.dgetrs(root, pivots, right, trans=trans == "T")[0]
+
+
+def _solved(
+    matrix: sparse.sparray | np.ndarray, right: np.ndarray, solve: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
     """Return x with ``matrix x = right`` to rounding."""
     x = solve(right)
     for _ in range(SOLVED):

@@ -25,19 +25,16 @@ __all__ = [
     "Names",
     "Shares",
     "TargetName",
-    "dns_label",
     "exact_amounts",
     "kai",
     "kubernetes",
     "kueue",
-    "left_out",
     "mesos",
     "percent",
     "quantity",
     "rounded",
     "shortfall",
     "slurm",
-    "unique_names",
     "yarn",
     "yunikorn",
 ]
@@ -332,43 +329,3 @@ def quantity(steps: int, target: TargetName) -> str:
 
 
 # ---- names of users ----------------------------------------------------------------------------------------
-
-
-def unique_names(
-    users: Sequence[str], clean: Callable[[str], str], what: str, lines: list[str] | None = None
-) -> list[str]:
-    """Return names that the other program takes; what is called otherwise is added to `lines`.
-
-    Raises
-    ------
-    InstanceError
-        When two users would have the same one, or one would have none.
-    """
-    owners: dict[str, str] = {}
-    for user in users:
-        name = clean(user)
-        if not name:
-            raise InstanceError(f"user {user!r} has no letter or digit for {what}: rename it")
-        if name in owners:
-            raise InstanceError(
-                f"users {owners[name]!r} and {user!r} would both be {what} {name!r}: rename one of them"
-            )
-        owners[name] = user
-    if lines is not None:
-        lines += [f"{user!r} is called {name!r} here" for name, user in owners.items() if name != user]
-    return list(owners)
-
-
-def dns_label(name: str) -> str:
-    """Return a name as Kubernetes takes it: small letters, digits and hyphens, at most 63 of them."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower())[:63].strip("-")
-
-
-def left_out(allocation: Allocation, *said: str) -> list[str]:
-    """Return a sentence on what of the instance's rules the file does not say beside those that are `said`."""
-    instance = allocation.instance
-    organisation = instance.organisation
-    rules = [rule for rule in (organisation.rules.split(", ") if organisation is not None else ()) if rule]
-    # What is given keeps guarantees and ceilings already.
-    lost = [rule for rule in rules if rule not in (*said, "guarantees")]
-    return [f"not written: {', '.join(lost)}"] if lost else []

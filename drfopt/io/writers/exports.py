@@ -1,6 +1,7 @@
 """Exporters: an allocation as what other schedulers read; `EXPORTS` lists what ``drfopt export`` writes."""
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...base.errors import InstanceError, suggestion
@@ -8,7 +9,7 @@ from ...base.registry import Registry
 from ...model.allocation import Allocation
 from .amounts import Names
 
-__all__ = ["EXPORTS", "Export", "export"]
+__all__ = ["EXPORTS", "Export", "dns_label", "export", "left_out", "unique_names"]
 
 
 @dataclass(frozen=True)
@@ -115,3 +116,43 @@ def export(
     called: Names = {**(names or {}), **dict.fromkeys(leave_out)}
     text: str = EXPORTS.implementation(row)(allocation, called, [] if lines is None else lines)
     return text
+
+
+def unique_names(
+    users: Sequence[str], clean: Callable[[str], str], what: str, lines: list[str] | None = None
+) -> list[str]:
+    """Return names that the other program takes; what is called otherwise is added to `lines`.
+
+    Raises
+    ------
+    InstanceError
+        When two users would have the same one, or one would have none.
+    """
+    owners: dict[str, str] = {}
+    for user in users:
+        name = clean(user)
+        if not name:
+            raise InstanceError(f"user {user!r} has no letter or digit for {what}: rename it")
+        if name in owners:
+            raise InstanceError(
+                f"users {owners[name]!r} and {user!r} would both be {what} {name!r}: rename one of them"
+            )
+        owners[name] = user
+    if lines is not None:
+        lines += [f"{user!r} is called {name!r} here" for name, user in owners.items() if name != user]
+    return list(owners)
+
+
+def dns_label(name: str) -> str:
+    """Return a name as Kubernetes takes it: small letters, digits and hyphens, at most 63 of them."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())[:63].strip("-")
+
+
+def left_out(allocation: Allocation, *said: str) -> list[str]:
+    """Return a sentence on what of the instance's rules the file does not say beside those that are `said`."""
+    instance = allocation.instance
+    organisation = instance.organisation
+    rules = [rule for rule in (organisation.rules.split(", ") if organisation is not None else ()) if rule]
+    # What is given keeps guarantees and ceilings already.
+    lost = [rule for rule in rules if rule not in (*said, "guarantees")]
+    return [f"not written: {', '.join(lost)}"] if lost else []

@@ -13,7 +13,8 @@ from typing import Any
 
 from ...model.allocation import Allocation
 from ..native.writing import yaml_text
-from .amounts import Names, TargetName, dns_label, kubernetes, kueue, left_out, quantity, unique_names
+from .amounts import Names, TargetName, kubernetes, kueue, quantity
+from .exports import dns_label, left_out, unique_names
 
 __all__ = ["cluster_queues", "document", "heading", "resource_quotas"]
 

@@ -19,7 +19,8 @@ from typing import Any
 from ...base.errors import InstanceError
 from ...model.allocation import Allocation
 from ..native.writing import yaml_text
-from .amounts import Names, Shares, dns_label, kai, kubernetes, left_out, quantity, unique_names, yunikorn
+from .amounts import Names, Shares, kai, kubernetes, quantity, yunikorn
+from .exports import dns_label, left_out, unique_names
 from .kubernetes import document, heading
 
 __all__ = [

@@ -23,8 +23,7 @@ from ...solving.integrality import whole_parts
 from .fragmentation import Fragmentation
 from .fragmentation import fragmentation as fragments_of
 from .remedies import Remedies, alone
-from .tried_remedies import RemedyTrials
-from .whole_stops import WholeStops, WholeTrials
+from .tried_remedies import RemedyTrials, WholeStops, WholeTrials
 
 __all__ = ["Explained", "Explanation", "explain"]
 
@@ -197,7 +196,9 @@ class Explanation(Result):
                 None if row.met is None else 100 * row.met,
                 row.level,
                 Bar(row.share),
-                ", ".join(row.stopped_by) or (HAS_ALL if row.reason == "met" else row.reason),
+                # A ceiling stops whole tasks beside what their next one lacks.
+                ", ".join((("ceiling",) if row.reason == "ceiling" else ()) + row.stopped_by)
+                or (HAS_ALL if row.reason == "met" else row.reason),
                 row.others,
                 row.alone_tasks,
                 None if row.gain is None else f"{row.gain:+.1%}",

@@ -27,8 +27,8 @@ import numpy as np
 
 from ...base.errors import PolicyError
 from ...model.allocation import Allocation
-from ...model.devices import Devices
 from ...model.instance import Instance
+from ...model.machine import Devices
 from ...model.policies import policy_named
 from ...model.users import TaskType
 from ...solving.allocating import solve

@@ -130,6 +130,11 @@ class Divided:
             return (4 * (one - zero) - (two - zero)) / (2 * step)
 
         first, second = close.tasks - self.base.tasks, far.tasks - close.tasks
+        if max(np.abs(first).max(initial=0.0), np.abs(second).max(initial=0.0)) <= LEVEL * self.base.tasks.max(
+            initial=0.0
+        ):
+            # Less than tasks are exact to: another capacity, used up but for a rounding, ends whatever begins here.
+            return Near(np.zeros_like(first), slope("levels"), float(slope("shares"))), False
         size = max(float(np.abs(first).max(initial=0.0)), LEVEL * float(self.base.tasks.max(initial=0.0)))
         bent = float(np.abs(first - second).max(initial=0.0)) > BENT * size
         return Near(slope("tasks"), slope("levels"), float(slope("shares"))), bent
@@ -202,7 +207,7 @@ class _Clocked(Divided):
     def at(self, unit: Unit, amount: float, other: _Point | None) -> _Point:
         """Return the division with so much more of a unit: by the stops there are, or those of the other division."""
         room = self.instance.room + amount * unit.growth
-        # What has a place at both ends of a way has one in between, where the same stops lead along all of it.
+        # What has a place at both ends of a way has one in between, where the same stops lead all of it.
         between = other is not None and other.breakpoints is self.breakpoints
         found = self._run(room, self.breakpoints, self.instance.room, placed=between)
         if found is None and other is not None:

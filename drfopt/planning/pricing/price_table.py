@@ -280,7 +280,7 @@ class Prices(Result):
             + ", in shares of the cluster as it is; the slopes"
             " beside it are of the cluster enlarged and divided again",
             "total price: of the largest sum of dominant shares any policy could reach"
-            + (", rules left out" if "organisation" in self.instance.features else ""),
+            + (", if there were no guarantees and no ceilings of groups" * ("organisation" in self.instance.features)),
         ]
         if lowest is None:
             notes.append("everybody is at its limit or runs nothing")

@@ -18,7 +18,7 @@ from .branch_and_bound import PurchaseSearch
 from .concessions import Concession, concessions
 from .judging import Trial
 from .offers import Shop, shop
-from .targets import Target, targets_of
+from .targets import Target, check_tiers, targets_of
 
 __all__ = ["Purchase", "size"]
 
@@ -279,6 +279,8 @@ def size(
     deadline = Deadline.asked(time_limit)
     sale = shop(instance, costs, most, steps, from_nothing)
     wanted = targets_of(targets, instance, integer)
+    if chosen.objective == "leximin":
+        check_tiers(instance, wanted, integer)
     endless = time_limit is None and not all(sale.whole)
     search = PurchaseSearch(sale, chosen, wanted, integer, Deadline.after(PATIENCE) if endless else deadline)
     homeless = search.relaxation.homeless(integer)

@@ -21,7 +21,7 @@ from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.naming import some
 
-__all__ = ["EVERYBODY", "MEASURES", "Target", "targets_of"]
+__all__ = ["EVERYBODY", "MEASURES", "Target", "check_tiers", "targets_of"]
 
 EVERYBODY = "*"
 
@@ -173,4 +173,39 @@ def _check_ceilings(instance: Instance, i: int, least: Fraction, text: str) -> N
                 raise InstanceError(
                     f"target {text!r}: {owner} may use {float(amount):g} of {resource!r}, whatever is bought: raise "
                     "the ceiling, or ask for less"
+                )
+
+
+def check_tiers(instance: Instance, targets: Iterable[Target], integer: bool) -> None:
+    """Refuse targets of users to whom an endless user of a higher tier leaves nothing, under a leximin, in any cluster.
+
+    It goes on until something that its task needs is used up wherever it may run.  Who needs all of that as well, and
+    may run nowhere else, has nothing then; of whole tasks where it needs no less of each.
+    """
+    rules = instance.organisation
+    if (
+        rules is None
+        or rules.groups
+        or any(rules.guarantees)
+        or instance.has_devices
+        or instance.task_types is not None
+    ):
+        return
+    served = list(zip([-tier for tier in rules.tiers], rules.last, strict=True))
+    for target in targets:
+        i, demands = target.user, instance.exact_demands
+        for h, name in enumerate(instance.users):
+            endless = instance.exact_limits[h] is None and not rules.ceilings[h]
+            everywhere = instance.fits is None or bool((instance.fits[h] >= instance.fits[i]).all())
+            needs = [(mine, other) for mine, other in zip(demands[i], demands[h], strict=True) if other]
+            if (
+                served[h] < served[i]
+                and endless
+                and everywhere
+                and all(mine >= other if integer else mine for mine, other in needs)
+            ):
+                raise InstanceError(
+                    f"target '{target}': user {name!r} is served before {target.name!r}, asks for tasks without an end "
+                    f"and leaves nothing that {target.name!r} could use, whatever is bought: give {name!r} a max_tasks "
+                    f"or a ceiling, or {target.name!r} a guarantee"
                 )

@@ -1,16 +1,9 @@
 """Hierarchies: groups of users compared before their members, by one of the measures of what a group holds.
 
-``hierarchy:hdrf`` is hierarchical DRF, ``hierarchy:scaled`` leaves out its rule of blocked nodes, ``hierarchy:sum``
-compares what groups hold together, as Mesos and YARN do (`drfopt.simulation.rules.hierarchy` tells them apart).
-A user is blocked when no task of hers waits that fits anywhere at the moment.
-
-Source: Bhattacharya et al., Hierarchical Scheduling for Diverse Datacenter Workloads, SoCC 2013.
-
-A tree of groups, filled task by task: hierarchical DRF, and what simpler hierarchies do.
-
-At every step the tree is walked from its root, at each node to the child that comes first, until a leaf is reached
-that still has a task that fits; there one task starts.  By default the child with the lowest share over weight comes
-first, and of equals the one listed first.  What differs is the share of a group:
+A tree of groups, filled task by task.  At every step it is walked from its root, at each node to the child that comes
+first, until a leaf is reached that still has a task that fits; there one task starts.  By default the child with the
+lowest share over weight comes first, and of equals the one listed first.  What differs is the share of a group, in
+``hierarchy:sum`` and so on:
 
 =========  ================================================================================================
 ``sum``    what all below it hold together (Mesos, YARN).  A child whose resource nobody else wants goes on taking
@@ -22,8 +15,9 @@ first, and of equals the one listed first.  What differs is the share of a group
            unscaled and out of the lowest share.  This is hierarchical DRF
 =========  ================================================================================================
 
-Children that hold nothing are left out of the lowest share too.  Scaling is to the lowest share over weight; for
-siblings of one weight that is what Volcano does, which scales without weights.
+A user is blocked when no task of hers waits that fits anywhere at the moment.  Children that hold nothing
+are left out of the lowest share too.  Scaling is to the lowest share over weight; for siblings of one weight that is
+what Volcano does, which scales without weights.
 
 Sources: Bhattacharya, Culler, Friedman, Ghodsi, Shenker and Stoica, Hierarchical Scheduling for Diverse Datacenter
 Workloads, SoCC 2013; Volcano, docs/design/hdrf.md and pkg/scheduler/plugins/drf (hdrf_test.go).
@@ -33,7 +27,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from operator import add, mul, sub
+from operator import add, attrgetter, mul, sub
 from typing import Any
 
 from ...base.errors import PolicyError, suggestion
@@ -190,7 +184,7 @@ class ShareTree:
             if node.rank is None:
                 node.rank = self.key(node)
         # In the order in which they are listed: some schedulers' comparisons go round in circles.
-        return min(sorted(rivals, key=_position), key=_rank)
+        return min(sorted(rivals, key=attrgetter("position")), key=attrgetter("rank"))
 
     def _hear(self, node: ShareNode) -> None:
         """Measure a node again that holds something else; a group whose children are scaled, when it is compared."""
@@ -251,14 +245,6 @@ class ShareTree:
             raise PolicyError(f"path {path!r} is a group, or was given before: give every user a path of its own")
         node.leaf = True
         return node
-
-
-def _position(node: ShareNode) -> int:
-    return node.position
-
-
-def _rank(node: ShareNode) -> Any:
-    return node.rank
 
 
 def hierarchical_filling(

@@ -27,7 +27,8 @@ from collections.abc import Collection
 
 from ..levels import Amount, Amounts, added, fits, whole_guarantees
 from ..places import Full
-from ..state import ClusterState, Rule
+from ..state import ClusterState
+from ..turns import Rule
 from .mesos_offers import MesosOffer, Offering, RoleQuota
 from .mesos_order import Client
 

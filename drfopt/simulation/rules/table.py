@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...base.errors import PolicyError
 from ...base.registry import Registry
-from ..state import Rule
+from ..turns import Rule
 
 __all__ = ["RULES", "RuleRow", "rule_named"]
 

@@ -28,10 +28,11 @@ from ...model.instance import Instance
 from ...model.policies import AnyPolicy
 from ..allocating import solve
 from .equilibrium import clear
+from .named import PoolSolution
 from .pool_proofs import bottlenecks, clearing
 from .pools import Batch, Pools, batch_of, quiet
 
-__all__ = ["PoolSolution", "Solutions", "fill", "solve_many"]
+__all__ = ["Solutions", "fill", "solve_many"]
 
 
 FEW = 0.6
@@ -106,68 +107,6 @@ POOLS, ENTRIES = 8_192, 131_072
 
 CLOSE = 1e-12
 """Relative error of levels that a batch promises."""
-
-
-@dataclass(frozen=True, eq=False)
-class PoolSolution(Result):
-    """A row of `Solutions`: the proven allocation of one pool.
-
-    Attributes
-    ----------
-    number : int
-        Which pool of the batch, from 0.
-    policy : str
-    users, resources : tuples of str (n,) and (m,)
-    tasks, levels : arrays (n,)
-    prices : array (m,) or None
-    unplaced : bool array (n,)
-    violation, gap : float
-    singly : bool
-        Whether the batch could not prove it, and `solve` finished it.
-    """
-
-    _schema = "drfopt pool 1"
-    _rows = "users"
-
-    number: int
-    policy: str
-    users: tuple[str, ...]
-    resources: tuple[str, ...]
-    tasks: np.ndarray
-    levels: np.ndarray
-    prices: np.ndarray | None
-    unplaced: np.ndarray
-    violation: float
-    gap: float
-    singly: bool
-
-    def named(self) -> dict[str, float]:
-        """Return the tasks of each user, by its name."""
-        return dict(zip(self.users, self.tasks.tolist(), strict=True))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the allocation as plain data, with the keys of `Allocation.to_dict`."""
-        rows = zip(self.users, self.tasks.tolist(), self.levels.tolist(), strict=True)
-        return {
-            "schema": self._schema,
-            "pool": self.number,
-            "policy": self.policy,
-            "users": [{"name": name, "tasks": tasks, "level": level} for name, tasks, level in rows],
-            "prices": None if self.prices is None else dict(zip(self.resources, self.prices.tolist(), strict=True)),
-            "unplaced": [name for name, out in zip(self.users, self.unplaced.tolist(), strict=True) if out],
-            "certificate": {"valid": True, "violation": self.violation, "gap": self.gap},
-            "singly": self.singly,
-        }
-
-    def sheet(self) -> Sheet:
-        """Return the table: a row a user."""
-        columns = (Column("user"), Column("tasks", number=True), Column("level", number=True))
-        rows = list(zip(self.users, self.tasks.tolist(), self.levels.tolist(), strict=True))
-        priced = () if self.prices is None else zip(self.resources, self.prices.tolist(), strict=True)
-        notes = (
-            [f"prices: {', '.join(f'{name} {price:.6g}' for name, price in priced)}"] if self.prices is not None else []
-        )
-        return Sheet(f"pool {self.number}: {self.policy}", columns, rows, tuple(notes), document=self.to_dict)
 
 
 @dataclass(frozen=True, eq=False)

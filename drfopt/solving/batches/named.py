@@ -1,14 +1,17 @@
 """Labels at the door of a batch: users, resources and pools in one order, whatever order each argument has them in."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...base.errors import InstanceError
+from ...base.results import Result
+from ...base.tables import Column, Sheet
 from ...model.naming import aligned, labels, order_of, unique, with_names
 
-__all__ = ["positional"]
+__all__ = ["PoolSolution", "positional"]
 
 Axis = tuple[str, Sequence[str] | None]
 
@@ -82,3 +85,65 @@ def _one(values: Any, what: str, *axes: Axis) -> Any:
         raise InstanceError(f"{what} name {word}s, and the demands do not: give arrays, or demands as frames")
     order_of(list(by_name), names, what, word)
     return np.array([by_name[name] for name in names])
+
+
+@dataclass(frozen=True, eq=False)
+class PoolSolution(Result):
+    """A row of `Solutions`: the proven allocation of one pool.
+
+    Attributes
+    ----------
+    number : int
+        Which pool of the batch, from 0.
+    policy : str
+    users, resources : tuples of str (n,) and (m,)
+    tasks, levels : arrays (n,)
+    prices : array (m,) or None
+    unplaced : bool array (n,)
+    violation, gap : float
+    singly : bool
+        Whether the batch could not prove it, and `solve` finished it.
+    """
+
+    _schema = "drfopt pool 1"
+    _rows = "users"
+
+    number: int
+    policy: str
+    users: tuple[str, ...]
+    resources: tuple[str, ...]
+    tasks: np.ndarray
+    levels: np.ndarray
+    prices: np.ndarray | None
+    unplaced: np.ndarray
+    violation: float
+    gap: float
+    singly: bool
+
+    def named(self) -> dict[str, float]:
+        """Return the tasks of each user, by its name."""
+        return dict(zip(self.users, self.tasks.tolist(), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the allocation as plain data, with the keys of `Allocation.to_dict`."""
+        rows = zip(self.users, self.tasks.tolist(), self.levels.tolist(), strict=True)
+        return {
+            "schema": self._schema,
+            "pool": self.number,
+            "policy": self.policy,
+            "users": [{"name": name, "tasks": tasks, "level": level} for name, tasks, level in rows],
+            "prices": None if self.prices is None else dict(zip(self.resources, self.prices.tolist(), strict=True)),
+            "unplaced": [name for name, out in zip(self.users, self.unplaced.tolist(), strict=True) if out],
+            "certificate": {"valid": True, "violation": self.violation, "gap": self.gap},
+            "singly": self.singly,
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a user."""
+        columns = (Column("user"), Column("tasks", number=True), Column("level", number=True))
+        rows = list(zip(self.users, self.tasks.tolist(), self.levels.tolist(), strict=True))
+        priced = () if self.prices is None else zip(self.resources, self.prices.tolist(), strict=True)
+        notes = (
+            [f"prices: {', '.join(f'{name} {price:.6g}' for name, price in priced)}"] if self.prices is not None else []
+        )
+        return Sheet(f"pool {self.number}: {self.policy}", columns, rows, tuple(notes), document=self.to_dict)

@@ -23,7 +23,7 @@ from ....base.numbers.quantities import parse
 from ...text.parts import TreePart
 from ..conversion import Notes
 from .eligibility import PodNeeds, needs_of
-from .objects import Objects, annotations, labels, name, namespace
+from .objects import OWNERS, Objects, Template, annotations, labels, name, namespace
 
 __all__ = ["Pod", "demand", "pod_of", "pods"]
 
@@ -131,81 +131,6 @@ VOLCANO_QUEUE = "scheduling.volcano.sh/queue-name"
 ENDED = ("Complete", "Completed", "Failed", "Finished", "Succeeded", "SuccessCriteriaMet", "Aborted", "Terminated")
 """Conditions and phases of what makes no pods any more."""
 
-Template = tuple[str, int, TreePart]
-"""What a part of an owner is called, its number of pods, and the template of each."""
-
-
-def _one(count: str) -> Callable[[TreePart], Iterator[Template]]:
-    return lambda spec: iter([("", spec[count].count(missing=1), spec["template"])])
-
-
-def _job(spec: TreePart) -> Iterator[Template]:
-    parallel = spec["parallelism"].count(missing=1)
-    yield "", min(parallel, spec["completions"].count(missing=parallel)), spec["template"]
-
-
-def _volcano_job(spec: TreePart) -> Iterator[Template]:
-    for task in spec["tasks"].each():
-        yield task["name"].text(), task["replicas"].count(missing=1), task["template"]
-
-
-def _job_set(spec: TreePart) -> Iterator[Template]:
-    for part in spec["replicatedJobs"].each():
-        for _, count, template in _job(part["template"]["spec"]):
-            yield part["name"].text(), part["replicas"].count(missing=1) * count, template
-
-
-def _ray_cluster(spec: TreePart) -> Iterator[Template]:
-    yield "head", 1, spec["headGroupSpec"]["template"]
-    for part in spec["workerGroupSpecs"].each():
-        hosts = part["numOfHosts"].count(missing=1)
-        yield part["groupName"].text("worker"), part["replicas"].count(missing=1) * hosts, part["template"]
-
-
-def _replica_specs(spec: TreePart) -> Iterator[Template]:
-    for key, roles in spec.pairs():
-        for role, part in roles.pairs() if key.lower().endswith("replicaspecs") else ():
-            yield role.lower(), part["replicas"].count(missing=1), part["template"]
-
-
-def _leader_and_workers(spec: TreePart) -> Iterator[Template]:
-    whole = spec["leaderWorkerTemplate"]
-    replicas, size = spec["replicas"].count(missing=1), whole["size"].count(missing=1)
-    yield "leader", replicas, whole["leaderTemplate"] or whole["workerTemplate"]
-    yield "worker", replicas * max(0, size - 1), whole["workerTemplate"]
-
-
-def _wrapped(spec: TreePart) -> Iterator[Template]:
-    for component in spec["components"].each():
-        inner = component["template"]
-        kind, group = inner["kind"].text(), inner["apiVersion"].text().rpartition("/")[0]
-        if kind == "Pod":
-            yield name(inner), 1, inner
-        for known, groups, templates in OWNERS:
-            if kind == known and group in groups:
-                for own, count, template in templates(inner["spec"]):
-                    yield f"{name(inner)}/{own}".rstrip("/"), count, template
-
-
-OWNERS: tuple[tuple[str, tuple[str, ...], Callable[[TreePart], Iterator[Template]]], ...] = (
-    ("Deployment", ("apps", "extensions", ""), _one("replicas")),
-    ("StatefulSet", ("apps", ""), _one("replicas")),
-    ("ReplicaSet", ("apps", "extensions", ""), _one("replicas")),
-    ("ReplicationController", ("",), _one("replicas")),
-    ("Job", ("batch", ""), _job),
-    ("Job", ("batch.volcano.sh",), _volcano_job),
-    ("JobSet", ("jobset.x-k8s.io",), _job_set),
-    ("RayJob", ("ray.io",), lambda spec: _ray_cluster(spec["rayClusterSpec"])),
-    ("RayService", ("ray.io",), lambda spec: _ray_cluster(spec["rayClusterConfig"])),
-    ("RayCluster", ("ray.io",), _ray_cluster),
-    ("AppWrapper", ("workload.codeflare.dev",), _wrapped),
-    ("LeaderWorkerSet", ("leaderworkerset.x-k8s.io",), _leader_and_workers),
-    *(
-        (kind, ("kubeflow.org",), _replica_specs)
-        for kind in ("PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "MXJob", "JAXJob")
-    ),
-)
-"""Kinds that make pods of templates, the groups of the interface that have a kind of that name, and how many."""
 
 MIRROR = "kubernetes.io/config.mirror"
 """The annotation of a pod that a node started by itself."""

@@ -1,0 +1,100 @@
+"""One measure for divisions of clusters that differ: levels and shares by the capacities and weights of one of them.
+
+What sums a division up is measured in the cluster as it was before a change, or of which a sweep is made.  A share of
+what is there *now* falls when a machine is bought that nobody waits for, though nobody has less than before.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..base.numbers.enclosures import least
+from ..model.allocation import Allocation
+from ..model.instance import Instance
+from ..model.policies import AnyPolicy, Policy, policy_named
+
+__all__ = ["TOTALS", "Baseline"]
+
+TOTALS = ("lowest level", "sum of dominant shares", "tasks", "demand met")
+"""The numbers that sum a division up; the last is None where nobody says how much it wants."""
+
+
+class Baseline:
+    """Measures divisions of changed clusters in the cluster as it was.
+
+    Levels are those of the policy, ``rate_i * x_i``, with the rates of the cluster before; who joins is measured by its
+    capacities too.  The lowest level is that of the users who took part before, as long as they want anything, and of
+    who joins: a user whose first task a new machine makes possible does not lower it.
+    """
+
+    def __init__(self, instance: Instance, policy: AnyPolicy):
+        named = policy_named(policy)
+        # What a formulation calls a level only its own file knows.
+        self.instance, self.policy = instance, policy_named("drf") if named.objective == "formulation" else named
+        self._share = policy_named("utilitarian")
+
+    def ruler(self, instance: Instance, exact: bool = False) -> Instance:
+        """Return the users of a cluster in the cluster as it was, with the weights that they had there."""
+        base = self.instance
+        if _same_users(instance, base, exact):
+            return base
+        parts, old = instance.parts(), base.parts()
+        weights = dict(zip(base.users, base.exact_weights, strict=True))
+        own = zip(instance.users, instance.exact_weights, strict=True)
+        kept = [weights.get(user, weight) for user, weight in own]
+        # Types name classes that are gone, perhaps; what counts here is the average task.
+        demands = [list(row) for row in instance.exact_demands]
+        given = {"demands": demands, "users": parts["users"], "resources": parts["resources"]}
+        given["weights"] = [list(w) if isinstance(w, tuple) else w for w in kept]
+        return Instance(**given, capacity=old["capacity"], machines=old["machines"])
+
+    def levels(self, allocation: Allocation) -> np.ndarray:
+        """Return the level of every user, (n,)."""
+        return self._measured(self.policy, allocation)
+
+    def shares(self, allocation: Allocation) -> np.ndarray:
+        """Return the dominant share of every user, (n,), weights ignored."""
+        return self._measured(self._share, allocation)
+
+    def taking_part(self, allocation: Allocation) -> np.ndarray:
+        """Return whose level counts among the lowest, bool (n,)."""
+        base, instance = self.instance, allocation.instance
+        before = ~base.unplaced(allocation.integer) & (base.limits > 0)
+        there = dict(zip(base.users, before.tolist(), strict=True))
+        placed = ~instance.unplaced(allocation.integer)
+        counts = [there.get(user, placed[i]) for i, user in enumerate(instance.users)]
+        return np.array(counts, dtype=bool) & (instance.limits > 0)
+
+    def totals(self, allocation: Allocation) -> dict[str, Any]:
+        """Return what sums the division up, by `TOTALS`."""
+        shares = self.shares(allocation)
+        lowest = self.levels(allocation)[self.taking_part(allocation)]
+        return dict(
+            zip(
+                TOTALS,
+                (least(lowest.tolist()), sum(shares.tolist()), sum(allocation.tasks.tolist()), self._met(allocation)),
+                strict=True,
+            )
+        )
+
+    def _met(self, allocation: Allocation) -> float | None:
+        short = allocation.shortfall
+        named = np.isfinite(short.asked)
+        each = self._share.rates(self.ruler(allocation.instance))[named]
+        asked = float(each @ short.asked[named])
+        return float(each @ np.minimum(short.got, short.asked)[named]) / asked if asked else None
+
+    def _measured(self, policy: Policy, allocation: Allocation) -> np.ndarray:
+        ruler = self.ruler(allocation.instance, allocation.exact)
+        if not allocation.exact:
+            return np.asarray(policy.rates(ruler) * allocation.tasks)
+        pairs = zip(policy.exact_rates(ruler), allocation.tasks, strict=True)
+        return np.array([rate * tasks for rate, tasks in pairs], dtype=object)
+
+
+def _same_users(one: Instance, other: Instance, exact: bool) -> bool:
+    """Say whether two clusters have the same users with the same demands and weights."""
+    alike = one.users == other.users and np.array_equal(one.demands, other.demands)
+    if not alike or one.weights.shape != other.weights.shape or not np.array_equal(one.weights, other.weights):
+        return False
+    return not exact or (one.exact_demands, one.exact_weights) == (other.exact_demands, other.exact_weights)
