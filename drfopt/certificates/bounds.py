@@ -36,7 +36,7 @@ from ..model.allocation import Certificate
 from ..model.evidence import BoundsEvidence
 from ..model.hierarchy import Clock, broken
 from ..model.hierarchy.market import MarketRules, market_rules
-from ..model.hierarchy.tree import closed_by, full_ceilings
+from ..model.hierarchy.tree import closed_by
 from ..model.instance import Instance
 from ..model.policies import Policy
 from . import stops
@@ -311,7 +311,7 @@ def _bottlenecks(
     pool = instance.machines is None
     full = np.zeros(0) if rules is None else np.asarray(rules.ceilings @ tasks >= 1 - LEVEL)
     found: list[Any] = []
-    closed, full = closed_by(instance), full_ceilings(instance, tasks)
+    closed = closed_by(instance)
     for i in range(instance.n):
         mine = list(closed.get(i, ()))
         if not mine and tasks[i] < limits[i] * (1 - LEVEL):

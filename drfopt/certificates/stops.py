@@ -29,7 +29,7 @@ from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
 from ..model.evidence import StopEvidence
 from ..model.hierarchy import Breakpoint, Clock, SettledState, Trajectory
-from ..model.hierarchy.tree import closed_by, full_ceilings
+from ..model.hierarchy.tree import closed_by
 from ..model.instance import Instance
 from .chain import cheapest_costs, excess, firm, pays, unit_costs
 from .feasibility import infeasibility

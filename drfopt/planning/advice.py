@@ -7,7 +7,7 @@ both divisions are measured in shares of the cluster as it is.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -18,7 +18,6 @@ from ..base.errors import DrfoptError
 from ..base.numbers.shown import in_units, number, percent
 from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
-from ..model.hierarchy.tree import full_ceilings
 from ..model.instance import Instance
 from ..model.policies import policy_named
 from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall, cells_of
@@ -224,8 +223,7 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
         allocation = solve(instance, policy)
     wanted = list(_wanted(short, wanting))[:TRIED]
     if not wanted:
-        names = dict.fromkeys(cell.name for i in wanting.tolist() for cell in short.cells(i))
-        return Advice(allocation, (), nowhere, _rules(list(names)))
+        return Advice(allocation, (), nowhere, _rules(short, wanting))
     worths = _priced(allocation, [name for name, _ in wanted], prices)
     tried = (_tried(allocation, name, amount, worths.get(name)) for name, amount in wanted)
     found = [bought for bought in tried if bought is not None and bought.helps]

@@ -18,6 +18,7 @@ import pytest
 
 from drfopt import Instance, InstanceError, PolicyError, audit
 from drfopt.axioms.counterexamples import searching
+from drfopt.axioms.counterexamples import space as space_module
 from drfopt.axioms.counterexamples.searching import search
 from drfopt.axioms.counterexamples.space import Case, Question, Space, SpaceUser, smaller, smallest
 from drfopt.axioms.verdicts import FAILS, HOLDS

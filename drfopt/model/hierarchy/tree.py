@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import PolicyError
-from ...base.tolerances import LEVEL
 from ..instance import Instance
 from ..organisation import Organisation
 from ..policies import MEASURES, Policy
 from .curves import Curve, Segments, envelope, joined, snapped, summed
 
-__all__ = ["Branch", "BranchPoint", "Counted", "Leaves", "Node", "closed_by", "full_ceilings", "members_of", "nodes"]
+__all__ = ["Branch", "BranchPoint", "Counted", "Leaves", "Node", "closed_by", "members_of", "nodes"]
 
 
 Rank = tuple[int, bool]
@@ -59,23 +58,12 @@ def members_of(organisation: Organisation | None, n: int) -> dict[str, np.ndarra
 
 def closed_by(instance: Instance) -> dict[int, tuple[str, ...]]:
     """Return the names of the groups' ceilings of 0 below which a user can run nothing, by user."""
-    return full_ceilings(instance, np.zeros(instance.n))
-
-
-def full_ceilings(instance: Instance, tasks: np.ndarray, integer: bool = False) -> dict[int, tuple[str, ...]]:
-    """Return the names of the groups' ceilings that are used up by tasks (n,), by user who needs what they bound.
-
-    Of whole tasks, where what is left of them is less than a task of the user.
-    """
     organisation, found = instance.organisation, dict[int, tuple[str, ...]]()
     below = members_of(organisation, instance.n)
     for group in organisation.groups if organisation is not None else ():
-        members = below[group.name]
-        for resource, most in group.ceiling.items():
-            demand = instance.demands[members, instance.resources.index(resource)]
-            left = float(most) - demand @ tasks[members]
-            held = left <= float(most) * LEVEL if not integer else left < demand * (1 - LEVEL)
-            for i in members[(demand > 0) & held].tolist():
+        for resource in (resource for resource, most in group.ceiling.items() if not most):
+            members = below[group.name]
+            for i in members[instance.demands[members, instance.resources.index(resource)] > 0].tolist():
                 found[i] = (*found.get(i, ()), f"{group.name} ceiling of {resource}")
     return found
 
