@@ -84,8 +84,13 @@ class ToBuy:
     @property
     def helps(self) -> bool:
         """Whether more of what is asked for is met, or somebody has more where nobody says how much it wants."""
-        before, after = self.found.before.shortfall.demand_met, self.after.demand_met
-        return bool(self.found.winners) if before is None or after is None else after > before * (1 + LEVEL)
+        short, then = self.found.before.shortfall, self.after
+        before, after = short.demand_met, then.demand_met
+        if before is None or after is None:
+            return bool(self.found.winners)
+        # What is said of it must show: a purchase of which a thousandth is to be seen is none.
+        seen = percent(after) != percent(before) or then.count(SHORT) < short.count(SHORT)
+        return after > before * (1 + LEVEL) and seen
 
     @property
     def what(self) -> str:

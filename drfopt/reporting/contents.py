@@ -40,7 +40,13 @@ def verdict(document: Document) -> Markup:
     short, purchases = document["short"], document["advice"]["to_buy"]
     count, users = shown(document, ("short", "users"), "count"), shown(document, ("instance", "users"), "count")
     if short["users"]:
-        lacking = max(range(len(short["missing"])), key=lambda row: short["missing"][row]["part"], default=None)
+        stopping = {resource["name"] for resource in document["resources"] if resource["stopped"][0]}
+        # What stops somebody is missing; of the rest the missing tasks would need some as well.
+        lacking = max(
+            range(len(short["missing"])),
+            key=lambda row: (short["missing"][row]["name"] in stopping, short["missing"][row]["part"]),
+            default=None,
+        )
         said = Markup("{} of {} users {} less than asked for").format(
             count, users, "gets" if short["users"] == 1 else "get"
         )

@@ -51,7 +51,7 @@ KINDS = {HAS_ALL: "met", "its limit": "limit", "its ceiling": "ceiling", "": "un
 
 @dataclass(frozen=True)
 class Stops:
-    """How many users were stopped by what under one policy; who has several bottlenecks counts at each."""
+    """How many users were stopped by what under one policy: who has several bottlenecks at each, of a pool at one."""
 
     met: int
     limit: int

@@ -146,5 +146,6 @@ def test_queues_that_want_everything_of_another_files_machines(drfopt, tmp_path)
     told = drfopt(*given, "--saturate", "--shape", "cpu=2,memory=4Gi")
     assert told.status == 0
     assert Instance.load(out).exact_demands == ((2, 2**32), (2, 2**32))
+    assert "nodes 3, pods 0" in Instance.load(out).source
     assert json.loads(drfopt("solve", out, "--json").out)["certificate"]["valid"]
     assert "--shape 'cpu': write each resource once" in drfopt(*given, "--saturate", "--shape", "cpu").err

@@ -286,3 +286,44 @@ def test_all_ceilings_of_its_own_are_raised_together():
     rules = Organisation(ceilings={"A": {"cpu": 2, "gpu": 2}})
     found = explain(Instance({"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 1}}, {"cpu": 6, "gpu": 18}, organisation=rules))
     assert "A: raise its ceiling of cpu and gpu: without these it would have" in str(found)
+
+
+def test_where_two_resources_run_out_together_one_more_of_one_brings_nothing():
+    def cluster(guarantee):
+        rules = Organisation(guarantees={"A": guarantee})
+        return Instance({"A": {"cpu": 1, "mem": 1}}, {"cpu": 4, "mem": 4}, max_tasks=[10], organisation=rules)
+
+    worth = price(cluster({"cpu": 1}))["cpu"]
+    assert (worth.more.tasks.tolist(), worth.less.tasks.tolist()) == ([0], [pytest.approx(1)])
+
+
+def test_prices_are_known_where_the_stops_cannot_be_followed():
+    rules = Organisation(
+        guarantees={"A": {"cpu": 5, "mem": 1}}, groups=[Group("g", guarantee={"cpu": 2, "gpu": 2})], paths={"B": "g"}
+    )
+    demands = {"A": {"cpu": 5, "mem": 1, "gpu": 5}, "B": {"cpu": "1/2", "mem": 2}, "C": {"cpu": 1, "gpu": 1}}
+    capacity = {"cpu": 6, "mem": 12, "gpu": 4}
+    found = price(Instance(demands, capacity, max_tasks={"B": 1, "C": 4}, organisation=rules))
+    assert found["cpu"].more.tasks.tolist() == [0, 0, 0]
+    # With one device more A has all of the one task that it is promised.
+    assert found["gpu"].more.tasks == pytest.approx([0.2, 0, 0])
+
+
+def test_an_amount_that_is_to_be_reached_is_said_in_full():
+    machines = [Machine("m", {"x": 1})]
+    found = said(solve(Instance({"u": {"x": 1234567}, "v": {"x": 1}}, machines=machines)))
+    assert "unplaced: u: a machine of m would have to have 1234567 of x instead of 1" in found
+
+
+def test_a_purchase_of_which_nothing_is_to_be_seen_is_not_proposed():
+    # Who is served first takes all but a thousandth of it.
+    group = Group("eng", weight=2, guarantee={"cpu": 6}, ceiling={"mem": 40})
+    rules = Organisation(groups=[group], paths={"A": "eng", "B": "eng"}, tiers={"C": 1})
+    machines = [Machine("a", {"cpu": 8, "mem": 16}, 3), Machine("g", {"cpu": 16, "mem": 16, "gpu": 4}, 2)]
+    users = {
+        "A": [TaskType({"cpu": 1, "mem": 2}, 3), TaskType({"cpu": 2, "mem": 2, "gpu": "1/2"}, 1)],
+        "B": {"cpu": 2, "mem": 1},
+        "C": {"cpu": 1, "mem": 3},
+    }
+    instance = Instance(users, machines=machines, weights={"B": 2}, max_tasks={"B": 9}, organisation=rules)
+    assert said(solve(instance))[-1] == "to buy: 'drfopt size' finds what meets a target"

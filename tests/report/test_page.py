@@ -23,6 +23,7 @@ from drfopt.reporting import page, study
 from drfopt.reporting.charts import library, unkeyed
 from drfopt.reporting.contents import verdict
 from drfopt.reporting.figures import figures
+from drfopt.reporting.figures.shares import stops_figure
 from drfopt.reporting.page_tables import MOST_ROWS
 from drfopt.reporting.views import at
 from drfopt.solving.comparing import compare
@@ -364,3 +365,14 @@ def test_a_placement_is_said_to_be_one_of_many_only_where_it_is():
     assert "one placement of many" in page(of_many)
     one = study(Instance([[1.0]], machines=[Machine("m", [4.0], 2)]), ["drf"])
     assert "there is no other placement" in page(one)
+
+
+def test_what_is_missing_is_what_stops_somebody():
+    # Most of what the missing tasks would need is cpu, of which there is enough.
+    machines = [Machine("m", {"cpu": 10, "mem": 4})]
+    cluster = Instance({"A": {"cpu": 3, "mem": 1}, "B": {"mem": 1}}, machines=machines, max_tasks=[5, 2])
+    document = study(cluster)
+    assert words_of(verdict(document)).startswith("1 of 2 users gets less than asked for: 3 mem missing on m.")
+    assert "counted at each" in stops_figure(document).caption
+    pool = Instance({"A": {"cpu": 1, "mem": 1}}, {"cpu": 1, "mem": 1})
+    assert "one is counted" in stops_figure(study(pool)).caption

@@ -74,7 +74,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     nodes = asked.nodes(nodes, lambda name, labels: None, notes)
     return Contents(
         f"mesos, {files[0].stem}",
-        f"Mesos ({named(files)}): agents {len(nodes):,}; mem and disk in MB",
+        f"Mesos ({named(files)}): agents {sum(node.count for node in nodes):,}; mem and disk in MB",
         nodes,
         tasks,
         notes,

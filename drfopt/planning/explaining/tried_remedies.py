@@ -62,7 +62,7 @@ class RemedyTrials:
             if missing:
                 return f"its task needs {' and '.join(missing)}, of which the cluster has none: add some"
             rows = zip(instance.resources, instance.exact_demands[i], instance.exact_capacity, strict=True)
-            needs = [f"{float(d):.6g} of {name} instead of {float(c):.6g}" for name, d, c in rows if d > c]
+            needs = [f"{_full(float(d))} of {name} instead of {_full(float(c))}" for name, d, c in rows if d > c]
             return f"the pool would have to have {' and '.join(needs) or 'more'}"
         task, demand, eligible = self._misfit(i)
         fits = (demand <= instance.machine_capacity).all(axis=1)
@@ -77,7 +77,7 @@ class RemedyTrials:
         nearest = int((lacks / np.maximum(demand, np.finfo(float).tiny)).max(axis=1).argmin())
         k = int(open_to[nearest])
         needs = [
-            f"{demand[j]:.6g} of {instance.resources[j]} instead of {instance.machine_capacity[k, j]:.6g}"
+            f"{_full(demand[j])} of {instance.resources[j]} instead of {_full(instance.machine_capacity[k, j])}"
             for j in np.flatnonzero(lacks[nearest])
         ]
         may_use = "" if eligible[k] else ", and to be open to it"
@@ -167,6 +167,12 @@ class RemedyTrials:
     def _after(self, change: str | list[str], i: int) -> float:
         changes = [change] if isinstance(change, str) else change
         return float(solve(changed(self.instance, changes), self.allocation.policy).tasks[i])
+
+
+def _full(amount: float) -> str:
+    """Return an amount that is to be reached: in six digits only where these are all it has."""
+    short = f"{amount:.6g}"
+    return short if float(short) == amount and "e" not in short else f"{amount:.15g}"
 
 
 def _some(names: list[str]) -> str:

@@ -178,14 +178,21 @@ class _Clocked(Divided):
         ]
         key = (more, tuple(unit.growth.sum(axis=0).tolist()), tuple(paid))
         if (known := self.found.get(key)) is None:
-            known = self.found[key] = super().near(unit, more)
+            known = self.found[key] = self._near(unit, more)
             return known
         # What remains to be seen is whether there is a place for the tasks.
         reach = min(2 * self.part * unit.now, unit.end(more))
         step = reach if more else -reach
         if self.room.asked(self.base.tasks + step * known.tasks, room + step * unit.growth) > 1 + 2 * TIGHT:
-            return super().near(unit, more)
+            return self._near(unit, more)
         return known
+
+    def _near(self, unit: Unit, more: bool) -> Near:
+        """Return the slopes by the stops, or where none can be followed by dividing changed clusters."""
+        try:
+            return super().near(unit, more)
+        except SolverError:
+            return Divided(self.allocation).near(unit, more)
 
     def price(self, unit: Unit) -> float:
         """Return how the level at which the clock first stops somebody for good rises, shares staying as they are."""

@@ -167,7 +167,12 @@ def stops_figure(document: dict[str, Any]) -> Figure:
         name="stops",
         title="What stops the users",
         caption="Number of users who cannot have more because of a resource that is used up where they may run, or of "
-        "their own limit. Who has several bottlenecks is counted at each.",
+        "their own limit. "
+        + (
+            "Of several resources of a pool that run out together one is counted."
+            if document["machines"] is None
+            else "Who has several bottlenecks is counted at each."
+        ),
         alternative=" ".join(
             f"{title_of(a['policy'], a['integer'])}: "
             + ", ".join(f"{counted[r][0]} {counted[r][1]}" for r in kept)

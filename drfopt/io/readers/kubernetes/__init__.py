@@ -79,7 +79,12 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     objects.tell_rest()
     return Contents(
         f"kubernetes, {files[0].stem}",
-        SOURCE.format(what="Kubernetes", pods=sum(pod.count for pod in found), nodes=len(machines), files=named(files)),
+        SOURCE.format(
+            what="Kubernetes",
+            pods=sum(pod.count for pod in found),
+            nodes=sum(machine.count for machine in machines),
+            files=named(files),
+        ),
         machines,
         tasks(found, users),
         notes,

@@ -207,7 +207,10 @@ class System:
         return Contents(
             f"{self.name}, {files[0].stem}",
             SOURCE.format(
-                what=self.name, pods=sum(pod.count for pod in found), nodes=len(machines), files=named(files)
+                what=self.name,
+                pods=sum(pod.count for pod in found),
+                nodes=sum(machine.count for machine in machines),
+                files=named(files),
             ),
             machines,
             tasks(found, users),

@@ -69,7 +69,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         groups, members = organised(queues, dict.fromkeys(task.user for task in tasks), notes)
     return Contents(
         f"slurm, {files[0].stem}",
-        f"Slurm ({named(files)}): nodes {len(nodes):,}; mem in MiB",
+        f"Slurm ({named(files)}): nodes {sum(node.count for node in nodes):,}; mem in MiB",
         nodes,
         tasks,
         notes,

@@ -102,7 +102,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     settings = {one.node.name: one for one in capacities}
     return Contents(
         f"yarn, {files[0].stem}",
-        f"YARN ({named(files)}): nodes {len(nodes):,}; memory-mb in MiB",
+        f"YARN ({named(files)}): nodes {sum(node.count for node in nodes):,}; memory-mb in MiB",
         nodes,
         [_asking(task, settings, by_user) for task in _placed(found.tasks, nodes, notes)],
         notes,
