@@ -442,3 +442,12 @@ def test_slurm_gets_back_the_names_that_its_reader_made(tmp_path: Path) -> None:
     assert instance.users == ("ann (bio)", "ann (phys)", "account empty")
     back = saved(tmp_path / "load.cfg", export(solve(instance), "slurm"))
     assert read("slurm", [back, paths[1]], saturate=True).instance.users == ("account empty", "ann (bio)", "ann (phys)")
+
+
+def test_below_a_ceiling_of_0_queues_have_none():
+    rules = Organisation(groups=[Group("a", ceiling={"cpu": 0}), Group("a/b")], paths={"A": "a/b"})
+    instance = Instance({"A": {"cpu": 1, "memory": 1}, "B": {"cpu": 1, "memory": 1}}, {"cpu": 4, "memory": 4},
+                        organisation=rules)  # fmt: skip
+    written = export(solve(instance), "capacity-scheduler")
+    assert "root.a.maximum-capacity</name>\n    <value>0</value>" in written
+    assert "root.a.b.maximum-capacity" not in written

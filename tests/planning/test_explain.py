@@ -193,3 +193,10 @@ def test_a_ceiling_of_a_group_is_no_capacity():
     racks = [Machine("m", {"cpu": 10})]
     both = explain(Instance({name: {"cpu": 1} for name in "ABC"}, machines=racks, organisation=rules), "ceei")
     assert "1 stopped by capacity; 2 stopped by capacity and by ceilings of groups" in str(both)
+
+
+def test_who_needs_what_no_machine_has_spoils_nobody_elses_price():
+    # The unplaced user's rate is 0, and a warning would be an error here.
+    found = explain(Instance([[0, 1], [2, 0], [2, 1]], machines=[Machine("m", [4, 0])]), "asset")
+    assert [row.reason for row in found.users] == ["unplaced", "capacity", "unplaced"]
+    assert "u2: " in str(found)

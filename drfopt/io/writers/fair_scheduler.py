@@ -96,7 +96,8 @@ def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
             if queue.user is not None and dominant[id(queue)]:
                 least = min(least, own / dominant[id(queue)])
             found.append((f"root.{queue.full}.capacity", _decimal(part * 100)))
-            found.append((f"root.{queue.full}.maximum-capacity", _decimal(tops[at] / tops[parent] * 100)))
+            if tops[parent]:  # below a maximum of 0 it is 0 whatever is written
+                found.append((f"root.{queue.full}.maximum-capacity", _decimal(tops[at] / tops[parent] * 100)))
             if queue.user is not None and tops[at] > own > 0:  # a queue with a single user is kept at its capacity else
                 found.append((f"root.{queue.full}.user-limit-factor", str(math.ceil(tops[at] / own))))
     if least < 1:

@@ -200,9 +200,10 @@ def _rounds(allocation: Allocation, policy: Policy, capped: np.ndarray) -> list[
         after = np.unique(closed_by[paying][costs[paying] < pays[paying, None] * (1 - DEARER)])
         per_unit = np.divide(prices, room, where=room > 0, out=np.zeros_like(prices))
         rounds.append(BindingRound(chained.level, finished, per_unit, pays, tuple(int(r) for r in after if r >= 0)))
-        left = excess(prices, pays / rates, np.minimum(allocation.levels, chained.level))
         slack = open_costs - pays[:, None]
-        few = left <= CERTAIN * LEVEL * chained.level * slack / rates[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):  # who is unplaced may have no rate
+            left = excess(prices, pays / rates, np.minimum(allocation.levels, chained.level))
+            few = left <= CERTAIN * LEVEL * chained.level * slack / rates[:, None]
         closing = (closed_by < 0) & (slack > DEARER * open_costs) & few
         closed_by[closing] = len(rounds) - 1
     return rounds
