@@ -109,7 +109,11 @@ REASONS = (
     "what is best is the formulation file's own claim: only feasibility was checked",
     *(
         f"what {policy} makes of the rules of an organisation is {what}"
-        for policy in (*FILES, "per-server", *(f"{name} in whole tasks" for name in POLICIES if name not in LEVELLED))
+        for policy in (
+            *(str(FORMULATIONS / name) for name in FILES),
+            "per-server",
+            *(f"{name} in whole tasks" for name in POLICIES if name not in LEVELLED),
+        )
         for what in ("not followed here: only feasibility was checked", "not known here")
     ),
     "in which order whole tasks of several groups stop is not followed here: only feasibility was checked",
