@@ -6,7 +6,7 @@ users, and makes their tasks from a few numbers whenever they are asked for.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,12 +49,6 @@ class LoadedPart:
 
     rows: UserRows
     instance: Instance
-    policy: Policy
-
-    @cached_property
-    def rates(self) -> np.ndarray:
-        """The level of one task of each user, (n,): of a part that is kept all passes have the same."""
-        return self.policy.rates(self.instance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +79,7 @@ def loaded(rows: UserRows, cluster: BareCluster, policy: Policy) -> LoadedPart:
         policy.check(instance)
     except PolicyError as error:
         raise at_row(error, rows) from None
-    return LoadedPart(rows, instance, policy)
+    return LoadedPart(rows, instance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +151,7 @@ class PoolObjective:
     def written(self, part: LoadedPart, policy: Policy, numbers: np.ndarray, folder: str) -> tuple[Any, int]:
         """Write the answer of a part; return what its certificate sees first, and how many users are unplaced."""
         held, instance = self.held(part, policy, numbers), part.instance
-        rates = part.rates if held.rates is None else held.rates
+        rates = policy.rates(instance) if held.rates is None else held.rates
         columns = _named(part.rows) | {"tasks": held.tasks, "level": rates * held.tasks}
         write_columns(folder, part.rows.stem, columns)
         return held.seen(), int(np.count_nonzero(instance.unplaced()))
@@ -171,10 +165,10 @@ def _named(rows: UserRows) -> dict[str, Any]:
 # ---- leximin ---------------------------------------------------------------------------------------------------------
 
 
-def _paced(part: LoadedPart, policy: Policy) -> Rising:
+def _paced(part: LoadedPart, policy: Policy, rates: np.ndarray | None = None) -> Rising:
     problem = Problem(part.instance, policy)
     with np.errstate(divide="ignore"):
-        pace = 1 / part.rates
+        pace = 1 / (problem.all_rates if rates is None else rates)
     pace[~problem.playing] = 0
     limits = part.instance.limits if part.instance.limited else None
     return Rising(part.instance.demands, pace, limits, part.instance.needs)
@@ -187,7 +181,8 @@ def _saturation(division: Division) -> np.ndarray:
 
 
 def _held(part: LoadedPart, policy: Policy, levels: np.ndarray) -> Holders:
-    return Holders(part.instance, part.rates, tasks_at(_paced(part, policy), levels, np.empty(part.instance.n)))
+    instance, rates = part.instance, policy.rates(part.instance)
+    return Holders(instance, rates, tasks_at(_paced(part, policy, rates), levels, np.empty(instance.n)))
 
 
 def _bottlenecks(division: Division, levels: np.ndarray, held: Partitions, seen: list) -> Certificate:

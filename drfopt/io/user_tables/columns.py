@@ -198,13 +198,9 @@ def write_columns(folder: str, stem: str, columns: Mapping[str, Any]) -> None:
     target = Path(folder) / f"{stem}.parquet"
     part = target.with_name(f".{secrets.token_hex(6)}.part")
     try:
-        # Floats of an answer are all different: dictionaries of them, and what they have in common, are sought in vain.
-        named = "name" in columns
+        # Floats of an answer are all different: a dictionary of them is looked for in vain.
         parquet().write_table(
-            pyarrow.table(dict(columns)),
-            part,
-            use_dictionary=["name"] if named else False,
-            compression={name: "snappy" if name == "name" else "none" for name in columns},
+            pyarrow.table(dict(columns)), part, use_dictionary=["name"] if "name" in columns else False
         )
         part.replace(target)
     except OSError as error:
