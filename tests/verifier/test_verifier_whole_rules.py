@@ -217,7 +217,7 @@ MUTANTS = [
         {"gA": ONE, "hB": ONE}, (1, 0), groups=[Group("g", 2), Group("h")])),
     (CLOCK, "cluster.goods[i], cluster.tasks[i].counts", "cluster.tasks[i].counts", lambda: tree_of(
         {"A": {"a": 2}, "B": ONE, "hC": ONE}, (2, 1, 1), "tasks", 6, max_tasks={"A": 3, "B": 3, "hC": 1})),
-    ("clock.py", "return [math.floor(worth[i]) for i in claim.n]", "return [math.ceil(worth[i]) for i in claim.n]",
+    (CLOCK, "return [math.floor(worth[i]) for i in claim.n]", "return [math.ceil(worth[i]) for i in claim.n]",
      lambda: of_seed((1, 2, 0), 1)),
 ]  # fmt: skip
 

@@ -15,7 +15,6 @@ A file of floats has all but all money spent.  There a round stops whom the file
 rounding and could not rise on what is left by more than the accuracy; whoever else pays has not more than at the stop.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from .order import BEYOND, ROUNDING, Round, could_rise
 from .reading import number, total
 from .work import bits, spend
 
-__all__ = ["RuleClock", "by_the_clock", "whole_promises"]
+__all__ = ["RuleClock", "by_the_clock"]
 
 Tasks = dict[int, Fraction]
 
@@ -238,15 +237,6 @@ def by_the_clock(claim: Claim, rounds: list[Round]) -> None:
     sound = [each for each in rounds if min([*map(min, each[0]), *each[1]]) >= 0]
     faults = clock.near_stops(rounds, len(sound) == len(rounds)) if near else clock.stops(sound)
     return claim.report.add("everybody has what the clock of the rules leaves it", faults)
-
-
-def whole_promises(claim: Claim) -> list[int]:
-    """Return the whole tasks that guarantees are worth to everybody: those of divisible ones, rounded down."""
-    worth = dict(enumerate(claim.c.floor))
-    if any(group.get("guarantee") for group in claim.c.groups):
-        rows = [{"name": name, "tasks": "0"} for name in claim.c.users]
-        worth |= RuleClock(Claim(claim.c, {"policy": claim.policy, "integer": False, "users": rows})).promised
-    return [math.floor(worth[i]) for i in claim.n]
 
 
 def _bottom_up(group: TreeNode) -> Iterator[TreeNode]:

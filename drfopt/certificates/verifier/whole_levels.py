@@ -8,9 +8,9 @@ from operator import mul
 from typing import Any
 
 from .claims import Claim
-from .clock import whole_promises
 from .reading import shown
 from .trees import CELLS_A_STEP, Carried, Tree, Undecided, cheapest, leaves, price_of, scale_of
+from .whole_groups import whole_promises
 from .work import spend
 
 __all__ = ["levels_refuted"]
