@@ -42,7 +42,11 @@ CASES = {
     ),
     "whole tasks, leximin: several types of one user": (["drf"], ["types"], {"integer": True}),
     "whole tasks, leximin: several groups": (["drf"], [TREE], {"integer": True}),
-    "whole tasks, sum, Nash product and alpha": (["ceei", "alpha:2", "alpha:0.5"], [None], {"integer": True}),
+    "whole tasks, sum, Nash product and alpha": (
+        ["throughput", "ceei", "alpha:2", "alpha:0.5"],
+        [None],
+        {"integer": True},
+    ),
     "whole tasks, sum, Nash product and alpha: rules or several types": (
         ["throughput", "ceei", "alpha:2"],
         [SERVED[0], "types"],
