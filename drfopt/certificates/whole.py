@@ -18,12 +18,10 @@ that is not proven, the sum or the mean of a product could be at most.
 """
 
 import contextlib
-import math
 import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from operator import mul
 from typing import Any
 
 import numpy as np
@@ -43,11 +41,12 @@ from .exhaustive_search import exactly
 from .feasibility import exactly_feasible
 from .level_claims import LevelClaim, claims, highest
 from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
+from .objective_bound import told
 from .packable import Packable
 from .packing_bound import worth_of
 from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk
-from .sequence_bound import most_served, room_above
+from .sequence_bound import room_above
 
 __all__ = ["AGAIN", "Finder", "certify", "impossible", "score"]
 
@@ -64,12 +63,6 @@ HALVES = "a search near a bound"
 
 HALVINGS = 25
 """Times that the interval of a bound is halved: a few parts in ten million of it are left."""
-
-LARGEST = 300.0
-"""Logarithm of a factor beyond which a bound is no number that anybody reads."""
-
-ROUNDED = 1 + 2.0**-40
-"""What the bound of a mean is raised by, since its logarithms are floats."""
 
 BOXES = "branch and bound on prices"
 """The judge of sums and products: in integers, and by another method than any that finds them."""
@@ -153,7 +146,7 @@ def certify(
     )
     # What only a solver or a search in floats says is no theorem, and a finder is no judge of itself.
     certain = evidence.judge in EXACT and found.valid is not None
-    if policy.objective == "alpha" and evidence.judge != BOXES:
+    if policy.alpha == 1 and evidence.judge != BOXES:
         certain = certain and exactly(users.incomes)
     return replace(found, evidence=evidence, rigorous=certain)
 
@@ -268,7 +261,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
         return Certificate("bound", True, 0.0, gap=0.0, evidence=WholeEvidence(judge="nobody to judge"))
     bound: Fraction | None = None
     own = [tasks[i] for i in members]
-    halved = policy.objective == "alpha" and instance.machines is None and all(own)
+    halved = policy.alpha == 1 and instance.machines is None and all(own)
     halves = _halves(instance, members) if halved else None
     try:
         outcome = price_tree.search(
@@ -342,9 +335,10 @@ def _bounded_without_rules(
     more, instance, policy = room_above(users, [tasks[i] for i in users.members]), users.instance, users.policy
     with contextlib.suppress(price_tree.Undecided, InstanceError):
         instance = _without_rules(users)
-        rates = policy.exact_rates(instance) if policy.objective == "sum" else None
-        # A product is of tasks, whatever they are measured by; a sum has to be of the same shares.
-        if rates is None or [rates[i] for i in users.members] == users.rates:
+        rates = None if policy.alpha == 1 else policy.exact_rates(instance)
+        theirs = users.rates if policy.objective == "sum" else users.market_rates
+        # A product is of tasks, whatever they are measured by; all else has to be of the same shares.
+        if rates is None or [rates[i] for i in users.members] == theirs:
             found = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), BOXES_WITHOUT_RULES)
             if found.tree is not None and not users.broken(tasks):
                 return _verdict(BOXES, False, WholeEvidence(judge=BOXES))
@@ -398,7 +392,9 @@ def _beyond(solver: str) -> str:
 
 
 def _too_large(solver: str) -> str:
-    return f"the allocation is feasible, and the program of something better is too large for {solver}"
+    return (
+        f"the allocation is feasible, and the program of something better is beyond {solver}, too large or too uneven"
+    )
 
 
 def _verdict(judge: str, better: bool, proof: WholeEvidence) -> Certificate:
@@ -416,39 +412,14 @@ def _bounded(
     late: bool = False,
     users: WholeUsers | None = None,
 ) -> Certificate:
-    """Return what is known of a sum or product that is not proven: how much larger another can be.
-
-    Where somebody has nothing, more users served would be better than any product: how many can be is told first.
-    """
+    """Return what is known of a sum, product or utility that is not proven: how much larger another can be."""
     users = users or WholeUsers(instance, policy, exhaustive_search.playing(instance))
-    own = [tasks[i] for i in users.members]
-    if policy.objective == "sum":
-        value = sum(map(mul, users.rates, own), Fraction(0))
-    elif not all(own):
-        served, most = sum(map(bool, own)), most_served(users, own)
-        if most is not None and served < most:
-            reason = f"{reason}: {served} of {len(own)} users have a task, and {most} can at most"
-            evidence = WholeEvidence(judge="nobody", level=Fraction(served), bound=Fraction(most), late=late)
-            return Certificate("bound", None, 0.0, gap=1 - served / most, evidence=evidence, reason=reason)
-        more = None if most is None else room_above(users, own)
-    if more is None:
+    found = told(users, [tasks[i] for i in users.members], more)
+    if found is None:
         evidence = WholeEvidence(judge="nobody", late=late)
         return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=reason)
-    if policy.objective == "sum":
-        bound = value + more
-        gap = float(more / bound) if bound else 0.0
-        reason = f"{reason}: the sum is {float(value):.6g} and can be {float(bound):.6g} at most"
-    else:
-        # Of a product the mean is told, weighted and geometric: the product itself may be beyond all numbers.
-        served_powers = [(w, x) for w, x in zip(exhaustive_search.powers(users.incomes), own, strict=True) if x]
-        whole = sum(w for w, _ in served_powers) or 1
-        value = Fraction(math.exp(math.fsum(w * math.log(x) for w, x in served_powers) / whole))
-        factor = math.exp(min(float(more / whole), LARGEST)) * ROUNDED
-        bound = value * Fraction(factor)
-        gap = 1 - 1 / factor
-        reason = f"{reason}: the mean of tasks is {float(value):.6g} and can be {float(bound):.6g} at most"
-    evidence = WholeEvidence(judge="nobody", level=value, bound=bound, late=late)
-    return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
+    evidence = WholeEvidence(judge="nobody", level=found.value, bound=found.bound, late=late)
+    return Certificate("bound", None, 0.0, gap=found.gap, evidence=evidence, reason=f"{reason}: {found.words}")
 
 
 def _halves(instance: Instance, members: list[int]) -> MeetInTheMiddle | None:

@@ -167,11 +167,6 @@ ROWS = (
         "the notion compares shares of one resource, and some user demands none of it",
     ),
     Refusal(
-        "whole powers",
-        lambda a: a.whole and a.family == "alpha" and a.policy.alpha != 1,
-        "in whole tasks the Nash product is solved, and of other powers nothing",
-    ),
-    Refusal(
         "irrational",
         lambda a: a.tasks == "exact" and a.family == "alpha" and not float(a.policy.alpha).is_integer(),
         "marginal utilities of a power that is no whole number are irrational: the answer in floats has a certificate",

@@ -206,7 +206,7 @@ class Proof(PossibleClaim):
         self.why = "the file's trees are not followed"
         if self.objective == "leximin" and len(set(self.c.paths)) > 1:
             return self.by_stops(trees or [])
-        if trees is not None and (self.objective in ("leximin", "sum") or self.alpha == 1) and self.by_trees(trees):
+        if trees is not None and self.by_trees(trees):
             return None
         value = score(self.objective, [self.r[i] for i in playing], [self.c.w[i][0] for i in playing])
         ruled = self.c.ruled or self.c.ordered or self.mixed
