@@ -268,9 +268,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             instance, policy, tasks, deadline.sooner(PATIENCE), impatient=halves is not None and len(members) > SMALL
         )
         if outcome.better is not None:
-            known = _bounded(instance, policy, tasks, outcome.more)
-            reason = f"{BOXES} finds a strictly better allocation"
-            return replace(known, valid=False, reason=reason, evidence=replace(known.evidence, judge=BOXES))
+            return _beaten(instance, policy, tasks, outcome.more)
         if outcome.tree is not None:
             return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, [outcome.tree])))
         bound = outcome.more
@@ -310,6 +308,14 @@ def _largest_under_rules(
     users = WholeUsers(instance, policy, exhaustive_search.playing(instance))
     own = [tasks[i] for i in users.members]
     judge = "exact search" if own else "nobody to judge"
+    with contextlib.suppress(price_tree.Undecided):
+        limit = deadline.sooner(PATIENCE)
+        outcome = price_tree.search(instance, policy, tasks, limit, impatient=len(own) > SMALL)
+        if outcome.tree is not None:
+            return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, [outcome.tree])))
+        if outcome.better is not None:
+            above = room_above(users, own)
+            return _beaten(instance, policy, tasks, outcome.more if above is None else min(above, outcome.more))
     try:
         found = exhaustive_search.better_under_rules(users, own, deadline)
         if found is None:
@@ -395,6 +401,11 @@ def _too_large(solver: str) -> str:
     return (
         f"the allocation is feasible, and the program of something better is beyond {solver}, too large or too uneven"
     )
+
+
+def _beaten(instance: Instance, policy: Policy, tasks: list[int], more: Fraction) -> Certificate:
+    known, reason = _bounded(instance, policy, tasks, more), f"{BOXES} finds a strictly better allocation"
+    return replace(known, valid=False, reason=reason, evidence=replace(known.evidence, judge=BOXES))
 
 
 def _verdict(judge: str, better: bool, proof: WholeEvidence) -> Certificate:
