@@ -273,8 +273,8 @@ def test_whether_others_may_give_the_same_tasks():
         ({"A": [1, 1]}, {"A": ["m"]}, {}, False),
         # Who could choose has nothing, by its limit.
         ({"A": [1, 1], "B": [1, 1]}, {"A": ["m"]}, {"max_tasks": {"B": 0}}, False),
-        ({"A": [TaskType([1, 1]), TaskType([1, 0], machines=["m"])]}, None, {}, True),
-        ({"A": [TaskType([1, 1], machines=["n"]), TaskType([1, 0], machines=["m"])]}, None, {}, False),
+        ({"A": [TaskType([1, 1], 1), TaskType([1, 0], 1, machines=["m"])]}, None, {}, True),
+        ({"A": [TaskType([1, 1], 1, machines=["n"]), TaskType([1, 0], 1, machines=["m"])]}, None, {}, False),
     ):
         for whole in (False, True):
             found = solve(Instance(users, machines=racks, eligible=eligible, **more), integer=whole)
