@@ -23,20 +23,15 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from ..base.deadline import NEVER, Deadline
 from ..base.progress import report
-from ..model.evidence import Evidence
 from ..model.instance import Instance
 from ..model.policies import Policy, policy_named
 from ..model.whole_values import WholeUsers
-from .document import Names, Node, document
+from .document import Names, Node, stated
 from .exhaustive_search import powers
 from .packing_bound import Machines, worth_of
 from .price_program import BoxPoint, BoxProgram
-from .verifier.claims import Claim
-from .verifier.cluster import Cluster
 from .verifier.trees import Bounds, Undecided
 from .verifier.whole_values import ValueProof
 
@@ -130,12 +125,8 @@ class _Box:
 
 class _Search:
     def __init__(self, instance: Instance, policy: Policy, tasks: list[int]):
-        rates = policy.exact_rates(instance)
-        levels = [rate * x for rate, x in zip(rates, tasks, strict=True)]
-        counts = np.array(tasks, dtype=np.int64)
-        data = document(instance, policy.name, counts, levels, None, Evidence(), integer=True)
         try:
-            claim = Claim(Cluster(data["instance"]), data)
+            claim = stated(instance, policy, tasks)
         except ValueError as error:
             raise Undecided(str(error)) from None
         if claim.objective not in ("sum", "alpha"):

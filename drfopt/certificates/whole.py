@@ -11,7 +11,7 @@ A product whose tree grows too large is searched near a bound (`meet_in_the_midd
 ``nash-halves`` does.  Of its answers that search, run again, is then all that says that they are best: nothing was
 refuted by a second author, and the certificate says so.
 
-Of whole tasks in several groups the sweep that found them is run again (`group_sweep`), and the certificate says so.
+Of whole tasks in several groups the verifier's clock decides, by counting and multipliers (`group_stops`).
 
 When time runs out, what was proven until then is said: levels from the lowest up, and how much higher the first level
 that is not proven, the sum or the mean of a product could be at most.
@@ -35,11 +35,10 @@ from ..model.instance import Instance
 from ..model.packings import Packing, dealt
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
-from . import exhaustive_search, price_tree, second_solver
+from . import exhaustive_search, group_stops, price_tree, second_solver
 from .document import level_trees
 from .exhaustive_search import exactly
 from .feasibility import exactly_feasible
-from .group_sweep import GroupSweep, TooManyWays
 from .level_claims import LevelClaim, claims, highest
 from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from .objective_bound import told
@@ -61,9 +60,6 @@ AGAIN = "the same search, run again"
 
 HALVES = "a search near a bound"
 """The judge of a product that somebody else found; it prunes on logarithms in floats, within a margin."""
-
-LATEST = 2.0
-"""Seconds in which it is looked for how late the next stop of groups can be, when the time is up."""
 
 HALVINGS = 25
 """Times that the interval of a bound is halved: a few parts in ten million of it are left."""
@@ -134,7 +130,7 @@ def certify(
     begun = time.perf_counter()
     finder = Finder() if finder is None else finder
     if policy.objective == "leximin" and users.branches:
-        found = _by_groups(users, counts, deadline)
+        found = group_stops.certify(users, counts, deadline)
     elif policy.objective == "leximin":
         found = _Levels(users, counts, deadline, finder).certificate()
     else:
@@ -174,43 +170,6 @@ def impossible(
         if used > amount:
             return f"a group uses {used} of {instance.resources[j]!r}, of which its ceiling is {amount}"
     return ""
-
-
-def _by_groups(users: WholeUsers, tasks: list[int], deadline: Deadline) -> Certificate:
-    """Sweep the groups once more: are these tasks the end of a best way?"""
-    sweep, own = GroupSweep(users), [tasks[i] for i in users.members]
-    try:
-        better = sweep.canonical(own) not in sweep.best(deadline)
-    except (TooManyWays, TimeLimitError) as error:
-        return _stops_until(sweep, tuple(own), error)
-    reason = "who stops, and when, is not the best choice" if better else ""
-    proof = WholeEvidence(judge=AGAIN)
-    return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=proof, reason=reason)
-
-
-def _stops_until(sweep: GroupSweep, own: tuple[int, ...], error: Exception) -> Certificate:
-    """Return which stops are proven, and how late the next one can be at the most."""
-    reason = f"the allocation is feasible, and that no choice of who stops is better is not proven: {error}"
-    evidence = WholeEvidence(judge="nobody", late=isinstance(error, TimeLimitError))
-    gap, deadline = None, Deadline.after(LATEST)
-    with contextlib.suppress(TimeLimitError):
-        mine = sweep.stops(own, deadline)
-        pairs = list(zip(sweep.decided, mine, strict=False))
-        proven = next((at for at, (best, stop) in enumerate(pairs) if best != stop), len(pairs))
-        if proven < len(pairs):
-            (latest, *_), (at, *_) = pairs[proven]
-        else:
-            (at, *_), (latest, _) = next(mine), sweep.latest(deadline)
-        if at[:-1] == latest[:-1]:
-            level, bound = at[-1], latest[-1]
-            gap = float(1 - level / bound) if bound > 0 else 0.0
-            evidence = replace(evidence, level=level, bound=bound)
-            of = "level" if at[0] else "part of guarantees"
-            reason += (
-                f"; {proven} stops are proven, the next is at {of} {float(level):.6g} and can be at {float(bound):.6g} "
-                "at most"
-            )
-    return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
 
 
 class _Levels:

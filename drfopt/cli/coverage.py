@@ -214,7 +214,7 @@ BOUNDED = (
         "verify",
         lambda a: a.ruled or (a.whole and a.typed) or a.family == "formulation",
         "of leximin rules are decided; of markets and sums they are "
-        "but for guarantees of groups; of whole tasks in several groups, of their sums and products under rules or of "
+        "but for guarantees of groups; of sums and products of whole tasks under rules or of "
         "several types, and of formulation files feasibility is, and whether nothing is better is not; of other whole "
         "tasks it is, unless their trees grew too large",
     ),
