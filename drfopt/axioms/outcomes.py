@@ -173,7 +173,7 @@ def _whole(cluster: Economy, policy: Policy) -> Outcome:
     values = rates(cluster, policy)
     objective = {
         "leximin": lambda: enumeration.leximin(values),
-        "alpha": lambda: enumeration.nash_product(list(cluster.weights)),
+        "alpha": lambda: enumeration.market(values, list(cluster.weights), policy.alpha),
         "sum": lambda: enumeration.total(values),
     }[policy.objective]()
     best = enumeration.optimum(objective, cluster.demands, machines, cluster.limits, eligible)
@@ -220,8 +220,7 @@ def _known(value: Any, error: float) -> Number:
 Takes = Callable[[Economy, Policy, bool], bool]
 
 KINDS: tuple[tuple[Takes, Callable[[Economy, Policy], Outcome]], ...] = (
-    (lambda c, p, whole: whole and p.objective in ("leximin", "sum") and _small(c), _whole),
-    (lambda c, p, whole: whole and p.alpha == 1 and _small(c), _whole),
+    (lambda c, p, whole: whole and p.objective in ("leximin", "sum", "alpha") and _small(c), _whole),
     (lambda c, p, whole: not whole and c.machines is None and p.objective in ("leximin", "servers"), _filling),
     (lambda c, p, whole: not whole and c.machines is None and p.path is not None, _along_path),
     (lambda c, p, whole: not whole and p.objective == "servers", _servers),

@@ -40,13 +40,16 @@ from ..model.document import as_text
 from ..model.document import document as instance_document
 from ..model.evidence import Evidence, Text, type_names
 from ..model.instance import Instance
+from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
 from .level_claims import LevelClaim
 from .packing_bound import Machines, Pool
 from .refutation import Refutation
 from .verifier import SCHEMA
+from .verifier.claims import Claim
+from .verifier.cluster import Cluster
 
-__all__ = ["Names", "certificate_document", "document", "level_trees"]
+__all__ = ["Names", "certificate_document", "document", "level_trees", "stated"]
 
 Node = dict[str, Any]
 
@@ -148,6 +151,19 @@ def certificate_document(allocation: Allocation) -> dict[str, Any]:
         integer=allocation.integer,
     )
     return found | ({"types": types} if (types := allocation.types) is not None else {})
+
+
+def stated(instance: Instance, policy: Policy, tasks: Sequence[int]) -> Claim:
+    """Return the verifier's claim that whole tasks (n,) are the answer.
+
+    Raises
+    ------
+    ValueError
+        When the verifier does not read it.
+    """
+    counts, unmeasured = np.array(tasks, dtype=np.int64), [None] * instance.n
+    data = document(instance, policy.name, counts, unmeasured, None, Evidence(), integer=True)
+    return Claim(Cluster(data["instance"]), data)
 
 
 def document(

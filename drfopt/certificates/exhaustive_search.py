@@ -1,4 +1,4 @@
-"""Has anything a strictly larger product or sum than these whole tasks?  Exact searches, without a solver.
+"""Has anything a strictly larger product, utility or sum than these whole tasks?  Exact searches, without a solver.
 
 Of a pool: users in turn, each with every number of tasks, the rest bounded by what each could have alone.
 
@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +23,9 @@ from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
 from .packable import Packable
 from .refutation import Inconclusive
+from .verifier.alpha_utility import AlphaUtility
 
-__all__ = ["better", "better_under_rules", "exactly", "playing", "powers", "products", "worth"]
+__all__ = ["UtilitySum", "better", "better_under_rules", "exactly", "playing", "powers", "products", "worth"]
 
 EXPONENT = 1000
 """Largest exponent to which tasks are raised exactly; weights such as 0.3333333333333333 would need one of 10^16."""
@@ -130,11 +132,7 @@ class _Product:
 
     def __init__(self, instance: Instance, policy: Policy, members: list[int], tasks: list[int], budget: _Budget):
         self.demands, self.room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
-        if policy.objective == "alpha":
-            self._value = products([instance.exact_weights[i] for i in members])
-        else:
-            rates = policy.exact_rates(instance)
-            self._value = _sums([rates[i] for i in members])
+        self._value = _value(WholeUsers(instance, policy, members))
         self.most = [most_alone(instance, i) for i in members]
         self.own = self._value([tasks[i] for i in members])
         self.budget = budget
@@ -162,9 +160,96 @@ class _Product:
         return min(self.most[i], min(f // d for f, d in zip(left, self.demands[i], strict=True) if d))
 
 
+class UtilitySum(Fraction):
+    """A sum of weighted utilities to `DIGITS` digits, compared with others exactly.
+
+    Attributes
+    ----------
+    utility : AlphaUtility
+    terms : list of (weight, level)
+    error : Fraction
+        How much larger the true sum is at most.
+    """
+
+    __slots__ = ("error", "terms", "utility")
+    utility: AlphaUtility
+    terms: list[tuple[Fraction, Fraction]]
+    error: Fraction
+
+    @classmethod
+    def of(
+        cls, value: Fraction, utility: AlphaUtility, terms: list[tuple[Fraction, Fraction]], error: Fraction
+    ) -> "UtilitySum":
+        """Return the sum of the terms, whose value is known up to an error."""
+        found = cls(value)
+        found.utility, found.terms, found.error = utility, terms, error
+        return found
+
+    def __reduce__(self) -> Any:
+        return UtilitySum.of, (Fraction(self), self.utility, self.terms, self.error)
+
+    def __eq__(self, other: object) -> bool:
+        return not self._beyond(other) if isinstance(other, UtilitySum) else super().__eq__(other)
+
+    def __lt__(self, other: Any) -> bool:
+        return self._beyond(other) < 0 if isinstance(other, UtilitySum) else bool(super().__lt__(other))
+
+    def __gt__(self, other: Any) -> bool:
+        return self._beyond(other) > 0 if isinstance(other, UtilitySum) else bool(super().__gt__(other))
+
+    def __le__(self, other: Any) -> bool:
+        return not self > other
+
+    def __ge__(self, other: Any) -> bool:
+        return not self < other
+
+    __hash__ = Fraction.__hash__
+
+    def _beyond(self, other: "UtilitySum") -> Fraction | int:
+        if abs(apart := self - other) > self.error + other.error:
+            return apart
+        if (sign := self.utility.sign([*self.terms, *((-weight, level) for weight, level in other.terms)])) is None:
+            raise _TooLong
+        return sign
+
+
+def _utilities(users: WholeUsers) -> Callable[[Sequence[int]], tuple]:
+    """Return the function from tasks to (users with a task, for alpha above 1; the sum of utilities)."""
+    utility, serving = AlphaUtility(Fraction(str(users.policy.alpha))), users.serving
+    known: dict[tuple[int, int], int] = {}
+    rows = list(zip(users.incomes, users.market_rates, strict=True))
+    ends = (
+        abs(utility.about(rate * x, 10))
+        for (_, rate), most in zip(rows, users.most, strict=True)
+        for x in (1, most)
+        if x
+    )
+    unit = math.ceil(10**DIGITS / max(ends, default=1)) + 1
+
+    def one(p: int, x: int) -> int:
+        if (p, x) not in known:
+            weight, rate = rows[p]
+            known[p, x] = utility.units(weight, rate * x, unit)
+        return known[p, x]
+
+    def value(tasks: Sequence[int]) -> tuple:
+        terms = [(rows[p][0], rows[p][1] * x) for p, x in enumerate(tasks) if x]
+        units = sum(one(p, x) for p, x in enumerate(tasks) if x)
+        found = UtilitySum.of(Fraction(units, unit), utility, terms, Fraction(2 * len(terms), unit))
+        return (len(terms), found) if serving else (found,)
+
+    return value
+
+
+def _value(users: WholeUsers) -> Callable[[Sequence[int]], tuple]:
+    if users.policy.objective == "sum":
+        return _sums(users.rates)
+    return products(users.incomes) if users.policy.alpha == 1 else _utilities(users)
+
+
 def worth(users: WholeUsers) -> Callable[[Sequence[int]], tuple]:
     """Return the function from the members' tasks to what is compared, larger is better, in exact numbers."""
-    value = _sums(users.rates) if users.policy.objective == "sum" else products(users.incomes)
+    value = _value(users)
     promised = [(p, f) for p, f in enumerate(users.promises) if f]
     if not promised:
         return value

@@ -43,8 +43,6 @@ TRIED = 50_000
 """Choices of who stops that are tried at one moment, for all states together."""
 
 Tasks = tuple[int, ...]
-Stop = tuple[tuple, int, int]
-"""What the clock shows, how often it was somebody's turn then, and how many stop."""
 
 
 class TooManyWays(Exception):
@@ -72,13 +70,6 @@ class GroupSweep:
     ----------
     users : WholeUsers
         Of an instance whose organisation has groups.
-
-    Attributes
-    ----------
-    decided : list of Stop
-        The stops that every best way has, as far as `best` has come.
-    ways : list
-        All best ways up to there.
     """
 
     def __init__(self, users: WholeUsers):
@@ -94,7 +85,6 @@ class GroupSweep:
             kinds.setdefault(alike, []).append(p)
         self.kinds = list(kinds.values())
         self.start = _Way((True,) * self.n, (0,) * self.n)
-        self.ways, self.decided = [self.start], list[Stop]()
 
     def best(self, deadline: Deadline = NEVER) -> list[Tasks]:
         """Return the tasks of the members at the end of every best way, users alike in descending order.
@@ -103,15 +93,13 @@ class GroupSweep:
         ------
         TooManyWays, TimeLimitError
         """
-        self.ways, self.decided = [self.start], []
-        while any(self.ways[0].active):
-            going = sum(self.ways[0].active)
-            report(f"{self.n - going} of {self.n} users stopped, {len(self.ways)} ways")
-            halted = [self._until_stop(way, deadline) for way in self.ways]
+        ways = [self.start]
+        while any(ways[0].active):
+            report(f"{self.n - sum(ways[0].active)} of {self.n} users stopped, {len(ways)} ways")
+            halted = [self._until_stop(way, deadline) for way in ways]
             last = max((way.moment, way.turns) for way in halted)
-            self.ways = self._stopped([way for way in halted if (way.moment, way.turns) == last], deadline)
-            self.decided.append((*last, going - sum(self.ways[0].active)))
-        return sorted({self.canonical(way.tasks) for way in self.ways}, reverse=True)
+            ways = self._stopped([way for way in halted if (way.moment, way.turns) == last], deadline)
+        return sorted({self.canonical(way.tasks) for way in ways}, reverse=True)
 
     def greedy(self, deadline: Deadline = NEVER) -> Tasks:
         """Return the end of one way, whoever is listed last of those whose turn it is stopping first."""
@@ -134,24 +122,6 @@ class GroupSweep:
             going = [p for p in turn if way.tasks[p] < self.users.most[p] and more(p)]
             way = self._after(way, [p for p in turn if p not in going], going)
         return way.tasks
-
-    def stops(self, end: Tasks, deadline: Deadline = NEVER) -> Iterator[Stop]:
-        """Yield the stops of the way that ends with these tasks of the members."""
-        way = self.start
-        while any(way.active):
-            deadline.check("the sweep of groups")
-            moment, turn = self._turn(way)
-            turns = way.turns + 1 if moment == way.moment else 0
-            stopping = [p for p in turn if way.tasks[p] >= end[p]]
-            if stopping:
-                yield moment, turns, len(stopping)
-            going = [p for p in turn if p not in stopping]
-            way = self._after(_Way(way.active, way.tasks, moment, turns), stopping, going)
-
-    def latest(self, deadline: Deadline = NEVER) -> tuple[tuple, int]:
-        """Return when the next stop after those decided is at the latest: where the cluster, as one pool, is full."""
-        halted = [self._until_stop(way, deadline, self.packable.within_totals) for way in self.ways]
-        return max((way.moment, way.turns) for way in halted)
 
     def canonical(self, tasks: Sequence[int]) -> Tasks:
         """Return tasks with those of users alike in descending order."""

@@ -9,7 +9,7 @@ from ..model.packings import device_room, integer_rows
 from ..model.whole_values import WholeUsers
 from .level_claims import LevelClaim
 from .packing_bound import Machines, Pool, worth_of
-from .refutation import Better, Inconclusive, refute
+from .refutation import Better, Inconclusive, Refutation, refute
 
 __all__ = ["Packable"]
 
@@ -32,9 +32,12 @@ class Packable:
         self.rows, self.room = users.pool_rows
         self._yes: list[tuple[int, ...]] = []
         self._no: list[tuple[int, ...]] = []
+        self.refuted: list[tuple[LevelClaim, Refutation]] = []
+        """Why machines cannot be packed, as far as multipliers said it."""
 
     @cached_property
-    def _worth(self) -> Pool | Machines:
+    def worth(self) -> Pool | Machines:
+        """How the cluster prices tasks."""
         return worth_of(self.users)
 
     def fits(self, tasks: Sequence[int], deadline: Deadline = NEVER) -> bool:
@@ -77,7 +80,7 @@ class Packable:
     def _packed(self, goods: tuple[int, ...], deadline: Deadline) -> bool:
         claim = LevelClaim(0, self.users.told(0), 0, (), goods, ())
         try:
-            refute(claim, self._worth, deadline)
+            self.refuted.append((claim, refute(claim, self.worth, deadline)))
         except Better:
             return True
         except Inconclusive:
@@ -92,7 +95,7 @@ class Packable:
         Inconclusive
             After so many steps, and where loads of some machine are too many to list.
         """
-        worth = self._worth
+        worth = self.worth
         if not isinstance(worth, Machines) or any(loads is None for loads in worth.loads):
             raise Inconclusive
         asked = [0] * len(worth.users)

@@ -96,8 +96,11 @@ class BoxProgram(PackingProgram):
         alike = shapes(instance, users)
         self.shape = {users[p]: s for s, positions in enumerate(alike) for p in positions}
         self.most = [proof.value.most[i] for i in users]
-        self.product = proof.value.product
-        if self.product:
+        self.curved = proof.value.curved
+        if proof.value.utility is not None:
+            self.first_task = max(abs(proof.value.low(i, 1) - proof.value.served) for i in users)
+            self.top = float(Fraction(self.first_task, proof.value.unit))
+        elif self.curved:
             self.top = float(max(proof.value.power.values()))
             self.power = [proof.value.power[i] / self.top for i in users]
             self.first = float(Fraction(proof.value.served, proof.value.unit)) / self.top
@@ -107,13 +110,13 @@ class BoxProgram(PackingProgram):
             self.power = [proof.value.rate[i] / largest for i in users]
         n = len(users)
         self.n = n
-        self.cost += [0.0 if self.product else -w for w in self.power]
+        self.cost += [0.0] * n if self.curved else [-w for w in self.power]
         self.high += map(float, self.most)
         if isinstance(worth, Pool):
             self._pool(worth)
         else:
             self._machines(worth)
-        self.values = [self.column(math.inf, -1.0) for _ in users] if self.product else []
+        self.values = [self.column(math.inf, -1.0) for _ in users] if self.curved else []
         self.chords: set[tuple[int, int]] = set()
         self.optimal = highspy.HighsModelStatus.kOptimal
         self.highs: Any = highspy.Highs()
@@ -123,7 +126,7 @@ class BoxProgram(PackingProgram):
         for column in self.values:
             low[column] = -math.inf
         self.highs.passModel(program(self.cost, low, self.high, self.rows))
-        if self.product:
+        if self.curved:
             for p, most in enumerate(self.most):
                 own = proof.value.own[p]
                 near = {0, 1, own - 1, own, own // 2, 2 * own, most - 1} | {2**e for e in range(most.bit_length())}
@@ -143,6 +146,8 @@ class BoxProgram(PackingProgram):
             self.units[0, s] = (self.row(-math.inf, 0.0, terms | {column: -x for column, x in supplied.items()}), 1.0)
 
     def _worth(self, p: int, v: int) -> float:
+        if self.value.utility is not None:
+            return self.value.low(self.cluster.users[p], v) / self.first_task
         return self.first + self.power[p] * math.log(v) if v else 0.0
 
     def _chord(self, p: int, v: int) -> bool:
@@ -171,12 +176,12 @@ class BoxProgram(PackingProgram):
             column = place[what[1]] if what[0] == "user" else at[what]
             low[column], high[column] = ends
         self.highs.changeColsBounds(size, np.arange(size, dtype=np.int32), low, high)
-        for _ in range(TANGENTS if self.product else 1):
+        for _ in range(TANGENTS if self.curved else 1):
             self.highs.run()
             found = self.highs.getSolution()
             values = np.array(found.col_value)
             optimal = self.highs.getModelStatus() == self.optimal
-            if not (self.product and optimal and self._sharper(values)):
+            if not (self.curved and optimal and self._sharper(values)):
                 break
         ray = None
         if not optimal or not found.dual_valid:

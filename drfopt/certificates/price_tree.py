@@ -1,14 +1,14 @@
-"""Has anything a larger sum, or Nash product, than these whole tasks?  Branch and bound on prices, in integers.
+"""Has anything a larger sum, product or alpha utility than these whole tasks?  Branch and bound on prices, in integers.
 
 For prices p >= 0 at which a task of user i costs q_i, and all that the cluster can run is worth W, any whole tasks x
 within a box l <= x <= u have
 
     sum_i f_i(x_i)  <=  W  +  sum_i max over l_i <= v <= u_i of ( f_i(v) - v q_i )
 
-where f_i is what tasks are worth, and concave: r_i v in a sum, w_i log v in a product, with more for the first task
-than all logarithms together, so that users served come first.  A leaf of the tree is a box with prices at which the
-right side is no more than the tasks at hand are worth, or a box of one allocation, which is compared exactly.  A branch
-splits the tasks of one user, or the machines with some load.
+where f_i is what tasks are worth, and concave: r_i v in a sum, w_i log v in a product, w_i U(r_i v) in alpha fairness;
+from alpha = 1 on with more for the first task than all else together, so that users served come first.  A leaf of the
+tree is a box with prices at which the right side is no more than the tasks at hand are worth, or a box of one
+allocation, which is compared exactly.  A branch splits the tasks of one user, or the machines with some load.
 
 Prices come from the duals of a linear program, by HiGHS: any prices are right.  What they prove is decided in integers,
 by the verifier (`verifier.whole_values`) that also reads the tree when it is written.  The largest right side of what
@@ -23,20 +23,15 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from ..base.deadline import NEVER, Deadline
 from ..base.progress import report
-from ..model.evidence import Evidence
 from ..model.instance import Instance
 from ..model.policies import Policy, policy_named
 from ..model.whole_values import WholeUsers
-from .document import Names, Node, document
+from .document import Names, Node, stated
 from .exhaustive_search import powers
 from .packing_bound import Machines, worth_of
 from .price_program import BoxPoint, BoxProgram
-from .verifier.claims import Claim
-from .verifier.cluster import Cluster
 from .verifier.trees import Bounds, Undecided
 from .verifier.whole_values import ValueProof
 
@@ -130,15 +125,11 @@ class _Box:
 
 class _Search:
     def __init__(self, instance: Instance, policy: Policy, tasks: list[int]):
-        rates = policy.exact_rates(instance)
-        levels = [rate * x for rate, x in zip(rates, tasks, strict=True)]
-        counts = np.array(tasks, dtype=np.int64)
-        data = document(instance, policy.name, counts, levels, None, Evidence(), integer=True)
         try:
-            claim = Claim(Cluster(data["instance"]), data)
+            claim = stated(instance, policy, tasks)
         except ValueError as error:
             raise Undecided(str(error)) from None
-        if claim.objective not in ("sum", "alpha") or claim.alpha not in (0, 1):
+        if claim.objective not in ("sum", "alpha"):
             raise Undecided("the verifier does not know what is best here")
         self.proof = ValueProof(claim)
         self.instance, self.tasks = instance, tasks
@@ -180,9 +171,9 @@ class _Search:
         if nodes < 1:
             raise Undecided("the tree may not grow")
         point = look(root)
-        pace = {1 + 2 * split: part for split, part in PACE} if impatient else {}
+        pace = {1 + 2 * split: Fraction(str(part)) for split, part in PACE} if impatient else {}
         while waiting and point is None:
-            slow = Fraction(-waiting[0][0]) > pace.get(count, math.inf) * most_of_all * unit
+            slow = count in pace and -waiting[0][0] > pace[count] * most_of_all * unit
             if slow or count >= nodes or deadline.stopped or deadline.left() <= 0:
                 return Searched(None, None, max(Fraction(-waiting[0][0]), Fraction(0)) / unit)
             report(f"proof: {count} parts of what could be better looked at, {len(waiting)} left")
@@ -200,7 +191,7 @@ class _Search:
         """Say whether tasks are worth more than those at hand: exactly, whatever the weights."""
         value = self.proof.value
         found = value.better(point)
-        if found is None and all(point) and all(value.own):
+        if found is None and value.utility is None and all(point) and all(value.own):
             return larger([self.instance.exact_weights[i] for i in self.users], point, value.own)
         return bool(found)
 
@@ -210,7 +201,7 @@ class _Search:
         if found.ray:
             for more in FARTHER:
                 yield self.leaf([[Fraction(repr(p)) * more for p in row] for row in found.prices])
-        elif not self.proof.value.product:
+        elif not self.proof.value.curved:
             for most in SIMPLE:
                 yield self.leaf([[Fraction(p).limit_denominator(most) for p in row] for row in found.prices])
 

@@ -7,6 +7,7 @@ packings of a machine, which the exact check of every answer's packing does not 
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ..base.deadline import NEVER, Deadline
@@ -17,7 +18,7 @@ from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
 from .exhaustive_search import playing
 
-__all__ = ["TooLargeToAsk", "fewer", "larger", "optimum", "variable"]
+__all__ = ["FAR_APART", "TooLargeToAsk", "fewer", "larger", "optimum", "variable"]
 
 CBC = "CBC"
 
@@ -35,8 +36,12 @@ COLUMNS = 20_000
 """Tasks on single machines, a column each, beyond which the solver is not asked: stating that would take too long."""
 
 
+FAR_APART = 1e8
+"""Times that utilities may differ in a program: a task of the least is to be seen by a solver."""
+
+
 class TooLargeToAsk(Exception):
-    """The program is too large to be asked."""
+    """The program is too large to be asked, or its numbers are too far apart."""
 
 
 Packings = Callable[[Instance, int, Sequence[int]], list[dict[int, int]] | None]
@@ -209,7 +214,7 @@ def larger(
         import pulp
 
         plain = {p: mine for p, mine in enumerate(own) if not numbers[p]}
-        _logarithms(pulp, model, plain, users, numbers, deadline)
+        _utilities(pulp, model, plain, users, numbers, deadline)
     if _solve(model, x, cluster.n, deadline, solver) is None:
         raise SolverError(f"{solver} calls a program infeasible that has a solution: the solver is not believed")
     found = [0] * users.instance.n
@@ -272,43 +277,52 @@ def _largest(
     else:
         users = WholeUsers(instance, policy, members)
         plain = {p: x[i] for p, i in enumerate(members)}
-        _logarithms(pulp, model, plain, users, [{} for _ in members], deadline)
+        _utilities(pulp, model, plain, users, [{} for _ in members], deadline)
     found = _solve(model, x, instance.n, deadline, solver)
     if found is None:
         raise SolverError(f"{solver} calls a program infeasible that has a solution: the solver is not believed")
     return found
 
 
-def _logarithms(
+def _utilities(
     pulp: Any, model: Any, x: dict[int, Any], users: WholeUsers, numbers: list[dict[int, Any]], deadline: Deadline
 ) -> None:
-    """Maximise users served, then the weighted logarithms: all chords, written out.
+    """Maximise users served, then weighted logarithms, or utilities: all chords, written out.
 
     `x` are the tasks of members, `numbers` a variable for each number of tasks of those with several types.
     """
-    logs, served = [], []
-    weights = [float(w) for w in users.incomes]
+    worth, served = [], []
     if sum(most for most, several in zip(users.most, numbers, strict=True) if not several) > CHORDS:
         raise TooLargeToAsk
-    ceiling = 1 + sum(w * math.log(max(2, most)) for w, most in zip(weights, users.most, strict=True))
-    for p, (most, weight) in enumerate(zip(users.most, weights, strict=True)):
+    if users.policy.alpha != 1 and users.utility_spread > FAR_APART:
+        raise TooLargeToAsk
+    ends = [[users.utility(p, x) for x in (1, most) if x] for p, most in enumerate(users.most)]
+    unit = users.utility_unit
+    for p, most in enumerate(users.most):
         if numbers[p]:
-            logs += [weight * math.log(y) * one for y, one in numbers[p].items() if y > 1]
+            worth += [users.utility(p, y) / unit * one for y, one in numbers[p].items() if y]
             served += [one for y, one in numbers[p].items() if y]
             continue
-        has = variable(model, f"has_{p}", 0, 1, "Binary")
-        log = variable(model, f"log_{p}", 0, math.log(most) if most else 0)
-        model += x[p] >= has
-        model += x[p] <= most * has
-        for q in range(1, most):
+        has: Any = 1
+        if users.serving:
+            has = variable(model, f"has_{p}", 0, 1, "Binary")
+            model += x[p] >= has
+            model += x[p] <= most * has
+            served.append(has)
+        values = [users.utility(p, y) / unit for y in range(1, most + 1)]
+        mine = variable(model, f"worth_{p}", min([0.0, *values]), max([0.0, *values]))
+        if most and not users.serving:
+            model += mine <= values[0] * x[p]
+        if most == 1:
+            model += mine <= values[0] * has
+        for q, (this, later) in enumerate(pairwise(values), 1):
             if q % 1000 == 0:
                 deadline.check("stating the product for a second solver")
-            slope = math.log1p(1 / q)
-            model += log <= slope * x[p] + (math.log(q) - slope * q) * has
-        logs.append(weight * log)
-        served.append(has)
+            model += mine <= (later - this) * x[p] + (this - (later - this) * q) * has
+        worth.append(mine)
     # One more user with a task is worth more than any product.
-    model += ceiling * pulp.lpSum(served) + pulp.lpSum(logs)
+    ceiling = 1 + sum(max(map(abs, row), default=0.0) for row in ends) / unit
+    model += (ceiling if users.serving else 0) * pulp.lpSum(served) + pulp.lpSum(worth)
 
 
 def _solve(model: Any, x: dict[int, Any], n: int, deadline: Deadline, solver: str) -> list[int] | None:

@@ -1,4 +1,4 @@
-"""What no sum or product of whole tasks exceeds, whatever the rules and types: prices of the cluster, in integers.
+"""What no sum, product or utility of whole tasks exceeds, whatever rules and types: prices of the cluster, in integers.
 
 Let v_i(x) be what x tasks are worth to user i, u_ij(x) what they need of resource j, ceilings of groups among them, and
 l_i the fewest tasks that she has in anything better: her guarantee where all are kept, and one of a product in which
@@ -15,7 +15,7 @@ of a sum rounded down to what sums can be.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -24,6 +24,7 @@ from operator import mul
 from ..base.solvers.table import program
 from ..model.whole_values import WholeUsers
 from .exhaustive_search import powers
+from .verifier.alpha_utility import AlphaUtility
 
 __all__ = ["most_served", "room_above"]
 
@@ -40,10 +41,10 @@ SECONDS = 2.0
 
 
 def room_above(users: WholeUsers, tasks: Sequence[int]) -> Fraction | None:
-    """Return by how much tasks of the members can be exceeded: in levels of a sum, in logarithms of a product.
+    """Return by how much tasks of the members can be exceeded: in levels, in logarithms of a product, or in utility.
 
-    Of a product in which somebody has nothing that is said of all in which as many users have something.
-    None where it is not known: too many numbers of tasks, or a product with guarantees that are not all kept.
+    Where users with a task come first and somebody has none, that is said of all in which as many users have some.
+    None where it is not known: too many numbers of tasks, or such a market with guarantees that are not all kept.
     """
     numbers = _Numbers.of(users, tasks)
     if numbers is None:
@@ -54,10 +55,16 @@ def room_above(users: WholeUsers, tasks: Sequence[int]) -> Fraction | None:
         most = numbers.most([{x: rate * x for x in need} for rate, need in zip(rates, numbers.needs, strict=True)])
         # The sum of so many rates is a whole number of units.
         return Fraction(max(most - most % UNIT - sum(map(mul, rates, tasks)), 0), unit)
-    weights = [w * UNIT for w in powers(users.incomes)]
-    values = [{x: _upper(w, x) for x in need} for w, need in zip(weights, numbers.needs, strict=True)]
-    own = sum(_lower(w, x) for w, x in zip(weights, tasks, strict=True))
-    return Fraction(max(numbers.most(values, served=sum(map(bool, tasks))) - own, 0), UNIT)
+    if users.policy.alpha == 1:
+        weights = [w * UNIT for w in powers(users.incomes)]
+        values = [{x: _upper(w, x) for x in need} for w, need in zip(weights, numbers.needs, strict=True)]
+        own = sum(_lower(w, x) for w, x in zip(weights, tasks, strict=True))
+    else:
+        low = _utilities(users)
+        values = [{x: low(p, x) + 2 * bool(x) for x in need} for p, need in enumerate(numbers.needs)]
+        own = sum(low(p, x) for p, x in enumerate(tasks))
+    most = numbers.most(values, served=sum(map(bool, tasks)) if users.serving else None)
+    return Fraction(max(most - own, 0), UNIT)
 
 
 def most_served(users: WholeUsers, tasks: Sequence[int]) -> int | None:
@@ -77,9 +84,9 @@ class _Numbers:
     @classmethod
     def of(cls, users: WholeUsers, tasks: Sequence[int]) -> "_Numbers | None":
         """Return the numbers; None where they are too many, or what is better is not one number."""
-        product, kept = users.policy.objective != "sum", not users.broken(users.spread(tasks))
-        least = [max(int(product and all(tasks)), f if kept else 0) for f in users.promises]
-        if (product and not kept) or sum(users.most) - sum(least) + len(least) > NUMBERS:
+        serving, kept = users.serving, not users.broken(users.spread(tasks))
+        least = [max(int(serving and all(tasks)), f if kept else 0) for f in users.promises]
+        if (serving and not kept) or sum(users.most) - sum(least) + len(least) > NUMBERS:
             return None
         rows, room = users.pool_rows
         needs = []
@@ -101,7 +108,7 @@ class _Numbers:
         """Return prices of a unit of everything, and what having a task is worth: multipliers of the program."""
         import highspy
 
-        top = float(max((v for value in values for v in value.values()), default=1) or 1)
+        top = float(max((abs(v) for value in values for v in value.values()), default=1) or 1)
         cost: list[float] = []
         choice: list[dict[int, float]] = []
         used: list[dict[int, float]] = [{} for _ in self.room]
@@ -128,6 +135,13 @@ class _Numbers:
         *duals, bonus = list(highs.getSolution().row_dual)[: len(limits) + 1] or [0.0] * (len(limits) + 1)
         prices = [round(Fraction(max(0.0, -y) * top) / max(c, 1)) for y, c in zip(duals, self.room, strict=True)]
         return [*prices, 0 if served is None else round(Fraction(bonus * top))]
+
+
+def _utilities(users: WholeUsers) -> Callable[[int, int], int]:
+    """Return the function to the utility of a member's tasks in units, which are at most two below the true one."""
+    utility = AlphaUtility(Fraction(str(users.policy.alpha)))
+    weights, rates = users.incomes, users.market_rates
+    return lambda p, x: utility.units(weights[p], rates[p] * x, UNIT) if x else 0
 
 
 def _upper(weight: int, x: int) -> int:

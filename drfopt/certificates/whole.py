@@ -11,19 +11,17 @@ A product whose tree grows too large is searched near a bound (`meet_in_the_midd
 ``nash-halves`` does.  Of its answers that search, run again, is then all that says that they are best: nothing was
 refuted by a second author, and the certificate says so.
 
-Of whole tasks in several groups the sweep that found them is run again (`group_sweep`), and the certificate says so.
+Of whole tasks in several groups the verifier's clock decides, by counting and multipliers (`group_stops`).
 
 When time runs out, what was proven until then is said: levels from the lowest up, and how much higher the first level
 that is not proven, the sum or the mean of a product could be at most.
 """
 
 import contextlib
-import math
 import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from operator import mul
 from typing import Any
 
 import numpy as np
@@ -37,18 +35,18 @@ from ..model.instance import Instance
 from ..model.packings import Packing, dealt
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
-from . import exhaustive_search, price_tree, second_solver
+from . import exhaustive_search, group_stops, price_tree, second_solver
 from .document import level_trees
 from .exhaustive_search import exactly
 from .feasibility import exactly_feasible
-from .group_sweep import GroupSweep, TooManyWays
 from .level_claims import LevelClaim, claims, highest
 from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
+from .objective_bound import told
 from .packable import Packable
 from .packing_bound import worth_of
 from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk
-from .sequence_bound import most_served, room_above
+from .sequence_bound import room_above
 
 __all__ = ["AGAIN", "Finder", "certify", "impossible", "score"]
 
@@ -63,17 +61,8 @@ AGAIN = "the same search, run again"
 HALVES = "a search near a bound"
 """The judge of a product that somebody else found; it prunes on logarithms in floats, within a margin."""
 
-LATEST = 2.0
-"""Seconds in which it is looked for how late the next stop of groups can be, when the time is up."""
-
 HALVINGS = 25
 """Times that the interval of a bound is halved: a few parts in ten million of it are left."""
-
-LARGEST = 300.0
-"""Logarithm of a factor beyond which a bound is no number that anybody reads."""
-
-ROUNDED = 1 + 2.0**-40
-"""What the bound of a mean is raised by, since its logarithms are floats."""
 
 BOXES = "branch and bound on prices"
 """The judge of sums and products: in integers, and by another method than any that finds them."""
@@ -141,7 +130,7 @@ def certify(
     begun = time.perf_counter()
     finder = Finder() if finder is None else finder
     if policy.objective == "leximin" and users.branches:
-        found = _by_groups(users, counts, deadline)
+        found = group_stops.certify(users, counts, deadline)
     elif policy.objective == "leximin":
         found = _Levels(users, counts, deadline, finder).certificate()
     else:
@@ -157,7 +146,7 @@ def certify(
     )
     # What only a solver or a search in floats says is no theorem, and a finder is no judge of itself.
     certain = evidence.judge in EXACT and found.valid is not None
-    if policy.objective == "alpha" and evidence.judge != BOXES:
+    if policy.alpha == 1 and evidence.judge != BOXES:
         certain = certain and exactly(users.incomes)
     return replace(found, evidence=evidence, rigorous=certain)
 
@@ -181,43 +170,6 @@ def impossible(
         if used > amount:
             return f"a group uses {used} of {instance.resources[j]!r}, of which its ceiling is {amount}"
     return ""
-
-
-def _by_groups(users: WholeUsers, tasks: list[int], deadline: Deadline) -> Certificate:
-    """Sweep the groups once more: are these tasks the end of a best way?"""
-    sweep, own = GroupSweep(users), [tasks[i] for i in users.members]
-    try:
-        better = sweep.canonical(own) not in sweep.best(deadline)
-    except (TooManyWays, TimeLimitError) as error:
-        return _stops_until(sweep, tuple(own), error)
-    reason = "who stops, and when, is not the best choice" if better else ""
-    proof = WholeEvidence(judge=AGAIN)
-    return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=proof, reason=reason)
-
-
-def _stops_until(sweep: GroupSweep, own: tuple[int, ...], error: Exception) -> Certificate:
-    """Return which stops are proven, and how late the next one can be at the most."""
-    reason = f"the allocation is feasible, and that no choice of who stops is better is not proven: {error}"
-    evidence = WholeEvidence(judge="nobody", late=isinstance(error, TimeLimitError))
-    gap, deadline = None, Deadline.after(LATEST)
-    with contextlib.suppress(TimeLimitError):
-        mine = sweep.stops(own, deadline)
-        pairs = list(zip(sweep.decided, mine, strict=False))
-        proven = next((at for at, (best, stop) in enumerate(pairs) if best != stop), len(pairs))
-        if proven < len(pairs):
-            (latest, *_), (at, *_) = pairs[proven]
-        else:
-            (at, *_), (latest, _) = next(mine), sweep.latest(deadline)
-        if at[:-1] == latest[:-1]:
-            level, bound = at[-1], latest[-1]
-            gap = float(1 - level / bound) if bound > 0 else 0.0
-            evidence = replace(evidence, level=level, bound=bound)
-            of = "level" if at[0] else "part of guarantees"
-            reason += (
-                f"; {proven} stops are proven, the next is at {of} {float(level):.6g} and can be at {float(bound):.6g} "
-                "at most"
-            )
-    return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
 
 
 class _Levels:
@@ -309,7 +261,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
         return Certificate("bound", True, 0.0, gap=0.0, evidence=WholeEvidence(judge="nobody to judge"))
     bound: Fraction | None = None
     own = [tasks[i] for i in members]
-    halved = policy.objective == "alpha" and instance.machines is None and all(own)
+    halved = policy.alpha == 1 and instance.machines is None and all(own)
     halves = _halves(instance, members) if halved else None
     try:
         outcome = price_tree.search(
@@ -383,9 +335,10 @@ def _bounded_without_rules(
     more, instance, policy = room_above(users, [tasks[i] for i in users.members]), users.instance, users.policy
     with contextlib.suppress(price_tree.Undecided, InstanceError):
         instance = _without_rules(users)
-        rates = policy.exact_rates(instance) if policy.objective == "sum" else None
-        # A product is of tasks, whatever they are measured by; a sum has to be of the same shares.
-        if rates is None or [rates[i] for i in users.members] == users.rates:
+        rates = None if policy.alpha == 1 else policy.exact_rates(instance)
+        theirs = users.rates if policy.objective == "sum" else users.market_rates
+        # A product is of tasks, whatever they are measured by; all else has to be of the same shares.
+        if rates is None or [rates[i] for i in users.members] == theirs:
             found = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), BOXES_WITHOUT_RULES)
             if found.tree is not None and not users.broken(tasks):
                 return _verdict(BOXES, False, WholeEvidence(judge=BOXES))
@@ -439,7 +392,9 @@ def _beyond(solver: str) -> str:
 
 
 def _too_large(solver: str) -> str:
-    return f"the allocation is feasible, and the program of something better is too large for {solver}"
+    return (
+        f"the allocation is feasible, and the program of something better is beyond {solver}, too large or too uneven"
+    )
 
 
 def _verdict(judge: str, better: bool, proof: WholeEvidence) -> Certificate:
@@ -457,39 +412,14 @@ def _bounded(
     late: bool = False,
     users: WholeUsers | None = None,
 ) -> Certificate:
-    """Return what is known of a sum or product that is not proven: how much larger another can be.
-
-    Where somebody has nothing, more users served would be better than any product: how many can be is told first.
-    """
+    """Return what is known of a sum, product or utility that is not proven: how much larger another can be."""
     users = users or WholeUsers(instance, policy, exhaustive_search.playing(instance))
-    own = [tasks[i] for i in users.members]
-    if policy.objective == "sum":
-        value = sum(map(mul, users.rates, own), Fraction(0))
-    elif not all(own):
-        served, most = sum(map(bool, own)), most_served(users, own)
-        if most is not None and served < most:
-            reason = f"{reason}: {served} of {len(own)} users have a task, and {most} can at most"
-            evidence = WholeEvidence(judge="nobody", level=Fraction(served), bound=Fraction(most), late=late)
-            return Certificate("bound", None, 0.0, gap=1 - served / most, evidence=evidence, reason=reason)
-        more = None if most is None else room_above(users, own)
-    if more is None:
+    found = told(users, [tasks[i] for i in users.members], more)
+    if found is None:
         evidence = WholeEvidence(judge="nobody", late=late)
         return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=reason)
-    if policy.objective == "sum":
-        bound = value + more
-        gap = float(more / bound) if bound else 0.0
-        reason = f"{reason}: the sum is {float(value):.6g} and can be {float(bound):.6g} at most"
-    else:
-        # Of a product the mean is told, weighted and geometric: the product itself may be beyond all numbers.
-        served_powers = [(w, x) for w, x in zip(exhaustive_search.powers(users.incomes), own, strict=True) if x]
-        whole = sum(w for w, _ in served_powers) or 1
-        value = Fraction(math.exp(math.fsum(w * math.log(x) for w, x in served_powers) / whole))
-        factor = math.exp(min(float(more / whole), LARGEST)) * ROUNDED
-        bound = value * Fraction(factor)
-        gap = 1 - 1 / factor
-        reason = f"{reason}: the mean of tasks is {float(value):.6g} and can be {float(bound):.6g} at most"
-    evidence = WholeEvidence(judge="nobody", level=value, bound=bound, late=late)
-    return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
+    evidence = WholeEvidence(judge="nobody", level=found.value, bound=found.bound, late=late)
+    return Certificate("bound", None, 0.0, gap=found.gap, evidence=evidence, reason=f"{reason}: {found.words}")
 
 
 def _halves(instance: Instance, members: list[int]) -> MeetInTheMiddle | None:

@@ -167,11 +167,6 @@ ROWS = (
         "the notion compares shares of one resource, and some user demands none of it",
     ),
     Refusal(
-        "whole powers",
-        lambda a: a.whole and a.family == "alpha" and a.policy.alpha != 1,
-        "in whole tasks the Nash product is solved, and of other powers nothing",
-    ),
-    Refusal(
         "irrational",
         lambda a: a.tasks == "exact" and a.family == "alpha" and not float(a.policy.alpha).is_integer(),
         "marginal utilities of a power that is no whole number are irrational: the answer in floats has a certificate",
@@ -219,7 +214,7 @@ BOUNDED = (
         "verify",
         lambda a: a.ruled or (a.whole and a.typed) or a.family == "formulation",
         "of leximin rules are decided; of markets and sums they are "
-        "but for guarantees of groups; of whole tasks in several groups, of their sums and products under rules or of "
+        "but for guarantees of groups; of sums and products of whole tasks under rules or of "
         "several types, and of formulation files feasibility is, and whether nothing is better is not; of other whole "
         "tasks it is, unless their trees grew too large",
     ),

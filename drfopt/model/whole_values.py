@@ -32,6 +32,7 @@ import numpy as np
 from ..base.errors import PolicyError
 from .allocation import Broken
 from .hierarchy import Clock, Node, broken
+from .hierarchy.clock import without_level
 from .hierarchy.market import incomes_of
 from .instance import Instance
 from .packings import integer_rows, most_alone, shapes
@@ -332,12 +333,18 @@ class WholeUsers:
             return [((rates[i], none),) for i in self.members]
         leaves = self._clock.leaves
         found = []
-        for i in self.members:
+        for p, i in enumerate(self.members):
             rows = {(Fraction(a), -Fraction(o)) for a, o in zip(leaves.rows[i], leaves.offsets[i], strict=True) if a}
             kept = [(a, o) for a, o in rows if not any((b, c) != (a, o) and b >= a and c >= o for b, c in rows)]
-            # Whose level nothing makes rise is let have nothing by its rules, or else refused by the clock.
+            # To the clock it plays only where all of its types fit, and here where one of them does.
+            if not kept and self.most[p] and self._within_ceilings(p):
+                raise PolicyError(without_level(self.instance.users[i]))
             found.append(tuple(sorted(kept)) or ((Fraction(0), Fraction(0)),))
         return found
+
+    def _within_ceilings(self, p: int) -> bool:
+        """Say whether ceilings of groups allow a member a task."""
+        return all(self.use(p, 1, j) <= amount for inside, j, amount in self.ceilings if p in inside)
 
     def level(self, p: int, x: int) -> Fraction:
         """Return the level of x tasks of a member."""
@@ -401,6 +408,39 @@ class WholeUsers:
     def rates(self) -> list[Fraction]:
         """What a task of each member adds to a sum: its share of what is not excluded."""
         return [max(slope for slope, _ in rows) for rows in self._levels]
+
+    @property
+    def serving(self) -> bool:
+        """Whether users with a task come before all else: a product is 0 without one, and alpha > 1 no number."""
+        return self.policy.objective == "alpha" and self.policy.alpha >= 1
+
+    @cached_property
+    def market_rates(self) -> list[Fraction]:
+        """The level of a task of each member in a market: its share over its income."""
+        own = (self.instance.exact_weights[i] for i in self.members) if self.ruled else self.incomes
+        return [rate * w / m for rate, w, m in zip(self.rates, own, self.incomes, strict=True)]
+
+    @cached_property
+    def utility_spread(self) -> float:
+        """How many times less somebody's last task is worth than `utility_unit`: solvers tell billions not apart."""
+        last = (self.utility(p, most) - self.utility(p, most - 1) for p, most in enumerate(self.most) if most > 1)
+        least = min(last, default=self.utility_unit)
+        return self.utility_unit / least if least > 0 else math.inf
+
+    @cached_property
+    def utility_unit(self) -> float:
+        """The largest utility of anybody's first task or most: a solver's tolerance is absolute.  1 for logarithms."""
+        if self.policy.alpha == 1:
+            return 1.0
+        ends = (self.utility(p, x) for p, most in enumerate(self.most) for x in (1, most) if x)
+        return max(map(abs, ends), default=1.0)
+
+    def utility(self, p: int, x: int) -> float:
+        """Return what x tasks, 1 or more, are worth to a member in a market: income times log x, or U of the level."""
+        power = 1 - self.policy.alpha
+        if not power:
+            return float(self.incomes[p]) * math.log(x)
+        return float(self.incomes[p]) * float(self.market_rates[p] * x) ** power / power
 
     @property
     def first_level(self) -> int:

@@ -110,9 +110,18 @@ def _measure(problem: Problem) -> tuple[str, Callable[[np.ndarray], float]]:
     """Return the measure that the policy's objective is best told by, and how it is computed from tasks (n,)."""
     members, rates, weights = problem.members, problem.rates, problem.weights
 
+    alpha = problem.policy.alpha
+
     def mean(tasks: np.ndarray) -> float:
         x = tasks[members]
-        return math.exp(float(weights @ np.log(x)) / float(weights.sum())) if (x > 0).all() else 0.0
+        if alpha == 1:
+            return math.exp(float(weights @ np.log(x)) / float(weights.sum())) if (x > 0).all() else 0.0
+        levels = rates * x
+        if not levels.any() or (alpha > 1 and not levels.all()):
+            return 0.0
+        # Powers of parts of the lowest level, or of the highest, are within the range of floats.
+        unit = float(levels.min() if alpha > 1 else levels.max())
+        return unit * float(weights @ (levels / unit) ** (1 - alpha) / weights.sum()) ** (1 / (1 - alpha))
 
     def lowest(tasks: np.ndarray) -> float:
         if not problem.instance.features:
@@ -122,7 +131,7 @@ def _measure(problem: Problem) -> tuple[str, Callable[[np.ndarray], float]]:
 
     measures: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
         "leximin": ("lowest level", lowest),
-        "alpha": ("geometric mean of tasks", mean),
+        "alpha": ("geometric mean of tasks" if alpha == 1 else "power mean of levels", mean),
         "sum": ("sum of levels", lambda tasks: float(rates @ tasks[members])),
     }
     if not problem.n:

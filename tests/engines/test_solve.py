@@ -57,7 +57,6 @@ def test_answers_do_not_change(paper):
         ({"engine": "conic"}, EngineError, "takes alpha.*engines that do: filling, lp-chain"),
         ({"policy": "alpha:0.5", "exact": True}, EngineError, "irrational unless alpha is a whole number"),
         ({"policy": "ceei", "exact": True, "precision": 2}, PolicyError, "precision is 2: give a relative width"),
-        ({"policy": "alpha:2", "integer": True}, PolicyError, "not solved in whole tasks"),
         ({"time_limit": 0}, PolicyError, "positive number of seconds"),
     ],
 )

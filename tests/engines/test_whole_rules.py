@@ -22,8 +22,11 @@ from drfopt import (
     solve,
 )
 from drfopt.base.deadline import Deadline
-from drfopt.certificates import exhaustive_search, group_sweep, whole
+from drfopt.certificates import exhaustive_search, group_stops, group_sweep, whole
+from drfopt.certificates.document import stated
 from drfopt.certificates.sequence_bound import most_served, room_above
+from drfopt.certificates.verifier.trees import Carried
+from drfopt.certificates.verifier.whole_groups import Cuts, StopProof
 from drfopt.model.evidence import WholeEvidence
 from drfopt.model.policies import policy_named
 from drfopt.model.users import TypeSequence
@@ -381,8 +384,7 @@ def swept(seeds: range) -> int:
             continue
         assert tuple(found.tasks.tolist()) in Groups(instance, policy).best(), seed
         assert found.certificate.valid
-        # Without several groups it is the leximin, which others prove.
-        assert found.certificate.rigorous != instance.organisation.branches or not instance.n
+        assert found.certificate.rigorous
         branching += instance.organisation.branches
     return branching
 
@@ -396,7 +398,7 @@ def test_groups_are_swept_as_the_recursion_says_at_length(some):
     assert swept(range(1000, 1000 + some(9_000))) > some(2_000)
 
 
-def out_of_time(self, deadline):
+def out_of_time(self, *_):
     raise TimeLimitError("the time limit ran out in the sweep of groups")
 
 
@@ -417,13 +419,9 @@ def test_the_next_stop_of_groups_has_a_bound_that_no_way_exceeds(machines, monke
         users = WholeUsers(instance, policy_named(policy), exhaustive_search.playing(instance))
         if not best.certificate.valid or not users.members:
             continue
-        sweep, own = group_sweep.GroupSweep(users), tuple(int(best.tasks[i]) for i in users.members)
-        first, latest = next(sweep.stops(own)), sweep.latest()
-        assert first[:2] <= latest, seed
-        sweep.best()
-        assert list(sweep.stops(own)) == sweep.decided, seed
         with monkeypatch.context() as late:
             late.setattr(group_sweep.GroupSweep, "best", out_of_time)
+            late.setattr(group_stops.StopProof, "stopped", out_of_time)
             found = solve(instance, policy, integer=True)
         proof = found.certificate.proof(WholeEvidence)
         assert found.status == "time_limit"
@@ -431,7 +429,11 @@ def test_the_next_stop_of_groups_has_a_bound_that_no_way_exceeds(machines, monke
         if proof.bound is not None:
             told += 1
             assert proof.level <= proof.bound
-            assert proof.bound == latest[0][-1]
+            claim = stated(instance, policy_named(policy), best.tasks.tolist())
+            clock = StopProof(claim, cluster := Carried(claim), Cuts(cluster))
+            first, latest = clock.own_stop()[0], clock.onward(clock.start)
+            assert first.time <= latest.time, seed
+            assert clock.level(first.moment) <= proof.bound == clock.level(latest.moment), seed
             assert "0 stops are proven, the next is at" in found.certificate.reason
     assert told > 3
 
@@ -442,7 +444,7 @@ def test_members_rise_together_and_who_stops_is_chosen_well():
     instance = Instance(users, {"cpu": 10}, organisation=Organisation(paths=paths))
     found = solve(instance, integer=True)
     assert found.tasks.tolist() == [1, 3, 5]
-    assert found.certificate.evidence.judge == whole.AGAIN
+    assert found.certificate.evidence.judge == "multipliers"
     worse = whole.certify(instance, policy_named("drf"), np.array([2, 1, 5]), None)
     assert worse.valid is False
     assert "best choice" in worse.reason

@@ -8,6 +8,7 @@ import itertools
 import math
 import random
 from dataclasses import replace
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 from drfopt import Group, Instance, Machine, Organisation, TaskType
@@ -239,9 +240,22 @@ class Enumeration:
         kept = sorted(min(Fraction(tasks[i], self.promised[i]), Fraction(1)) for i in self.playing if self.promised[i])
         if self.policy.objective == "sum":
             return [kept, sum((self._rates[i] * int(tasks[i]) for i in self.playing), Fraction(0))]
+        served = sum(tasks[i] > 0 for i in self.playing)
+        if (power := 1 - Fraction(str(self.policy.alpha))) != 0:
+            worth = [self._utility(i, int(tasks[i]), power) for i in self.playing if tasks[i]]
+            with localcontext(Context(prec=90)):
+                total = sum(worth, Decimal(0))
+            return [kept, served if power < 0 else 0, Context(prec=60).plus(total)]
         scale = math.lcm(*(w.denominator for w in self._incomes.values()))
         product = math.prod(int(tasks[i]) ** int(self._incomes[i] * scale) for i in self.playing if tasks[i])
-        return [kept, sum(tasks[i] > 0 for i in self.playing), product]
+        return [kept, served, product]
+
+    def _utility(self, i: int, x: int, power: Fraction) -> Decimal:
+        """Return income times U(level), to 90 digits."""
+        with localcontext(Context(prec=90)):
+            level, income = self._rates[i] * x / self._incomes[i], self._incomes[i]
+            base, b, w = (Decimal(f.numerator) / Decimal(f.denominator) for f in (level, power, income))
+            return w * base**b / b
 
     def score(self, tasks: list[int]) -> list:
         """Return the sorted values; of a sum or a product what is larger when it is better."""

@@ -52,6 +52,8 @@ GENUINE = {
     "theorem 5": (THEOREM_5, "ceei", {}),
     "whole drf": (WHOLE, "drf", {"integer": True, "exact": False}),
     "whole ceei": (WHOLE, "ceei", {"integer": True, "exact": False}),
+    "whole alpha": (WHOLE, "alpha:2", {"integer": True, "exact": False}),
+    "whole alpha of roots": (WHOLE, "alpha:0.5", {"integer": True, "exact": False}),
     "whole sum": (WHOLE, "utilitarian", {"integer": True, "exact": False}),
     "whole nothing": (NOTHING, "ceei", {"integer": True, "exact": False}),
     "floats pool": (POOL, "drf", {"exact": False}),
@@ -89,7 +91,7 @@ def numbers(tree, path=()):
     """Yield the paths of all numbers in a document, but those of the instance."""
     if isinstance(tree, dict):
         for key, value in tree.items():
-            if key not in ("instance", "name", "schema", "policy", "finished", "class", "integer"):
+            if key not in ("instance", "name", "schema", "policy", "finished", "class", "integer", "user"):
                 yield from numbers(value, (*path, key))
     elif isinstance(tree, list):
         for index, value in enumerate(tree):

@@ -222,7 +222,15 @@ def loss_of_nothing():
     return loads(json.dumps(found))
 
 
+def early_in_groups():
+    """Somebody in a group stops before it has to."""
+    groups = {"organisation": Organisation(paths={"A": "g", "B": "h"})}
+    found = without_levels(file_of(Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 6}, **groups), integer=True))
+    return row(found, 0, tasks=2)
+
+
 FORGED = [
+    early_in_groups,
     no_loss,
     loss_of_nothing,
     late,
@@ -378,7 +386,7 @@ def capped(policy):
 
 
 MUTANTS = [
-    ("whole_levels.py", "self.promise = math.floor(claim.c.floor[i])", "self.promise = 0", promised),
+    ("whole_levels.py", "self.promise = promise", "self.promise = 0", promised),
     ("whole_levels.py", "claim.sequences[i].most, claim.c.rank[i]", "claim.sequences[i].most, 0", first_served),
     ("trees.py", "worth: Any = sum(map(mul, capped, self.ceilings))", "worth: Any = 0", capped),
     ("trees.py", "if (price := integer(value)) < 0:", "if (price := integer(value)) < -(10**99):", below_nothing),

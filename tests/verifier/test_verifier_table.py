@@ -42,9 +42,13 @@ CASES = {
     ),
     "whole tasks, leximin: several types of one user": (["drf"], ["types"], {"integer": True}),
     "whole tasks, leximin: several groups": (["drf"], [TREE], {"integer": True}),
-    "whole tasks, sum and Nash product": (["throughput", "ceei"], [None], {"integer": True}),
-    "whole tasks, sum and Nash product: rules or several types": (
-        ["throughput", "ceei"],
+    "whole tasks, sum, Nash product and alpha": (
+        ["throughput", "ceei", "alpha:2", "alpha:0.5"],
+        [None],
+        {"integer": True},
+    ),
+    "whole tasks, sum, Nash product and alpha: rules or several types": (
+        ["throughput", "ceei", "alpha:2"],
         [SERVED[0], "types"],
         {"integer": True},
     ),

@@ -8,20 +8,27 @@ import json
 import numpy as np
 import pytest
 from forging import attack, file_of, forged
+from test_verifier_mutants import FOLDER, mutated, verdict
 
 from drfopt import Group, Instance, Machine, Organisation, TaskType, solve
 from drfopt.base.errors import DrfoptError
 from drfopt.certificates import whole
+from drfopt.certificates.exhaustive_search import playing
+from drfopt.certificates.group_sweep import GroupSweep
 from drfopt.certificates.verifier import verify
 from drfopt.io.native.reading import loads as read
 from drfopt.model.policies import policy_named
+from drfopt.model.whole_values import WholeUsers
 
 KINDS = (("floor", False), ("surplus", False), ("normalised", False), ("", True), ("floor", True))
 """What guarantees mean, "" for no rules, and whether some users have several types of tasks."""
 
+GROUPS = tuple((meaning, types, True) for meaning, types in KINDS if meaning)
+"""The same in a tree of groups, with weights, tiers and promises of their own."""
 
-def drawn(seed, machines, meaning, types):
-    """Return a small cluster: promises, tiers, ceilings of users and of one group of all, limits, types."""
+
+def drawn(seed, machines, meaning, types, grouped=False):
+    """Return a small cluster: promises, tiers, ceilings of users and of one group of all, limits, types; or groups."""
     chance = np.random.default_rng(seed)
     n, m = int(chance.integers(2, 5)), int(chance.integers(1, 3))
     users, resources = [f"u{i}" for i in range(n)], [f"r{j}" for j in range(m)]
@@ -43,13 +50,18 @@ def drawn(seed, machines, meaning, types):
     if meaning:
         promised = {u: row for u in users if chance.random() < 0.5 and (row := some(0.6, 10))}
         capped = {u: row for u in users if u not in promised and chance.random() < 0.3 and (row := some(0.4, 16))}
-        together = chance.random() < 0.4
+        together = chance.random() < 0.4 and not grouped
+        paths = {u: str(chance.choice(["g", "g/h", "k"])) for u in users[:-1]} if grouped else dict.fromkeys(users, "g")
+        tree = [
+            Group(name, int(chance.integers(1, 3)), some(0.2, 6), {}, int(chance.random() < 0.2))
+            for name in ("g", "g/h", "k")
+        ]
         more["organisation"] = Organisation(
             promised,
             ceilings=capped,
             tiers={u: int(chance.integers(0, 2)) for u in users} if seed % 2 else {},
-            paths=dict.fromkeys(users, "g") if together else {},
-            groups=[Group("g", ceiling=some(0.7, 20))] if together else [],
+            paths=paths if together or grouped else {},
+            groups=tree if grouped else [Group("g", ceiling=some(0.7, 20))] if together else [],
             meaning=meaning,
             excluded=[resources[0]] if m > 1 and seed % 7 == 0 else [],
         )
@@ -64,9 +76,9 @@ def drawn(seed, machines, meaning, types):
 
 def answers(seeds, policies=("drf", "tasks"), kinds=KINDS):
     """Yield the files of what is proven by multipliers alone."""
-    for seed, machines, (meaning, types), policy in itertools.product(seeds, (False, True), kinds, policies):
+    for seed, machines, kind, policy in itertools.product(seeds, (False, True), kinds, policies):
         with contextlib.suppress(DrfoptError):
-            instance = drawn(seed, machines, meaning, types)
+            instance = drawn(seed, machines, *kind)
             if solve(instance, policy, integer=True).certificate.rigorous:
                 yield file_of(instance, policy, integer=True)
 
@@ -79,12 +91,17 @@ def proven(files):
 
 
 def test_whole_tasks_under_rules_and_of_types_are_decided():
-    assert proven(answers(range(1, 3), ("drf",))) > 10
+    assert proven(answers(range(1, 3), ("drf",), KINDS + GROUPS)) > 16
 
 
 @pytest.mark.slow
 def test_hundreds_of_whole_tasks_under_rules_and_of_types_are_decided(some):
     assert proven(answers(range(3, 3 + some(100)))) > some(1_100)
+
+
+@pytest.mark.slow
+def test_hundreds_of_whole_tasks_in_groups_are_decided(some):
+    assert proven(answers(range(3, 3 + some(60)), kinds=GROUPS)) > some(500)
 
 
 def told(chance, found):
@@ -113,15 +130,104 @@ def is_best(data):
     instance, policy = read(json.dumps(data["instance"], default=str), "json"), policy_named(data["policy"])
     best = solve(instance, policy.name, integer=True).tasks.tolist()
     tasks = [int(row["tasks"]) for row in data["users"]]
+    users = WholeUsers(instance, policy, playing(instance))
+    if users.branches:
+        sweep = GroupSweep(users)
+        return sweep.canonical([tasks[i] for i in users.members]) in sweep.best()
     return whole.score(instance, policy, tasks) == whole.score(instance, policy, best)
 
 
 def test_forged_whole_tasks_prove_nothing_that_is_not_so():
-    files = list(answers(range(1, 2), ("drf",)))
-    assert attack(files, 60, seed=1, forge=told, right=is_best) > 25
+    files = list(answers(range(1, 2), ("drf",), KINDS + GROUPS))
+    assert attack(files, 80, seed=1, forge=told, right=is_best) > 30
 
 
 @pytest.mark.slow
 def test_ten_thousand_forged_whole_tasks_prove_nothing_that_is_not_so(some):
     files = list(answers(range(10), ("drf",)))
     assert attack(files, some(10_000), seed=2, forge=told, right=is_best) > some(4_000)
+
+
+@pytest.mark.slow
+def test_ten_thousand_forged_groups_prove_nothing_that_is_not_so(some):
+    files = list(answers(range(3), ("drf",), GROUPS))
+    assert attack(files, some(10_000), seed=3, forge=told, right=is_best) > some(4_000)
+
+
+# ---- without one of its parts -------------------------------------------------------------------------------------
+
+
+def tree_of(rows, tasks, policy="drf", capacity=1, **more):
+    """The file of users, in the group that a small first letter names, with these tasks instead of the right ones."""
+    rules = {name: more.pop(name) for name in ("guarantees", "tiers", "groups") if name in more}
+    organisation = Organisation(paths={u: u[0] for u in rows if u[0].islower()}, **rules)
+    found = file_of(Instance(rows, {"a": capacity, "b": 1}, organisation=organisation, **more), policy, integer=True)
+    for row, x in zip(found["users"], tasks, strict=True):
+        row["tasks"] = x
+        row.pop("level", None)
+    return found
+
+
+def of_seed(tasks, seed, meaning="floor"):
+    found = file_of(drawn(seed, False, meaning, False, True), integer=True)
+    for row, x in zip(found["users"], tasks, strict=True):
+        row["tasks"] = x
+        row.pop("level", None)
+    return found
+
+
+def one_leaf_of_two():
+    """A machine carries (1, 1) or (3, 0): that the first is not used refutes B, on one side of a branch only."""
+    rules = Organisation(paths={"A": "g", "B": "h"})
+    found = file_of(Instance({"A": {"a": 1}, "B": {"a": 2}}, machines=[Machine("m", {"a": 3})], organisation=rules),
+                    integer=True)  # fmt: skip
+    for row, x in zip(found["users"], (3, 0), strict=True):
+        row["tasks"] = x
+        row.pop("level", None)
+    found["proof"]["packing"] = [{"class": "m", "machines": 1, "tasks": {"A": 3}}]
+    found["proof"]["trees"] = [[{"class": "m", "load": {"A": 1, "B": 1}, "most": 0}, {"tasks": {"B": "1"}}, {}]]
+    return found
+
+
+ONE, OTHER = {"a": 1}, {"b": 1}
+CLOCK = "whole_groups.py"
+TWO = {"A": ONE, "B": ONE, "hC": OTHER}
+MUTANTS = [
+    (CLOCK, "< (f := self.promise[p])", "< (f := 0 * self.promise[p])", lambda: of_seed((1, 0, 1, 3), 3)),
+    (CLOCK, "if late := next((way for way in here if way.time > at.time), None):", "if late := None:", lambda: of_seed(
+        (0, 0, 0), 1)),
+    (CLOCK, "if count < most:", "if False:", lambda: of_seed((1, 1, 2, 1), 2)),
+    (CLOCK, "((self.claim.c.rank[self.users[p]], level), p)", "(((0, False), level), p)", lambda: of_seed(
+        (1, 2, 0), 1)),
+    (CLOCK, '(-number(child.given.get("tier", 0)), not child.weight)', "(0, False)", lambda: of_seed((0, 1, 1), 9)),
+    (CLOCK, "if any(after[p] > self.most[p]", "if any(after[p] >= self.most[p]", lambda: of_seed((0, 0, 1), 1)),
+    (CLOCK, "> worth for costs", "+ 1 > worth for costs", lambda: of_seed((0, 1, 1), 1)),
+    (CLOCK, "all(sum(map(mul, costs, goods))", "any(sum(map(mul, costs, goods))", one_leaf_of_two),
+    (CLOCK, "found[next_one.active, next_one.tasks] = next_one", "found[0] = next_one", lambda: of_seed(
+        (1, 1, 1, 2), 2)),
+    (CLOCK, "beyond, least = beyond - cost, max(least, needed)", "beyond, least = beyond - cost, needed + 1",
+     lambda: of_seed((0, 0, 1), 1)),
+    (CLOCK, "for alike, one in each), reverse=True)", "for alike, one in each))", lambda: of_seed(
+        (1, 4, 1, 1), 2, "normalised")),
+    (CLOCK, "tuple(self.lines[p]), self.promise[p])", "self.promise[p])", lambda: tree_of(
+        TWO, (1, 0, 1), weights={"A": 2})),
+    (CLOCK, "tuple(self.lines[p]), self.promise[p])", "tuple(self.lines[p]))", lambda: tree_of(
+        TWO, (1, 0, 1), guarantees={"A": {"a": 2}, "B": {"a": 1}})),
+    (CLOCK, "kind = (claim.c.paths[i], cluster", "kind = (cluster", lambda: tree_of(
+        {"gA": ONE, "hB": ONE}, (1, 0), groups=[Group("g", 2), Group("h")])),
+    (CLOCK, "cluster.goods[i], cluster.tasks[i].counts", "cluster.tasks[i].counts", lambda: tree_of(
+        {"A": {"a": 2}, "B": ONE, "hC": ONE}, (2, 1, 1), "tasks", 6, max_tasks={"A": 3, "B": 3, "hC": 1})),
+    (CLOCK, "return [math.floor(worth[i]) for i in claim.n]", "return [math.ceil(worth[i]) for i in claim.n]",
+     lambda: of_seed((1, 2, 0), 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "forge"), MUTANTS, ids=[f"{row[1][:18]} {row[2][:18]}" for row in MUTANTS]
+)
+def test_a_mutant_of_the_clock_of_whole_tasks_is_found_out(tmp_path, file, old, new, forge):
+    source = (FOLDER / file).read_text(encoding="utf-8")
+    assert source.count(old) == 1, "the mutant is of what stands there"
+    data = forge()
+    assert verdict(verify, data) is not True
+    assert verdict(mutated(tmp_path, file, source.replace(old, new)), data) is True

@@ -159,7 +159,7 @@ class _Search:
         """Return how many tasks she claims to need for what is left, and whether no other number matters."""
         case, i, cluster = self.case, self.i, self.case.cluster
         policy = case.policy
-        if policy.objective == "alpha":
+        if policy.alpha == 1:
             return range(1, COUNTED + 1), False
         if policy.measure != "tasks":
             return (1,), True

@@ -84,9 +84,9 @@ class Claim:
         self.plays = [all(self.fits[q] for q in cluster.kinds_of[i]) and self.u[i] != 0 for i in self.n]
         if self.whole:
             self.sequences = sequences(cluster)
+            self.plays = [bool(mine.kinds) and u != 0 for mine, u in zip(self.sequences, self.u, strict=True)]
             for i in cluster.typed:
                 self.u[i] = number(self.sequences[i].most)
-            self.plays = [bool(mine.kinds) and u != 0 for mine, u in zip(self.sequences, self.u, strict=True)]
         else:  # Who is below a ceiling of 0 is at its limit.
             empty = [(j, members) for _, j, most, members in cluster.ceilings if not most]
             for i in (i for j, members in empty for i in members if cluster.d[i][j]):
@@ -129,8 +129,6 @@ class Claim:
         grouped = any(group.get("guarantee") for group in c.groups)
         meant = f"what {self.policy} makes of guarantees that are {c.meaning}"
         if self.objective == "leximin":
-            if self.whole and (len(set(c.paths)) > 1 or grouped):
-                return "in which order whole tasks of several groups stop"
             return "" if c.meaning == "floor" or not promised or word not in TASKS else meant
         if self.whole:
             return f"what {self.policy} in whole tasks makes of the rules of an organisation"

@@ -25,7 +25,7 @@ from .order import BEYOND, ROUNDING, Round, could_rise
 from .reading import number, total
 from .work import bits, spend
 
-__all__ = ["by_the_clock"]
+__all__ = ["RuleClock", "by_the_clock"]
 
 Tasks = dict[int, Fraction]
 

@@ -10,8 +10,9 @@ from .clock import by_the_clock
 from .order import ROUNDING, could_rise, firm, in_order, kept, rounds_of
 from .possible import PossibleClaim
 from .reading import number, shown, total
-from .trees import Undecided
+from .trees import Carried, Undecided
 from .whole import better, score
+from .whole_groups import Cuts, StopProof
 from .whole_levels import levels_refuted
 from .whole_values import value_refuted
 from .work import bits, spend
@@ -203,7 +204,9 @@ class Proof(PossibleClaim):
             return self.report.add("nothing is better", [])
         trees = self.proof.get("trees")
         self.why = "the file's trees are not followed"
-        if trees is not None and (self.objective in ("leximin", "sum") or self.alpha == 1) and self.by_trees(trees):
+        if self.objective == "leximin" and len(set(self.c.paths)) > 1:
+            return self.by_stops(trees or [])
+        if trees is not None and self.by_trees(trees):
             return None
         value = score(self.objective, [self.r[i] for i in playing], [self.c.w[i][0] for i in playing])
         ruled = self.c.ruled or self.c.ordered or self.mixed
@@ -215,6 +218,21 @@ class Proof(PossibleClaim):
         names = [self.c.users[i] for i in playing]
         worse = [f"{dict(zip(names, found, strict=True))} is"] if isinstance(found, list) else []
         return self.report.add("nothing is better", worse, found if isinstance(found, str) else "")
+
+    def by_stops(self, trees: list[Any]) -> None:
+        """Of whole tasks in several groups no way to choose who stops is better; trees say what cannot be run."""
+        try:
+            cluster = Carried(self)
+            proof = StopProof(self, cluster, Cuts(cluster, trees))
+            why = proof.fault()
+        except Undecided as missing:
+            return self.report.add("no better choice of who stops", [], str(missing))
+        # What a pool has room for is known; what machines can run, only where something refutes it.
+        for time, _, count in proof.proven:
+            self.report.add(f"no fewer than {count} stop, and no later, at {proof.told(time)}", [])
+        if self.c.pool:
+            return self.report.add("no better choice of who stops", [why] if why else [])
+        return self.report.add("no better choice of who stops", [], f"{why}, as far as the file says" if why else "")
 
     def by_trees(self, trees: list[Any]) -> bool:
         """Say whether the trees of the file refute all that would be better; `why` not, where they do not."""

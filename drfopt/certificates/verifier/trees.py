@@ -72,6 +72,7 @@ class Carried:
         self.shapes, self.shape_of = len(found), [s for s, _ in goods]
         self.fitting = [[s for s, ks in enumerate(fits) if k in ks] for k in range(len(c.classes))]
         self.rows = [_integers([demands[s] for s in here], c.C[k]) for k, here in enumerate(self.fitting)]
+        self.together = _integers(demands, c.cluster)
         self.loads: dict[int, list[tuple[int, ...]]] = {}
         self.capped = [(group, c.resources[j]) for group, j, *_ in c.ceilings]
         zero = number(0)

@@ -10,6 +10,7 @@ from typing import Any
 from .claims import Claim
 from .reading import shown
 from .trees import CELLS_A_STEP, Carried, Tree, Undecided, cheapest, leaves, price_of, scale_of
+from .whole_groups import whole_promises
 from .work import spend
 
 __all__ = ["levels_refuted"]
@@ -22,14 +23,14 @@ Value = tuple[Any, int]
 class Scale:
     """What the whole tasks of a user are worth, (0, part of its promise) below that, then (1 + its rank, level)."""
 
-    def __init__(self, claim: Claim, i: int, unit: int, parts: int):
+    def __init__(self, claim: Claim, i: int, unit: int, promise: int, parts: int):
         self.most, self.rank = claim.sequences[i].most, claim.c.rank[i]
         lines = {(int(slope * unit), int(offset * unit)) for slope, offset in claim.lines[i] if slope}
         below = {(a, o) for a, o in lines for b, q in lines if b >= a and q <= o and (a, o) != (b, q)}
         self.lines = tuple(sorted(lines - below))
         if not lines:
             raise Undecided(f"the level of {claim.c.users[i]} is 0 whatever it has")
-        self.promise = math.floor(claim.c.floor[i])
+        self.promise = promise
         self.part = parts // self.promise if self.promise else 0
         self.alike = (self.most, self.rank, self.lines, self.promise)
 
@@ -65,8 +66,9 @@ def levels_refuted(claim: Claim, trees: list[Tree]) -> Iterator[tuple[Fraction, 
     """
     cluster = Carried(claim)
     unit = math.lcm(*(v.denominator for i in cluster.users for line in claim.lines[i] for v in line))
-    parts = math.lcm(*(math.floor(claim.c.floor[i]) or 1 for i in cluster.users))
-    scale = {i: Scale(claim, i, unit, parts) for i in cluster.users}
+    promised = whole_promises(claim)
+    parts = math.lcm(*(promised[i] or 1 for i in cluster.users))
+    scale = {i: Scale(claim, i, unit, promised[i], parts) for i in cluster.users}
     alike = {i: (cluster.goods[i], claim.sequences[i].counts, scale[i].alike) for i in cluster.users}
     first = {kind: i for i, kind in reversed(alike.items())}
     waiting, own = Counter(alike.values()), Counter(scale[i].value(int(claim.x[i])) for i in cluster.users)

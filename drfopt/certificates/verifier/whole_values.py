@@ -1,13 +1,14 @@
-"""Sums and Nash products of whole tasks: one tree, of prices that bound what tasks can be worth."""
+"""Sums, Nash products and alpha fairness of whole tasks: one tree, of prices that bound what tasks can be worth."""
 
 import math
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from .alpha_utility import AlphaUtility
 from .claims import Claim
 from .reading import number
-from .trees import Bounds, Carried, Tree, leaves, scale_of
+from .trees import Bounds, Carried, Tree, Undecided, leaves, scale_of
 from .work import spend
 
 __all__ = ["ValueProof", "value_refuted"]
@@ -25,13 +26,42 @@ class Value:
     def __init__(self, claim: Claim, cluster: Carried):
         self.users, self.own = cluster.users, [int(claim.x[i]) for i in cluster.users]
         self.most = {i: cluster.alone(claim, i) for i in self.users}
-        self.product = claim.objective == "alpha"
-        if not self.product:
+        self.curved, self.serving = claim.objective == "alpha", claim.objective == "alpha" and claim.alpha >= 1
+        self.utility = AlphaUtility(claim.alpha) if self.curved and claim.alpha != 1 else None
+        self.known: dict[Any, int] = {}
+        if self.utility is not None:
+            self.utilities(claim, self.utility)
+        elif self.curved:
+            self.logarithms(claim)
+        else:
             self.unit = math.lcm(*(claim.r[i].denominator for i in self.users))
             self.rate, self.margin = {i: int(claim.r[i] * self.unit) for i in self.users}, 1
-        else:
-            self.logarithms(claim)
         self.least = sum(self.low(i, x) for i, x in zip(self.users, self.own, strict=True))
+
+    def utilities(self, claim: Claim, utility: AlphaUtility) -> None:
+        """Prepare for alpha fairness: tasks are worth a power of levels; above 1, whoever is served counts first."""
+        self.weight, self.rates = ({i: row[i] for i in self.users} for row in (claim.income, claim.r))
+        log10, b, power = utility.log10, utility.power, float(utility.power)
+        steps = (
+            log10(self.weight[i]) + power * log10(self.rates[i]) - float(claim.alpha) * math.log10(most or 1)
+            for i, most in self.most.items()
+        )
+        digits = max(DIGITS - math.floor(min(steps)), 1)
+        # Where values have a short common denominator, another one is larger by no less than its part.
+        whole, top = 0, max(self.most.values())
+        if utility.rational and 2 * top * abs(b) <= LONGEST:
+            parts = (self.weight[i] * self.rates[i] ** int(b) / b for i in self.users)
+            whole = math.lcm(*(part.denominator for part in parts)) * math.lcm(*range(1, top + 1)) ** abs(int(b))
+            digits += len(str(whole))
+        if digits > LONGEST:
+            raise Undecided(f"levels to the power {b} are too far apart")
+        self.unit = 10**digits
+        self.margin = self.unit // whole if whole else 0
+        self.served = 0
+        if self.serving:
+            ends = ((i, x) for i, most in self.most.items() for x in (1, most) if x)
+            self.served = self.unit + 2 * sum(abs(self.low(i, x)) + 3 for i, x in ends)
+            self.known.clear()
 
     def logarithms(self, claim: Claim) -> None:
         """Prepare for products: whoever is served counts more than all products, and then logarithms are added."""
@@ -46,7 +76,6 @@ class Value:
         digits = DIGITS + len(str(self.whole))
         self.unit, self.context = 10**digits, Context(prec=digits + 20)
         self.margin = self.unit // (self.whole + 1) if exact else 0
-        self.known: dict[int, int] = {}
         self.served = self.unit + sum(w * (self.log(self.most[i]) + 3) for i, w in self.power.items())
 
     def log(self, x: int) -> int:
@@ -59,32 +88,55 @@ class Value:
 
     def low(self, i: int, x: int) -> int:
         """Return what x tasks are worth at least."""
-        if not self.product:
+        if not self.curved:
             return self.rate[i] * x
-        return self.served + self.power[i] * self.log(x) if x else 0
+        if not x:
+            return 0
+        if self.utility is None:
+            return self.served + self.power[i] * self.log(x)
+        if (i, x) not in self.known:
+            self.known[i, x] = self.served + self.utility.units(self.weight[i], self.rates[i] * x, self.unit)
+        return self.known[i, x]
 
     def high(self, i: int, x: int) -> int:
         """Return what x tasks are worth at most."""
-        return self.low(i, x) + (3 * self.power[i] if self.product and x > 1 else 0)
+        if self.utility is not None:
+            return self.low(i, x) + 2 * bool(x)
+        return self.low(i, x) + (3 * self.power[i] if self.curved and x > 1 else 0)
 
     def best(self, i: int, cost: int, low: int, high: int, parts: int) -> int:
         """Return a bound of what tasks between two numbers are worth in parts beyond their cost, which is concave."""
         near = {low, high, min(max(low, 1), high)}
-        if self.product and cost:
-            top = self.power[i] * self.unit // cost
-            near |= {min(max(x, low), high) for x in (top, top + 1)}
+        if self.curved and cost:
+            if self.utility is None:
+                top = self.power[i] * self.unit // cost
+                chosen = range(top, top + 2)
+            else:
+                top = self.utility.chosen(self.weight[i], self.rates[i], Fraction(cost, self.unit), self.most[i])
+                chosen = range(top - 1, top + 3)
+            near |= {min(max(x, low), high) for x in chosen}
         return max(parts * self.high(i, x) - cost * x for x in near)
 
     def better(self, tasks: list[int]) -> bool | None:
         """Say whether tasks are worth more than the file's, None where that is not known."""
         most = sum(self.high(i, x) for i, x in zip(self.users, tasks, strict=True))
-        powers = [self.power[i] for i in self.users] if self.product else []
-        alike = self.product and sorted(zip(powers, tasks, strict=True)) == sorted(zip(powers, self.own, strict=True))
-        if alike or most < self.least + self.margin:
+        if most < self.least + self.margin:
             return False
         served = sum(map(bool, tasks)) - sum(map(bool, self.own))
-        if not self.product or served:
-            return not self.product or served > 0
+        if not self.curved or (self.serving and served):
+            return not self.curved or served > 0
+        if self.utility is not None:
+            levels = [
+                (sign * self.weight[i], self.rates[i] * x)
+                for sign, row in ((1, tasks), (-1, self.own))
+                for i, x in zip(self.users, row, strict=True)
+                if x
+            ]
+            sign = self.utility.sign(levels)
+            return None if sign is None else sign > 0
+        powers = [self.power[i] for i in self.users]
+        if sorted(zip(powers, tasks, strict=True)) == sorted(zip(powers, self.own, strict=True)):
+            return False
         if not self.whole:
             least = sum(self.low(i, x) for i, x in zip(self.users, tasks, strict=True))
             own = sum(self.high(i, x) for i, x in zip(self.users, self.own, strict=True))
@@ -93,7 +145,7 @@ class Value:
 
 
 class ValueProof:
-    """What a tree has to refute for no sum, or product after users served, to be larger.
+    """What a tree has to refute for no sum, or product or alpha fairness after users served, to be larger.
 
     By any prices, what tasks are worth is at most what all that can be run costs, and what each user's tasks within its
     bounds can be worth beyond their cost.
@@ -121,8 +173,8 @@ class ValueProof:
         if all(low == high for low, high in ends) and value.better([low for low, _ in ends]) is False:
             return None
         # Prices are of units in which tasks are worth integers; of sums also in parts of them.
-        integer = (lambda p: math.floor(number(p) * value.unit)) if value.product else scale_of(leaf)
-        parts = 1 if value.product else integer(1)
+        integer = (lambda p: math.floor(number(p) * value.unit)) if value.curved else scale_of(leaf)
+        parts = 1 if value.curved else integer(1)
         if (found := cluster.priced(leaf, integer, bounds)) is None:
             return None
         costs, worth = found

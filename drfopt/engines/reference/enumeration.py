@@ -15,6 +15,7 @@ A user who can run no task has level 0 in every allocation, which decides nothin
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Context, Decimal
 from fractions import Fraction
 from math import floor, gcd, lcm, prod
 from typing import Any, NamedTuple
@@ -26,8 +27,10 @@ from .device_by_device import NO_DEVICES, DevicesOf, fit_together
 __all__ = [
     "EnumeratedOptimum",
     "TooManyToListError",
+    "alpha_utility",
     "leximin",
     "loads",
+    "market",
     "nash_product",
     "optimum",
     "packable",
@@ -98,6 +101,42 @@ def nash_product(weights: Row) -> Objective:
         return len(powers), prod(powers)
 
     return served_and_product
+
+
+def market(rates: Row, weights: Row, alpha: float) -> Objective:
+    """Compare what alpha fairness does: the Nash product at alpha = 1."""
+    return nash_product(weights) if alpha == 1 else alpha_utility(rates, weights, alpha)
+
+
+def alpha_utility(rates: Row, weights: Row, alpha: float) -> Objective:
+    """Compare the weighted sums of U(level), U(z) = z^(1 - alpha) / (1 - alpha), where alpha is not 1.
+
+    Above 1 U of nothing is no number: how many users have a task comes first, and the sum is over them.  `rates` (n,)
+    are levels of one task.  Sums are exact for whole alpha and else of 60 digits, to which equal ones are equal.
+    """
+    power, longer, digits = 1 - Fraction(str(alpha)), Context(prec=90), Context(prec=60)
+    known: dict[tuple[Fraction, Fraction], Any] = {}
+
+    def worth(weight: Fraction, level: Fraction) -> Any:
+        if (weight, level) not in known:
+            if power.denominator == 1:
+                known[weight, level] = weight * level ** int(power) / power
+            else:
+                ends = [longer.divide(Decimal(f.numerator), Decimal(f.denominator)) for f in (level, power, weight)]
+                raised = longer.power(ends[0], ends[1])
+                known[weight, level] = longer.divide(longer.multiply(ends[2], raised), ends[1])
+        return known[weight, level]
+
+    def served_and_sum(tasks: Tasks) -> tuple[int, Any]:
+        terms = [worth(w, rate * x) for w, rate, x in zip(weights, rates, tasks, strict=True) if x]
+        if power.denominator == 1:
+            return len(terms), sum(terms, Fraction(0))
+        found = Decimal(0)
+        for term in terms:
+            found = longer.add(found, term)
+        return len(terms) if power < 0 else 0, digits.plus(found)
+
+    return served_and_sum
 
 
 def optimum(

@@ -29,7 +29,7 @@ from .milp import SEARCH, placed, supply
 from .rounding import TaskByTask
 from .user_kinds import BOTTOM, KindPool, Spot, TooMany, Vector
 
-__all__ = ["best_ways", "solve", "solve_groups"]
+__all__ = ["best_ways", "packed_as", "solve", "solve_groups"]
 
 STATES = 30
 """States that are kept at most: beyond, the counting program is faster than to sweep them all."""
@@ -160,10 +160,10 @@ def solve_groups(problem: Problem) -> Answer:
         tasks, status = sweep.greedy(rest), "time_limit"
     if problem.instance.machines is None:
         return Answer(np.array(tasks, dtype=np.int64), status=status)
-    return _packed(problem, users, list(tasks), status)
+    return packed_as(problem, users, list(tasks), status)
 
 
-def _packed(problem: Problem, users: WholeUsers, tasks: list[int], status: str) -> Answer:
+def packed_as(problem: Problem, users: WholeUsers, tasks: list[int], status: str = "feasible") -> Answer:
     """Return tasks, which can be packed, with which machines run what."""
     model, rows = Model(problem.solver), problem.by_type
     supplied, counts = supply(model, rows), users.counts(users.spread(tasks))

@@ -1,8 +1,9 @@
-"""The largest sum of levels (utilitarian, throughput), or Nash product, with whole tasks: integer programs over HiGHS.
+"""The largest sum of levels, Nash product or alpha utility with whole tasks: integer programs over HiGHS.
 
-Of a product, when the placed users cannot all have a task at once, as many as possible get one, and the weighted
-product is over them.  The logarithm is replaced by its chords between neighbouring integers, which is exact on
-integers; chords are added where a solution needs them, until none is missing.
+Of a product, and of utilities above alpha = 1, when the placed users cannot all have a task at once, as many as
+possible get one, and the weighted product, or sum, is over them.  The logarithm, or utility, is replaced by its chords
+between neighbouring integers, which is exact on integers; chords are added where a solution needs them, until none is
+missing.
 
 The Nash product in one pool is also found by an exact search near the prices of the continuous optimum.  Allocations
 whose loss against a bound is at most R are listed by `drfopt.certificates.meet_in_the_middle`; R grows until one is
@@ -26,6 +27,7 @@ from ...base.progress import report
 from ...certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from ...certificates.packable import Packable
 from ...certificates.refutation import Inconclusive
+from ...certificates.second_solver import FAR_APART
 from ...model.packings import program_rows, program_values
 from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
@@ -216,8 +218,13 @@ BETTER = 1e-6
 
 
 def solve_product(problem: Problem) -> Answer:
-    """Return whole tasks of the largest product."""
+    """Return whole tasks of the largest product, or sum of utilities."""
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    if problem.policy.alpha != 1 and users.utility_spread > FAR_APART:
+        raise SolverError(
+            f"utilities of {problem.policy.name} are {users.utility_spread:.1g} times apart, which no solver tells "
+            "apart: use engine 'climbing', or a smaller alpha"
+        )
     try:
         return _largest_product(problem, users)
     except TimeLimitError:
@@ -230,7 +237,7 @@ def solve_product(problem: Problem) -> Answer:
 def _largest_product(problem: Problem, users: WholeUsers) -> Answer:
     kept = kept_parts(problem, users)
     chords = [_first_chords(u) for u in users.most]
-    served = _served(problem, users, kept)
+    served = _served(problem, users, kept) if users.serving else None
     deadline = problem.deadline.part(SEARCH)
     best = -math.inf
 
@@ -238,7 +245,7 @@ def _largest_product(problem: Problem, users: WholeUsers) -> Answer:
         nonlocal best
         for attempt in range(ROUNDS):
             report(f"product: round {attempt + 1}, {sum(map(len, chords))} chords")
-            model, columns, _ = _product_program(problem, users, kept, chords, served, spare)
+            model, columns, _ = _product_program(problem, users, kept, chords, spare, served=served)
             try:
                 values = model.solve(deadline)
             except UnfinishedProgram as error:
@@ -287,7 +294,7 @@ def _served(problem: Problem, users: WholeUsers, kept: dict[int, int]) -> int:
     """Return how many users can have a task at once."""
 
     def ask(spare: Sequence[int]) -> tuple[int, list[int]] | None:
-        model, columns, has = _product_program(problem, users, kept, [set() for _ in users.most], None, spare)
+        model, columns, has = _product_program(problem, users, kept, None, spare)
         for terms in has:
             for column, x in terms.items():
                 model.cost[column] = -x
@@ -306,39 +313,41 @@ def _product_program(
     problem: Problem,
     users: WholeUsers,
     kept: dict[int, int],
-    chords: list[set[int]],
-    served: int | None,
+    chords: list[set[int]] | None,
     spare: Sequence[int] = (),
+    served: int | None = None,
 ) -> tuple[Model, TaskColumns, list[Terms]]:
     """Return the model, the columns of tasks, and for each member whether it has a task.
 
-    `served` is how many are to have one; None for a model without a product.
+    `chords` are the chords of what tasks are worth, None for a model without that; `served` is how many are to have a
+    task, None for anybody.
     """
     model = Model(problem.solver)
     columns = task_columns(model, problem, users, kept, spare)
     served_by = []
-    incomes = [float(w) for w in users.incomes]
-    for p, (most, income, numbers) in enumerate(zip(users.most, incomes, columns.numbers, strict=True)):
+    unit = users.utility_unit
+    for p, (most, numbers) in enumerate(zip(users.most, columns.numbers, strict=True)):
         if numbers:
-            # Of several types every number of tasks has a column, and its logarithm is known.
+            # Of several types every number of tasks has a column, and what it is worth is known.
             served_by.append({column: 1.0 for x, column in numbers.items() if x})
-            for x, column in numbers.items() if served is not None else ():
-                model.cost[column] = -income * math.log(x) if x > 1 else 0.0
+            for x, column in numbers.items() if chords is not None else ():
+                model.cost[column] = -users.utility(p, x) / unit if x else 0.0
             continue
-        has, tasks = model.column(1.0), columns.terms[p]
+        tasks, has = columns.terms[p], model.column(1.0)
         served_by.append({has: 1.0})
         model.row(0, math.inf, tasks | {has: -1.0})
         model.row(-math.inf, 0, tasks | {has: -float(most)})
-        if served is None:
+        if chords is None or not most:
             continue
-        log = model.column(math.log(most) if most > 1 else 0.0, -income, whole=False)
+        ends = [0.0, users.utility(p, 1) / unit, users.utility(p, most) / unit]
+        worth = model.column(max(ends), -1.0, min(ends), whole=False)
         for q in sorted(chords[p]):
-            slope = math.log1p(1 / q)
-            # log <= log q + slope (x - q) for who has a task, and 0 for who has none.
-            line = {column: -slope * x for column, x in tasks.items()}
-            model.row(-math.inf, 0, {log: 1.0} | line | {has: slope * q - math.log(q)})
+            this, later = users.utility(p, q) / unit, users.utility(p, q + 1) / unit
+            # At most this + slope (x - q) for who has a task, and 0 for who has none.
+            line = {column: (this - later) * x for column, x in tasks.items()}
+            model.row(-math.inf, 0, {worth: 1.0} | line | {has: (later - this) * q - this})
         if most == 1:
-            model.row(-math.inf, 0, {log: 1.0})
+            model.row(-math.inf, 0, {worth: 1.0, has: -ends[1]})
     if served is not None:
         model.row(served, served, {column: x for terms in served_by for column, x in terms.items()})
     return model, columns, served_by

@@ -16,7 +16,7 @@ from ..policies import Policy
 from .curves import first_full
 from .tree import Branch, BranchPoint, Counted, Leaves, Node, Rank, has_used, members_of, nodes
 
-__all__ = ["Breakpoint", "Clock", "SettledState", "Trajectory"]
+__all__ = ["Breakpoint", "Clock", "SettledState", "Trajectory", "without_level"]
 
 MENDINGS = 3
 """Newton steps to the last digit of a stop; the first leaves next to nothing."""
@@ -29,6 +29,14 @@ KEPT = 8
 
 BEYOND = 2
 """Times what a user could run alone: so far the clock is set to run for who has no limit; it stops before."""
+
+
+def without_level(user: str) -> str:
+    """Return the sentence that refuses a user whose level nothing makes rise."""
+    return (
+        f"user {user!r} uses only resources that are excluded from the shares, so that its level would be 0 whatever "
+        "it has: count one of them, or leave it out"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,10 +240,7 @@ class Clock:
         found = np.array(rows)
         nothing = np.flatnonzero(self.playing & ~(found > 0).any(axis=1))
         if nothing.size:
-            raise PolicyError(
-                f"user {instance.users[nothing[0]]!r} uses only resources that are excluded from the shares, so that "
-                "its level would be 0 whatever it has: count one of them, or leave it out"
-            )
+            raise PolicyError(without_level(instance.users[nothing[0]]))
         capacity = self.counted.capacity
         if not self.exact:
             room = np.array([float(c) for c in capacity])

@@ -278,7 +278,9 @@ def _enumeration(problem: Problem) -> Found:
     rates = policy.exact_rates(instance)
     objective = {
         "leximin": lambda: enumeration.leximin([rates[i] for i in members]),
-        "alpha": lambda: enumeration.nash_product([instance.exact_weights[i] for i in members]),
+        "alpha": lambda: enumeration.market(
+            [rates[i] for i in members], [instance.exact_weights[i] for i in members], policy.alpha
+        ),
         "sum": lambda: enumeration.total([rates[i] for i in members]),
     }[policy.objective]()
     pool = instance.machines is None

@@ -1,0 +1,102 @@
+"""How a bound of a sum, product or alpha utility of whole tasks is told: in levels, or in a mean of tasks or levels."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import mul
+
+from ..model.whole_values import WholeUsers
+from .exhaustive_search import powers
+from .sequence_bound import most_served, room_above
+
+__all__ = ["ObjectiveBound", "told"]
+
+LARGEST = 300.0
+"""Logarithm of a factor beyond which a bound is no number that anybody reads."""
+
+ROUNDED = 1 + 2.0**-40
+"""What the bound of a mean is raised by, since it is computed in floats."""
+
+
+@dataclass(frozen=True)
+class ObjectiveBound:
+    """What tasks come to, what nothing exceeds, and the sentence that says so."""
+
+    value: Fraction
+    bound: Fraction
+    words: str
+    gap: float
+
+
+def told(users: WholeUsers, own: Sequence[int], more: Fraction | None) -> ObjectiveBound | None:
+    """Return what is known of tasks of the members that can be exceeded by so much at most; None where that is nothing.
+
+    Where somebody has nothing, more users served would be better than any product: how many can be is told first.
+    """
+    if users.policy.objective == "sum":
+        return _sum(users, own, more)
+    if users.serving and not all(own):
+        served, most = sum(map(bool, own)), most_served(users, own)
+        if most is not None and served < most:
+            words = f"{served} of {len(own)} users have a task, and {most} can at most"
+            return ObjectiveBound(Fraction(served), Fraction(most), words, 1 - served / most)
+        more = None if most is None else room_above(users, own)
+    return (_product if users.policy.alpha == 1 else _utility)(users, own, more)
+
+
+def _sum(users: WholeUsers, own: Sequence[int], more: Fraction | None) -> ObjectiveBound | None:
+    if more is None:
+        return None
+    value = sum(map(mul, users.rates, own), Fraction(0))
+    bound = value + more
+    words = f"the sum is {float(value):.6g} and can be {float(bound):.6g} at most"
+    return ObjectiveBound(value, bound, words, float(more / bound) if bound else 0.0)
+
+
+def _product(users: WholeUsers, own: Sequence[int], more: Fraction | None) -> ObjectiveBound | None:
+    # The mean is told, weighted and geometric: the product itself may be beyond all numbers.
+    if more is None:
+        return None
+    served = [(w, x) for w, x in zip(powers(users.incomes), own, strict=True) if x]
+    whole = sum(w for w, _ in served) or 1
+    value = Fraction(math.exp(math.fsum(w * math.log(x) for w, x in served) / whole))
+    factor = math.exp(min(float(more / whole), LARGEST)) * ROUNDED
+    words = f"the mean of tasks is {float(value):.6g} and can be {float(value) * factor:.6g} at most"
+    return ObjectiveBound(value, value * Fraction(factor), words, 1 - 1 / factor)
+
+
+def _utility(users: WholeUsers, own: Sequence[int], more: Fraction | None) -> ObjectiveBound | None:
+    most = None if more is None else _mean(users, own, more)
+    if most is None and (all(own) or not users.serving):
+        # Nobody has more than alone.
+        most = _mean(users, users.most)
+    if most is None:
+        return None
+    value = Fraction(_mean(users, own) or 0)
+    bound = max(value, Fraction(most * ROUNDED))
+    words = f"the mean of levels is {float(value):.6g} and can be {float(bound):.6g} at most"
+    return ObjectiveBound(value, bound, words, 1 - float(value / bound) if bound else 0.0)
+
+
+def _mean(users: WholeUsers, tasks: Sequence[int], more: Fraction = Fraction(0)) -> float | None:
+    """Return the weighted power mean of the levels of tasks, were the sum of utilities so much larger.
+
+    Above alpha = 1 of those who are served.  None where that is beyond all numbers.
+    """
+    power = 1 - users.policy.alpha
+    rows = [
+        (float(m), float(rate * x))
+        for m, rate, x in zip(users.incomes, users.market_rates, tasks, strict=True)
+        if x or not users.serving
+    ]
+    if not any(y for _, y in rows):
+        return None if more else 0.0
+    # Powers of parts of the lowest level, or of the highest, are 1 at most.
+    unit = min(y for _, y in rows) if power < 0 else max(y for _, y in rows)
+    found = sum(m * (y / unit) ** power for m, y in rows if y)
+    try:
+        found += power * float(more) * math.exp(-power * math.log(unit))
+    except OverflowError:
+        return None
+    return float(unit * (found / sum(m for m, _ in rows)) ** (1 / power)) if found > 0 else None

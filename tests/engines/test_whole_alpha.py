@@ -1,0 +1,182 @@
+"""Alpha fairness of whole tasks: engines, proofs and enumeration agree, and sums of roots are compared exactly."""
+
+import json
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from whole_pools import tied
+from whole_reference import Enumeration, awkward
+
+from drfopt import Instance, Machine, PolicyError, TaskType, crosscheck, solve, verify
+from drfopt.base.deadline import Deadline
+from drfopt.certificates import price_tree, whole
+from drfopt.certificates.document import certificate_document
+from drfopt.certificates.exhaustive_search import playing, worth
+from drfopt.certificates.objective_bound import told
+from drfopt.certificates.verifier.alpha_utility import AlphaUtility
+from drfopt.model.organisation import Organisation
+from drfopt.model.policies import policy_named
+from drfopt.model.whole_values import WholeUsers
+
+ALPHAS = ("alpha:2", "alpha:0.5", "alpha:3", "alpha:1.5", "alpha:0.3", "alpha:7")
+KINDS = {
+    "pool": {"rules": False},
+    "machines": {"rules": False, "machines": True},
+    "rules": {},
+    "rules on machines": {"machines": True},
+    "types": {"types": True, "rules": False},
+    "types on machines": {"types": True, "rules": False, "machines": True},
+    "types under rules": {"types": True},
+    "types under rules on machines": {"types": True, "machines": True},
+}
+HALF = Fraction(1, 2)
+
+
+def compared(kind: str, seeds: range) -> int:
+    """Compare answers with enumeration; return how many instances could be taken."""
+    number = 0
+    for seed in seeds:
+        instance, policy = awkward(seed, **KINDS[kind], market=True), ALPHAS[seed % len(ALPHAS)]
+        try:
+            found = solve(instance, policy, integer=True)
+        except PolicyError as error:
+            assert "excluded" in str(error)
+            continue
+        reference = Enumeration(instance, policy)
+        assert reference.score(found.tasks) == reference.best(), (kind, seed)
+        assert found.certificate.valid, (kind, seed)
+        assert found.certificate.rigorous, (kind, seed)
+        number += 1
+    return number
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_equal_enumeration(kind):
+    assert compared(kind, range(6)) > 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_equal_enumeration_at_length(kind, some):
+    assert compared(kind, range(100, 100 + some(300))) > some(250)
+
+
+def test_what_the_definition_says():
+    # One task of A is a third of the cluster, of B a half: at alpha = 2 both are served, and A has the rest.
+    users = {"A": [1, 0], "B": [0, 3], "C": [2, 1]}
+    for policy, tasks in (("alpha:2", [1, 1, 1]), ("alpha:0.5", [1, 1, 1]), ("alpha:0", [3, 2, 0])):
+        assert solve(Instance(users, [3, 6]), policy, integer=True).tasks.tolist() == tasks
+    # Whoever needs everything leaves the others nothing: above 1 as many as possible have a task.
+    users = {"all": [6], "A": [3], "B": [3]}
+    assert solve(Instance(users, [6]), "alpha:2", integer=True).tasks.tolist() == [0, 1, 1]
+    # Below 1 nothing is worth 0: one user with all of it has sqrt(1), two with a half 2 sqrt(1/2).
+    assert solve(Instance(users, [6]), "alpha:0.5", integer=True).tasks.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("policy", ["alpha:2", "alpha:0.5", "alpha:20"])
+@pytest.mark.parametrize("machines", [False, True])
+def test_a_file_proves_it_and_other_tasks_it_does_not(policy, machines):
+    cluster = {"machines": [Machine("m", [4, 7], 2), Machine("n", [5, 5])]} if machines else {"capacity": [13, 19]}
+    instance = Instance({"A": [1, 4], "B": [3, 1], "C": [2, 2]}, **cluster, weights={"A": 1, "B": 2, "C": 1})
+    found = solve(instance, policy, integer=True)
+    assert (found.status, found.certificate.rigorous) == ("optimal", True)
+    text = json.dumps(certificate_document(found))
+    assert verify(json.loads(text)).valid
+    for i, more in ((0, 1), (1, 1), (0, -1), (2, -1)):
+        other = json.loads(text)
+        other["users"][i]["tasks"] += more
+        assert not verify(other).valid
+
+
+def test_all_methods_agree():
+    for instance in (Instance({"A": [1, 4], "B": [3, 1]}, [9, 18]), tied(3, 1)):
+        for policy in ("alpha:2", "alpha:0.5"):
+            found = crosscheck(instance, policy, integer=True)
+            assert found.agree is True
+            assert len(found.methods) == 3
+
+
+def test_what_solvers_do_not_tell_apart_is_climbed_to():
+    instance = Instance(np.random.default_rng(3).integers(1, 100, (12, 3)), [1200] * 3)
+    found = solve(instance, "alpha:20", integer=True)
+    assert (found.status, found.certificate.rigorous) == ("optimal", True)
+    assert found.engine == "climbing after nash-milp"
+    start = solve(instance, "drf", integer=True)
+    assert price_tree.search(instance, policy_named("alpha:20"), start.tasks.tolist(), nodes=50).tree is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_wants_time_has_a_bound_that_nothing_exceeds(kind):
+    for seed in range(4):
+        instance, policy = awkward(seed, **KINDS[kind], market=True), policy_named(ALPHAS[seed])
+        best = solve(instance, policy, integer=True)
+        late = whole.certify(instance, policy, best.tasks, best.certificate.evidence.packing, Deadline.after(-1))
+        if late.valid is None and late.evidence.bound is not None:
+            assert late.evidence.bound >= late.evidence.level
+            assert 0 <= late.gap <= 1
+
+
+def test_a_bound_is_told_in_means_of_levels():
+    instance, policy = Instance({"A": [1, 4], "B": [3, 1]}, [9, 18]), policy_named("alpha:2")
+    users = WholeUsers(instance, policy, [0, 1])
+    # Harmonic means: of levels 4/9 and 2/3 it is 8/15, of the best 2/3 (utility -3.75 and -3), of all alone 16/17.
+    for more, most in ((Fraction(3, 4), 2 / 3), (Fraction(10), 16 / 17), (None, 16 / 17)):
+        found = told(users, [2, 2], more)
+        assert float(found.value) == pytest.approx(8 / 15)
+        assert float(found.bound) == pytest.approx(most)
+        assert f"the mean of levels is 0.533333 and can be {most:.6g} at most" == found.words
+    assert told(users, [2, 0], None) is None or "users have a task" in told(users, [2, 0], None).words
+
+
+def test_sums_of_roots_that_are_equal_are_known_to_be():
+    root = AlphaUtility(HALF)
+    # sqrt 8 = 2 sqrt 2, sqrt 1/8 = sqrt 2 / 4, and sqrt 2 + sqrt 3 is no multiple of either.
+    assert root.sign([(Fraction(1), Fraction(8)), (Fraction(-2), Fraction(2))]) == 0
+    assert root.sign([(Fraction(4), Fraction(1, 8)), (Fraction(-1), Fraction(2))]) == 0
+    assert root.sign([(Fraction(1), Fraction(2)), (Fraction(-1), Fraction(3))]) == -1
+    # A near miss: sqrt 10 + sqrt 11 and sqrt 5 + sqrt 18 + 1e-20 apart is told by more digits.
+    near = [(Fraction(1), Fraction(10**40 + 1)), (Fraction(-1), Fraction(10**40))]
+    assert root.sign(near) == 1
+    assert AlphaUtility(Fraction(3, 2)).sign(near) == 1
+    cubes = AlphaUtility(Fraction(2, 3))
+    assert cubes.sign([(Fraction(1), Fraction(27, 8)), (Fraction(-3, 2), Fraction(1))]) == 0
+    assert AlphaUtility(Fraction(3)).sign([(Fraction(4), Fraction(2)), (Fraction(-1), Fraction(1))]) == 0
+
+
+@pytest.mark.parametrize("alpha", [Fraction(1, 2), Fraction(3, 2), Fraction(2), Fraction(1, 10)])
+def test_utilities_in_units_are_at_most_two_below(alpha):
+    utility, chance = AlphaUtility(alpha), np.random.default_rng(5)
+    for _ in range(40):
+        weight, level = (Fraction(int(a), int(b)) for a, b in chance.integers(1, 10**6, (2, 2)))
+        unit = 10 ** int(chance.integers(0, 30))
+        low = utility.units(weight, level, unit)
+        assert utility.sign([(weight, level)]) == (1 if alpha < 1 else -1)
+        for shift, more in ((0, -1), (2, 1)):
+            # The true value is between low and low + 2: compared with a level of which that many units is the utility.
+            assert more * (weight * utility.about(level, 60) / utility.power * unit - low - shift) <= 0
+
+
+def test_ties_between_roots_are_ties():
+    # 1 and 4 tasks of one are worth what 2 of the other are, several times over.
+    users = WholeUsers(
+        Instance({"A": [1], "B": [1]}, [18], max_tasks={"A": 8, "B": 8}), policy_named("alpha:0.5"), [0, 1]
+    )
+    value = worth(users)
+    assert value([8, 2]) == value([2, 8])
+    assert value([8, 0]) > value([7, 0])
+    assert pickle.loads(pickle.dumps(value([8, 2]))) == value([2, 8])
+
+
+def test_who_needs_only_what_is_excluded_is_refused_where_one_type_fits():
+    kinds = [TaskType([0, 1], 2), TaskType([0, 3], 1)]
+    instance = Instance(
+        {"A": [3, 3], "B": kinds},
+        machines=[Machine("m", [3, 2])],
+        organisation=Organisation(ceilings={"B": {"r2": 4}}, excluded=["r2"]),
+    )
+    assert playing(instance)
+    for policy in ("drf", "asset", "alpha:2", "utilitarian"):
+        with pytest.raises(PolicyError, match="'B' uses only resources that are excluded"):
+            solve(instance, policy, integer=True)
