@@ -27,20 +27,26 @@ is overfull and money that is paid on a class too dear.  So they are counted apa
 
     miss_r  =  sum_kj p_kj |1 - used_kj|  +  sum_ik z_ik (cost_ik - lambda_i rate_i)
 
-and let  mass_r  be the sum of lambda_i over those whom no earlier round has finished.
+and let  M_rs  be the sum of lambda_i of round r over those whom round s finishes, M_rr of whom no round before has.
 
 *Theorem.* Let the cluster's optimum y* finish the same users in the same order, on classes that are open here, by rows
-that are full at it, and let  |y*_i - y_i| <= e_i  for those finished before round r.  Then the level t* of the round is
-at most  t + (miss_r + sum_before lambda_i e_i) / mass_r,  and at least t less the same with the optimum's own prices.
+that are full at it, and let its rounds have the same prices.  Let  held_r  be the sum of lambda_i e_i over those
+finished before round r, with e_i what rounding has made of the level at which user i is held.  Then the levels t* of
+the optimum's rounds differ from these by at most
+
+    |t* - t|  <=  |M^-1| (miss + held)                                  (inverse and bound place by place)
 
 *Proof.* At all levels  sum lambda_i y_i + (money idle) + (money paid too dear)  is  sum p.  At y* nothing of it is
 negative: sum lambda_i y*_i <= sum p.  At y it holds with rows that may be overfull, so that  sum lambda_i y_i  is at
-least  sum p - miss_r.  Subtract, and everybody in round r is at t or t*: mass_r (t* - t) <= miss_r + sum lambda_i e_i.
-With y and y* exchanged and the prices of the optimum, at which by assumption y* misses nothing, the same inequality
-bounds t - t*.
+least  sum p - miss_r.  Subtract: sum lambda_i (y*_i - y_i) <= miss_r.  With y and y* exchanged the same holds of the
+optimum, so that it is the absolute value that is bounded.  Everybody of round s moves by t*_s - t_s, but for rounding:
+|M (t* - t)| <= miss + held.  M is triangular, row by row, with positive numbers: where one round is too high a later
+one is too low, and the inverse keeps the signs that worst cases added up from round to round would lose, which can be
+five digits after twenty rounds.
 
 The prices of the optimum are these, but for a part that is as small as what is missed; so the bound of each level is
-part of its user's violation, and an error that grew from round to round is seen.
+part of its user's violation, and an error that grew from round to round is seen.  What rounding makes of the inverse
+itself is counted as missed: a dot product of r terms is off by r roundings of the sum of their absolute values.
 """
 
 import math
@@ -178,14 +184,15 @@ def certify_parts(
         infeasible = float(over[k, j])
         reason = f"capacity of {cell(int(k), int(j))!r} is exceeded by {infeasible:.1e} of it"
     filled = np.divide(used, room, where=room > 0, out=np.ones_like(room))
+    errors = _LevelErrors(len(rounds))
     for number, link in enumerate(rounds):
-        bought, mass, carried = users.look("weighed", number, link)
+        bought, held, shares = users.look("weighed", number, link)
         prices = firm(link.prices)
         total = float(prices.sum())
         left = max(total - bought - ROUNDINGS * np.finfo(float).eps * total, 0.0) if total < np.inf else np.inf
         dear = users.look("dear", number, link, left)[0]
         missed = dear + float((prices * np.abs(1 - filled)).sum()) + ROUNDED * total
-        off = (missed + carried) / mass if mass > 0 else np.inf
+        off = errors.bound(shares, missed + held)
         users.change("finish", number, link, left, off)
     worst = users.look("worst")[0]
     violation = max(worst.value, infeasible)
@@ -203,6 +210,33 @@ def certify_parts(
         evidence=ChainEvidence(rounds=tuple(rounds)),
         reason=reason,
     )
+
+
+class _LevelErrors:
+    """How far the levels of rounds are from the optimum's, by the rows of an inverse that grows with each."""
+
+    def __init__(self, rounds: int):
+        self.inverse = np.zeros((rounds, rounds))
+        self.missed, self.bounds = np.zeros(rounds), np.zeros(rounds)
+        self.known = 0
+
+    def bound(self, shares: np.ndarray, missed: float) -> float:
+        """Return the bound of the next round, of multipliers (rounds so far,) and what it misses; inf where none is."""
+        r = self.known
+        self.known += 1
+        mass, before = float(shares[r]), np.flatnonzero(shares[:r])
+        carried = float(shares[before] @ self.bounds[before])
+        self.missed[r] = missed + ROUNDINGS * (r + 1) * np.finfo(float).eps * carried
+        with np.errstate(all="ignore"):  # What is beyond floats proves nothing.
+            row = shares[before] @ self.inverse[before, :r] / -mass
+            off = float(np.abs(row) @ self.missed[:r]) + self.missed[r] / mass
+        if not (mass > 0 and off < np.inf):
+            # Who depends on it is not proven either; its row is not used.
+            off = np.inf
+        else:
+            self.inverse[r, :r], self.inverse[r, r] = row, 1 / mass
+        self.bounds[r] = off
+        return off
 
 
 class ChainUsers:
@@ -238,6 +272,7 @@ class ChainUsers:
         self.at_limit = ~self.unplaced & (self.levels >= tops * (1 - LEVEL))
         self.violations = np.where(self.unplaced & (tasks != 0), np.inf, 0.0)
         self.error = ROUNDED * self.levels
+        self.round = np.full(instance.n, -1)
         # A user at her limit is finished by it, from the first round whose level reaches her.
         self.before = np.zeros(instance.n, dtype=bool)
         self.times = np.zeros(instance.n, dtype=np.int64)
@@ -261,15 +296,20 @@ class ChainUsers:
         infeasible, reason = infeasibility(self.instance, self.tasks, self.placement, used=known)
         return Worst(infeasible, reason), used
 
-    def weighed(self, number: int, link: Round) -> tuple[float, float, float]:
-        """Return what levels cost at the multipliers of a round, up to its own level; the multipliers of whom no round
-        before has finished; and what the errors of the others are worth."""
+    def weighed(self, number: int, link: Round) -> tuple[float, float, np.ndarray]:
+        """Return what levels cost at the multipliers of a round, up to its own level; what rounding of the levels of
+        whom it holds is worth; and the multipliers summed up by rounds that have finished users, those of whom none
+        has last, (number + 1,)."""
         known = self._multipliers(number, link)
         multipliers = known.multipliers
         bought = math.fsum((multipliers * np.minimum(self.levels, link.level)).tolist())
         held = self._held(link)
+        finished = held & (self.round >= 0)
+        shares = np.zeros(number + 1)
+        np.add.at(shares, self.round[finished], multipliers[finished])
+        shares[number] = multipliers[~held].sum()
         carried = held & (multipliers > 0)
-        return bought, float(multipliers[~held].sum()), float(multipliers[carried] @ self.error[carried])
+        return bought, float(multipliers[carried] @ self.error[carried]), shares
 
     def dear(self, number: int, link: Round, left: float) -> tuple[float]:
         """Return what is paid beyond the multipliers, where the bound of a round leaves so much open."""
@@ -293,14 +333,15 @@ class ChainUsers:
             proven = multipliers * link.level
         proving = (proven > 0) & np.isfinite(proven)
         could_rise = np.divide(left, proven, where=proving, out=np.full(len(levels), np.inf))
-        error = off + np.abs(levels - link.level)
-        off_level = _relative(error, link.level)
+        rounding = np.abs(levels - link.level)
+        off_level = _relative(off + rounding, link.level)
         if self.finds:
             finished = np.flatnonzero((could_rise <= LEVEL) & (off_level <= LEVEL) & ~held)
         else:
             finished = np.asarray(link.finished, dtype=np.intp)
         finished = finished[~self.at_limit[finished]]
-        self.error[finished] = error[finished]
+        self.error[finished] = rounding[finished]
+        self.round[finished] = np.where(self.round[finished] < 0, number, self.round[finished])
         violations[finished] = np.maximum(violations[finished], np.maximum(could_rise[finished], off_level[finished]))
         self.violations = violations
         self.times[finished] += 1

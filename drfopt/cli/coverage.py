@@ -127,8 +127,8 @@ ROWS = (
             a.family == "formulation"
             and ("types on machines" in a.instance.features or (a.whole and "types" in a.instance.features))
         ),
-        "a formulation file is given one task a user: there is no place for several types on machines, nor for whole "
-        "tasks of several types",
+        "a formulation file of divisible tasks is given one task a user, and no types on machines; of whole tasks one "
+        "that does not ask for the types, as this one, is refused",
     ),
     Refusal(
         "servers limits",

@@ -429,7 +429,9 @@ ENGINES = Registry(
         types=True,
         most=1_000,
     ),
-    Engine("formulation", "formulation.rounds", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE),
+    Engine(
+        "formulation", "formulation.rounds", "a user's file, solved through cvxpy or PuLP", FILE, ANYWHERE, types=True
+    ),
     what="engine",
     error=EngineError,
     package=__package__,

@@ -484,6 +484,7 @@ class Allocation(Result):
                 user: {c: plain(z) for c, z in zip(classes, row, strict=True) if z}
                 for user, row in zip(self.users, self.placement, strict=True)
             }
+            document["other_placements"] = self.other_placements
         if (types := self.types) is not None:
             document["types"] = types
         if forms := self._closed_forms():
@@ -494,6 +495,15 @@ class Allocation(Result):
                 for c, row in zip(classes, self.prices, strict=True)
             }
         return document
+
+    @property
+    def other_placements(self) -> bool:
+        """Whether somebody who has tasks may use several classes, so that other placements may give the same tasks."""
+        if self.instance.machines is None:
+            return False
+        kinds = self.instance.type_table
+        fits, tasks = (self.instance.fits, self.tasks) if kinds is None else (kinds.fits, self.tasks[kinds.owner])
+        return bool(((fits.sum(axis=1) > 1) & (tasks != 0)).any())
 
     @property
     def weights(self) -> list[Any]:

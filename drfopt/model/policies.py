@@ -132,9 +132,9 @@ class Policy:
         taught = set(knows)
         if integer and self.objective not in ("leximin", "alpha", "sum", "formulation"):
             taught = set()
-        if integer and self.objective == "formulation":
-            # A file knows one row of demands a user, and whole tasks of several types do not use their mean.
-            taught = {feature for feature in taught if not feature.startswith("types")}
+        if not integer and self.objective == "formulation":
+            # A file of divisible tasks knows one row of demands a user.
+            taught -= {"types on machines"}
         if self.objective == "servers":
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):

@@ -107,7 +107,7 @@ def study(
         "title": title or name,
         "date": date,
         "version": version,
-        "instance": _instance(instance, integer),
+        "instance": _instance(instance, comparison, integer),
         "policies": [allocation.policy for allocation in found],
         "shown": shown,
         "titles": titles,
@@ -283,7 +283,7 @@ def _queues(allocation: Allocation) -> list[Document] | None:
     return rows
 
 
-def _instance(instance: Instance, integer: bool) -> Document:
+def _instance(instance: Instance, comparison: Comparison, integer: bool) -> Document:
     return {
         "name": instance.name,
         "source": instance.source,
@@ -293,16 +293,8 @@ def _instance(instance: Instance, integer: bool) -> Document:
         "classes": instance.k,
         "machines": None if instance.machines is None else int(instance.counts.sum()),
         "unplaced": int(instance.unplaced(integer).sum()),
-        "placements": _placements(instance),
+        "choice": any(allocation.other_placements for allocation in comparison.allocations),
     }
-
-
-def _placements(instance: Instance) -> str:
-    """Return ``one`` where nobody has a choice of classes, ``many`` where somebody has; empty for a pool."""
-    if instance.machines is None:
-        return ""
-    fits = instance.fits if instance.type_table is None else instance.type_table.fits
-    return "many" if (fits.sum(axis=1) > 1).any() else "one"
 
 
 def _comparison(comparison: Comparison, name: str, version: str) -> Document:

@@ -118,7 +118,7 @@ def solve(
             raise EngineError(f"{chosen.name} is solved as it is written, in floats: drop exact=True (--exact)")
         problem = _as_stated(problem)
         # Tasks that are whole by themselves are refused what --integer is refused.
-        chosen.check(instance, problem.integer, ("types", "organisation"))
+        chosen.check(instance, problem.integer, FEATURES)
     runner = engine_for(engine, problem, exact and not integer)
     if problem.workers.several and not (runner.divides and instance.machines is not None):
         raise EngineError(
@@ -384,7 +384,14 @@ def _servers(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, 
 
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify feasibility only: what a user's notion calls optimal is hers to define."""
-    violation, reason = infeasibility(problem.instance, tasks, placement)
+    if problem.integer and problem.instance.task_types is not None:
+        # What several types use is not what their mean does.
+        users = whole.WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist())
+        packing = None if placement is None else answer.evidence.packing
+        reason = whole.impossible(users, [int(x) for x in tasks.tolist()], packing)
+        violation = float("inf") if reason else 0.0
+    else:
+        violation, reason = infeasibility(problem.instance, tasks, placement)
     lost: tuple = ()
     reason = reason or answer.reason
     if "organisation" in problem.instance.features:

@@ -389,3 +389,25 @@ def test_chain_closes_nothing_by_a_bound_that_is_not_met(two_places, forged):
     theirs = Round(0.125, np.array([1]), np.array([0.0, 1.0]), np.array([[0.0], [0.125]]))
     for rounds in ([claim, theirs, mine], [claim, mine], [theirs, claim, mine]):
         assert not chain.certify(two_places, policy, tasks, placement, rounds).valid
+
+
+def test_errors_of_levels_are_bounded_by_the_inverse_of_what_rounds_share():
+    random = np.random.default_rng(5)
+    for _ in range(20):
+        shares = np.tril(random.random((12, 12)) * (random.random((12, 12)) < 0.6), -1) + np.diag(
+            random.uniform(0.1, 1, 12)
+        )
+        missed = random.uniform(0, 1e-12, 12)
+        errors = chain._LevelErrors(12)
+        bounds = np.array([errors.bound(shares[r, : r + 1], missed[r]) for r in range(12)])
+        assert bounds == pytest.approx(np.abs(np.linalg.inv(shares)) @ missed, rel=1e-10)
+        # It is met by the worst signs of what is missed.
+        signs = np.sign(np.linalg.inv(shares)[-1])
+        assert np.linalg.solve(shares, signs * missed)[-1] == pytest.approx(bounds[-1], rel=1e-9)
+
+
+def test_a_round_that_depends_on_one_without_a_bound_has_none():
+    errors = chain._LevelErrors(3)
+    assert errors.bound(np.array([0.0]), 1e-15) == np.inf
+    assert errors.bound(np.array([0.0, 2.0]), 1e-15) == pytest.approx(5e-16)
+    assert errors.bound(np.array([1.0, 0.0, 1.0]), 1e-15) == np.inf

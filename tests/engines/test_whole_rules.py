@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from organised import again, organised_pool
 from whole_reference import Enumeration, Groups, awkward
 
 from drfopt import (
+    FormulationError,
     Group,
     Instance,
     InstanceError,
@@ -75,6 +77,39 @@ def test_engines_equal_enumeration(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_engines_equal_enumeration_at_length(kind, some):
     assert compared(kind, range(100, 100 + some(900))) > some(600)
+
+
+TYPES = str(Path(__file__).parents[2] / "formulations" / "types_integer.py")
+
+
+def stated_again(kind: str, seeds: range) -> int:
+    """Compare the formulation of several types with enumeration; return how many instances somebody plays in."""
+    number = 0
+    for seed in seeds:
+        instance = awkward(seed, **KINDS[kind])
+        found = solve(instance, TYPES, integer=True)
+        reference = Enumeration(instance, "drf")
+        assert reference.score(found.tasks) == reference.best(), (kind, seed)
+        assert found.certificate.valid is None
+        number += bool(reference.playing) and instance.task_types is not None
+    return number
+
+
+@pytest.mark.parametrize("kind", ["types", "types on machines"])
+def test_the_formulation_of_types_equals_enumeration(kind):
+    assert stated_again(kind, range(8)) > 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["types", "types on machines"])
+def test_the_formulation_of_types_equals_enumeration_at_length(kind, some):
+    assert stated_again(kind, range(100, 100 + some(300))) > some(150)
+
+
+def test_a_formulation_of_one_type_refuses_several():
+    instance = Instance({"A": [TaskType([1, 2], 2), TaskType([2, 1], 1)]}, [5, 5])
+    with pytest.raises(FormulationError, match=r"no use of task types \(data.kinds\): .*formulations/types_integer.py"):
+        solve(instance, TYPES.replace("types_", "drf_"), integer=True)
 
 
 MARKETS = ("ceei", "utilitarian", "ceei", "throughput")

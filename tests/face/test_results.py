@@ -20,6 +20,7 @@ from drfopt import (
     Machine,
     Scenario,
     Space,
+    TaskType,
     audit,
     compare,
     crosscheck,
@@ -263,3 +264,22 @@ def test_one_name_is_a_list_of_one_and_a_limit_may_be_huge():
     instance = Instance.library("nsdi2011")
     assert drfopt.compare(instance, "drf").policies == ("drf",)
     assert drfopt.crosscheck(instance, time_limit=10**400).agree
+
+
+def test_whether_others_may_give_the_same_tasks():
+    racks = [Machine("m", [4, 4]), Machine("n", [4, 4])]
+    for users, eligible, more, expected in (
+        ({"A": [1, 1]}, None, {}, True),
+        ({"A": [1, 1]}, {"A": ["m"]}, {}, False),
+        # Who could choose has nothing, by its limit.
+        ({"A": [1, 1], "B": [1, 1]}, {"A": ["m"]}, {"max_tasks": {"B": 0}}, False),
+        ({"A": [TaskType([1, 1], 1), TaskType([1, 0], 1, machines=["m"])]}, None, {}, True),
+        ({"A": [TaskType([1, 1], 1, machines=["n"]), TaskType([1, 0], 1, machines=["m"])]}, None, {}, False),
+    ):
+        for whole in (False, True):
+            found = solve(Instance(users, machines=racks, eligible=eligible, **more), integer=whole)
+            assert found.other_placements is expected
+            assert found.to_dict()["other_placements"] is expected
+    pool = solve(Instance({"A": [1, 1]}, [4, 4]))
+    assert not pool.other_placements
+    assert "other_placements" not in pool.to_dict()

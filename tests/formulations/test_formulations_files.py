@@ -39,6 +39,7 @@ def test_the_folder_is_complete():
         "guarantees",
         "guarantees_integer",
         "hierarchy",
+        "types_integer",
     } | SOLVED_ONCE
 
 
@@ -74,7 +75,7 @@ def test_names_of_the_constraints_stand_in_the_docstring(file, lab):
     if file.stem.endswith("_integer"):
         data = lab.make([(1, 4), (3, 1)], machines=[(9, 18)], limits=(5, 5), devices=[(0, 2)])
         names = {name.split("_")[0] for name in lab.build(file.stem, data).problem.constraints}
-        assert names == set(re.findall(r"\((\w+?)_[iq]\w*\)$", source, re.MULTILINE))
+        assert names == set(re.findall(r"\((\w+?)_[ipq]\w*\)$", source, re.MULTILINE))
     else:
         inside = re.search(r"cp\.Problem\(.*, \[(.*)\]\)", source).group(1)
         named = re.findall(r"  \((\w+)\)$", source.split("Source")[0], re.MULTILINE)

@@ -16,6 +16,8 @@ import numpy as np
 from ...base.errors import FormulationError, SolverError, TimeLimitError
 from ...base.progress import report
 from ...base.tolerances import SAME
+from ...model.policies import policy_named
+from ...model.whole_values import WholeUsers
 from ..linear_programs import INFINITY, capacity_rows, load, run, user_rows
 from ..problem import Answer, Problem
 from ..whole.integer_program import Model
@@ -190,10 +192,15 @@ def _least_overuse(problem: Problem, tasks: np.ndarray) -> tuple[np.ndarray, flo
 
 
 def _pack(problem: Problem, tasks: list[int], path: str) -> Answer:
-    model = Model()
-    supplied = supply(model, problem)
+    if problem.instance.machines is None and problem.instance.task_types is not None:
+        # What several types need of a pool is looked at by the certificate.
+        return Answer(np.array(tasks, dtype=np.int64))
+    model, rows = Model(), problem.by_type
+    supplied, users = supply(model, rows), WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist())
+    started = users.counts(users.spread(tasks)) if rows is not problem else tasks
+    asked = [started[q] for q in rows.members.tolist()] if rows is not problem else tasks
     for positions, terms in zip(supplied.shapes, supplied.tasks, strict=True):
-        model.row(sum(tasks[p] for p in positions), float("inf"), terms)
+        model.row(sum(asked[p] for p in positions), float("inf"), terms)
     try:
         values = model.solve(problem.deadline)
     except TimeLimitError:
@@ -203,4 +210,4 @@ def _pack(problem: Problem, tasks: list[int], path: str) -> Answer:
         ) from None
     if values is None:
         raise FormulationError(f"{path}: its whole tasks do not fit on the machines: check its capacity rows")
-    return placed(problem, supplied, values, tasks)
+    return placed(problem, supplied, values, tasks, users=users)

@@ -18,6 +18,7 @@ from ...base.errors import DrfoptError, FormulationError, SolverError, TimeLimit
 from ...base.progress import report
 from ...model.hierarchy import Clock
 from ...model.policies import policy_named
+from ...model.whole_values import WholeUsers
 from ..problem import Problem
 from ..whole.milp import SEARCH
 from .modelling import SOLVERS
@@ -110,6 +111,22 @@ def _devices(problem: Problem) -> dict[str, np.ndarray]:
     return {"devices": count, "device_size": size}
 
 
+def _kinds(problem: Problem) -> dict[str, np.ndarray | None]:
+    """Return the types of whole tasks, in the letters of ``formulations/README.md``; {} where nobody has several."""
+    if not problem.integer or problem.instance.task_types is None:
+        return {}
+    users = WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist())
+    cluster, place = users.cluster, {q: p for p, q in enumerate(users.rows)}
+    kinds = np.full((problem.n, max(users.most, default=0)), -1)
+    for i, (sequence, most) in enumerate(zip(users.sequences, users.most, strict=True)):
+        kinds[i, :most] = [place[sequence.rows[sequence.next_type(x)]] for x in range(most)]
+    return {
+        "kind_demands": cluster.demands[users.rows],
+        "kind_eligible": None if cluster.fits is None else cluster.fits[users.rows],
+        "kinds": kinds,
+    }
+
+
 class UserFile:
     """A loaded file: builds and solves its programs for one problem.
 
@@ -144,6 +161,7 @@ class UserFile:
             limits=problem.limits,
             **rules(problem),
             **_devices(problem),
+            **_kinds(problem),
         )
         built = self._built(np.full(problem.n, np.nan))
         if unread := self.data.unread(RULES):
@@ -158,6 +176,11 @@ class UserFile:
             raise FormulationError(
                 f"{self.path}: its whole tasks make no use of the machines' devices (data.devices): leave these out, "
                 "or name a file that does, such as formulations/drf_integer.py"
+            )
+        if self.data.unread(["kinds"]):
+            raise FormulationError(
+                f"{self.path}: its whole tasks make no use of task types (data.kinds): give every user one, or name a "
+                "file that does, such as formulations/types_integer.py"
             )
         report(f"{self.path}: {_size(built.problem)} a program; a time limit ends it with what is known")
         self.best: tuple[np.ndarray, np.ndarray | None] | None = None

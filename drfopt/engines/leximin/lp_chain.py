@@ -24,17 +24,21 @@ from scipy.sparse.csgraph import connected_components
 from ...base.errors import SolverError
 from ...base.parallel import ALONE
 from ...base.progress import report
-from ...certificates.chain import DEARER, Round
+from ...certificates.chain import DEARER, Round, firm
 from ...model.evidence import ChainEvidence
 from ..level_part import Cap
 from ..problem import Answer, ByType, Problem
 from ..symmetry import Merged
 from .lp_round import LastBasis, RoundPart, RoundProgram
+from .vertices import settled
 
 __all__ = ["solve", "solve_by"]
 
 BUNDLES = 64
 """Into so many bundles the parts of a cluster are put when there are workers, so that the slowest matters little."""
+
+CANCELS = 100.0
+"""Times the money of who is finished by a round that all prices are, from which on its level has lost digits."""
 
 CAPPED = 1e-12
 """Relative distance of a limit above the level of a program that its tolerance accounts for."""
@@ -59,6 +63,7 @@ def solve_by(problem: Problem, program: type[RoundProgram]) -> Answer:
             chain.take(*found)
     else:
         chain.finish(parts)
+    chain.settle()
     levels, tops = chain.levels, chain.tops
     tasks = np.where(levels >= tops, by_type.limits, levels / by_type.rates)
     amounts = chain.merged.amounts(by_type, chain.reached, tasks)
@@ -135,6 +140,46 @@ class _Chain:
         waiting = list(parts)
         while waiting:
             waiting.extend(self._round(waiting.pop()))
+
+    def settle(self) -> None:
+        """Solve the equations of all rounds at once: everybody has what its level takes, rows with a price are full.
+
+        A round after the other each leaves its own rounding.  Amounts move as little as can be, levels as they must;
+        where that fits no better, nothing does.
+        """
+        merged, links = self.merged, [link for _, link in self.rounds]
+        if self.owner is not None or not any(map(_cancels, links)):
+            return
+        round_of = np.full(self.problem.instance.n, -1)
+        priced = np.zeros((len(merged.room) + 1, self.problem.m), dtype=bool)
+        for r, link in enumerate(links):
+            round_of[link.finished] = r
+            np.logical_or.at(priced, merged.kind, firm(link.prices) > 0)
+        round_of = round_of[self.problem.members]
+        moving, places = round_of >= 0, np.flatnonzero(self.reached)
+        rows, matrix = merged.rows(places)
+        full = priced.ravel()[rows]
+        held, has = (self.summed(who, merged.scale * self.levels) for who in (~moving, np.ones_like(moving)))
+        taking = sparse.csr_array(
+            (-merged.scale[moving], (merged.group[moving], round_of[moving])), shape=(merged.groups, len(links))
+        )
+        adding = sparse.csr_array((np.ones(len(places)), (merged.owner[places], np.arange(len(places)))))
+        share = sparse.diags_array(1 / has)
+        equations = sparse.block_array([[share @ adding, share @ taking], [matrix.tocsr()[full], None]], format="csr")
+        right = np.concatenate([held / has, np.ones(full.sum())])
+        start = np.concatenate([self.reached[places], [link.level for link in links]])
+        found = settled(equations, right, start, np.arange(len(start)) >= len(places))
+
+        def missed(x: np.ndarray) -> float:
+            return float(max(np.abs(right - equations @ x).max(), (matrix @ x[: len(places)]).max() - 1))
+
+        if (found > 0).all() and missed(found) < missed(start):
+            self.reached[places], levels = np.split(found, [len(places)])
+            self.levels[moving] = levels[round_of[moving]]
+            self.rounds = [
+                (place, replace(link, level=level))
+                for (place, link), level in zip(self.rounds, levels.tolist(), strict=True)
+            ]
 
     def take(self, levels: np.ndarray, reached: np.ndarray, rounds: list[Found]) -> None:
         """Take over what was found for other parts."""
@@ -305,6 +350,12 @@ class _PartCap(Cap):
         self.done = met
         rising, groups = np.isnan(self.chain.levels), self.part.groups
         return self.chain.summed(rising, self.chain.merged.scale)[groups], self.chain.holding(rising)[groups]
+
+
+def _cancels(link: Round) -> bool:
+    """Return whether a round's level is a small difference of large sums, which is what later rounds live on."""
+    paid = 0.0 if link.multipliers is None else float(link.multipliers[link.finished].sum())
+    return float(link.prices.sum()) > CANCELS * link.level * paid
 
 
 def _places(labels: np.ndarray, wanted: np.ndarray) -> list[np.ndarray]:

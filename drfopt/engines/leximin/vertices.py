@@ -22,7 +22,7 @@ from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
 from ..linear_programs import basis_of, correct, resume, run
 
-__all__ = ["StandardForm", "vertices"]
+__all__ = ["StandardForm", "settled", "vertices"]
 
 SOLVED = 2
 """Times the equations of a basis are solved for what is left."""
@@ -35,6 +35,15 @@ TURNS = 8
 
 CLEAN = 1e-15
 """What a vertex may miss that rounding leaves."""
+
+FREE = 1e-10
+"""What a move costs that is to cost nothing, where others cost 1."""
+
+DEPENDENT = 1e-12
+"""By so much equations may be broken in one step, so that those that say the same twice have a factorisation."""
+
+SETTLED = 6
+"""Times the least move is solved for what is left."""
 
 SPARED = (0.0, 3e-16, 1e-15, 1e-14)
 """By how much who is finished may fall, so that rounding of levels makes no contradiction: the least that will do."""
@@ -114,6 +123,25 @@ def vertices(
             resume(highs, *ended)
             continue
         ended = basis_of(highs)
+
+
+def settled(matrix: sparse.csr_array, right: np.ndarray, start: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """Return x (c,) with ``matrix x = right`` to rounding: of a start that nearly has it the least relative move.
+
+    What is `free`, bool (c,), moves at no cost.
+    """
+    parts = matrix @ sparse.diags_array(start)
+    least = sparse.diags_array(np.where(free, FREE, 1.0))
+    broken = -DEPENDENT * sparse.eye_array(len(right))
+    square = sparse.block_array([[least, parts.T], [parts, broken]], format="csc")
+    try:
+        root = splu(square, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError:  # It is singular.
+        return start
+    x = start
+    for _ in range(SETTLED):
+        x = x + start * root.solve(np.concatenate([np.zeros(len(x)), right - matrix @ x]))[: len(x)]
+    return x
 
 
 def _factorised(square: sparse.csr_array | np.ndarray) -> Callable[..., np.ndarray] | None:

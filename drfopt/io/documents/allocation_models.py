@@ -206,6 +206,7 @@ class AllocationDocument(Headed):
     broken_guarantees: list[BrokenGuarantee] = []
     solver: str = ""
     placement: Placement = {}
+    other_placements: bool | None = None
     types: dict[str, list[TypeRow]] = {}
     closed_forms: dict[str, str] = {}
     prices: dict[str, dict[str, Amount]] = {}

@@ -28,11 +28,13 @@ def figure(document: dict[str, Any]) -> Figure | None:
     left_out = len(machines) - len(shown)
     allocations = document["comparison"]["allocations"]
     caption = "Used part of what all machines of a class have together; framed where somebody is stopped. "
-    if document["instance"]["placements"] == "many":
-        caption += "This is one placement of many: what is framed is used up in all of them that give the same tasks, "
+    if document["instance"]["choice"]:
+        caption += (
+            "This is one placement, and others may give the same tasks: what is framed is used up in all that do, "
+        )
         caption += "other cells may be fuller or emptier in another."
     else:
-        caption += "Nobody has a choice of classes: there is no other placement."
+        caption += "Nobody who has tasks has a choice of classes: there is no other placement."
     if left_out:
         caption += f" {left_out} classes on which fewer users are stopped are left out; the table has all."
     return Figure(
