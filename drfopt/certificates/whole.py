@@ -304,10 +304,11 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
 def _largest_under_rules(
     instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder
 ) -> Certificate:
-    """Search for a larger sum or product under rules, or of several types: exactly, and then by a second solver."""
+    """Search for a larger sum or product under rules, or of several types: by prices, exactly, by a second solver."""
     users = WholeUsers(instance, policy, exhaustive_search.playing(instance))
     own = [tasks[i] for i in users.members]
     judge = "exact search" if own else "nobody to judge"
+    most: Fraction | None = None
     with contextlib.suppress(price_tree.Undecided):
         limit = deadline.sooner(PATIENCE)
         outcome = price_tree.search(instance, policy, tasks, limit, impatient=len(own) > SMALL)
@@ -316,6 +317,7 @@ def _largest_under_rules(
         if outcome.better is not None:
             above = room_above(users, own)
             return _beaten(instance, policy, tasks, outcome.more if above is None else min(above, outcome.more))
+        most = outcome.more
     try:
         found = exhaustive_search.better_under_rules(users, own, deadline)
         if found is None:
@@ -323,22 +325,29 @@ def _largest_under_rules(
             other = second_solver.larger(users, tasks, deadline.sooner(PATIENCE), judge)
             found = score(instance, policy, other) > score(instance, policy, tasks)
             if found and not _can_run(users, other, deadline):
-                return _bounded_without_rules(users, tasks, deadline, _beyond(judge))
+                return _bounded_without_rules(users, tasks, deadline, _beyond(judge), known=most)
     except TimeLimitError:
-        return _bounded_without_rules(users, tasks, deadline, late=True)
+        return _bounded_without_rules(users, tasks, deadline, late=True, known=most)
     except TooLargeToAsk:
-        return _bounded_without_rules(users, tasks, deadline, _too_large(judge))
+        return _bounded_without_rules(users, tasks, deadline, _too_large(judge), known=most)
     return _verdict(judge, found, WholeEvidence(judge=judge))
 
 
 def _bounded_without_rules(
-    users: WholeUsers, tasks: list[int], deadline: Deadline, reason: str = NO_TIME, *, late: bool = False
+    users: WholeUsers,
+    tasks: list[int],
+    deadline: Deadline,
+    reason: str = NO_TIME,
+    *,
+    late: bool = False,
+    known: Fraction | None = None,
 ) -> Certificate:
     """Return what is known of a sum or product under rules or of several types: what nothing exceeds without them.
 
     Where it keeps every guarantee and nothing exceeds it even without rules, it is the best.
     """
     more, instance, policy = room_above(users, [tasks[i] for i in users.members]), users.instance, users.policy
+    more = known if more is None else more if known is None else min(more, known)
     with contextlib.suppress(price_tree.Undecided, InstanceError):
         instance = _without_rules(users)
         rates = None if policy.alpha == 1 else policy.exact_rates(instance)
