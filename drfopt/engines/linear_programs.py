@@ -205,10 +205,11 @@ def run(highs: highspy.Highs, what: str, deadline: Deadline = NEVER) -> Solution
     return _solution(highs)
 
 
-def inside(highs: highspy.Highs, what: str, deadline: Deadline = NEVER) -> Solution:
+def inside(highs: highspy.Highs, what: str, deadline: Deadline = NEVER, crossover: str = "off") -> Solution:
     """Solve by interior point without crossover: duals from within the optimal face name every row that binds there.
 
-    Where that ends without an optimum, simplex is asked, whose duals may name fewer.
+    With ``crossover="on"`` it goes on to a vertex, where simplex from no basis would take many times as long.  Where
+    that ends without an optimum, simplex is asked, whose duals may name fewer.
 
     Raises
     ------
@@ -217,16 +218,17 @@ def inside(highs: highspy.Highs, what: str, deadline: Deadline = NEVER) -> Solut
     """
     for option, value in INSIDE.items():
         highs.setOptionValue(option, value)
+    highs.setOptionValue("run_crossover", crossover)
     highs.setOptionValue("time_limit", highs.getRunTime() + deadline.left())
     highs.run()
     status = highs.getModelStatus()
+    highs.setOptionValue("solver", "choose")
+    highs.setOptionValue("presolve", "choose")
     if status == highspy.HighsModelStatus.kOptimal:
         return _solution(highs)
     if status != highspy.HighsModelStatus.kTimeLimit:
         report(f"interior point ended {what} with status {highs.modelStatusToString(status)!r}: on to simplex")
         highs.clearSolver()
-        highs.setOptionValue("solver", "choose")
-        highs.setOptionValue("presolve", "choose")
     return run(highs, what, deadline)
 
 
