@@ -117,9 +117,14 @@ ROWS = (
         "a market or sum knows guarantees as floors only, not surplus or normalised ones",
     ),
     Refusal(
-        "no levels",
-        lambda a: a.family in NOTHING_KNOWN and a.ruled,
-        "the policy makes no levels rise together, which guarantees, tiers and groups are about",
+        "servers rules",
+        lambda a: a.family == "servers" and a.ruled,
+        "every machine is divided by itself, and what rules promise, order, count and bound is of the whole cluster",
+    ),
+    Refusal(
+        "formulation rules",
+        lambda a: a.family == "formulation" and a.ruled,
+        "a formulation file has to ask for what rules say, and this one asks for none of it",
     ),
     Refusal(
         "formulation types",
@@ -184,7 +189,7 @@ ROWS = (
     Refusal(
         "explained",
         lambda a: a.command == "explain" and a.family in NOTHING_KNOWN,
-        "nothing is known of what stops users under the notion",
+        "what stops users is what keeps their levels from rising, and the notion makes no levels of the cluster rise",
     ),
     Refusal(
         "sized file",

@@ -205,11 +205,10 @@ def run(highs: highspy.Highs, what: str, deadline: Deadline = NEVER) -> Solution
     return _solution(highs)
 
 
-def inside(highs: highspy.Highs, what: str, deadline: Deadline = NEVER, crossover: str = "off") -> Solution:
+def inside(highs: highspy.Highs, what: str, deadline: Deadline = NEVER) -> Solution:
     """Solve by interior point without crossover: duals from within the optimal face name every row that binds there.
 
-    With ``crossover="on"`` it goes on to a vertex, where simplex from no basis would take many times as long.  Where
-    that ends without an optimum, simplex is asked, whose duals may name fewer.
+    Where that ends without an optimum, simplex is asked, whose duals may name fewer.
 
     Raises
     ------
@@ -218,17 +217,16 @@ def inside(highs: highspy.Highs, what: str, deadline: Deadline = NEVER, crossove
     """
     for option, value in INSIDE.items():
         highs.setOptionValue(option, value)
-    highs.setOptionValue("run_crossover", crossover)
     highs.setOptionValue("time_limit", highs.getRunTime() + deadline.left())
     highs.run()
     status = highs.getModelStatus()
-    highs.setOptionValue("solver", "choose")
-    highs.setOptionValue("presolve", "choose")
     if status == highspy.HighsModelStatus.kOptimal:
         return _solution(highs)
     if status != highspy.HighsModelStatus.kTimeLimit:
         report(f"interior point ended {what} with status {highs.modelStatusToString(status)!r}: on to simplex")
         highs.clearSolver()
+        highs.setOptionValue("solver", "choose")
+        highs.setOptionValue("presolve", "choose")
     return run(highs, what, deadline)
 
 

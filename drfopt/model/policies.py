@@ -135,12 +135,12 @@ class Policy:
         if not integer and self.objective == "formulation":
             # A file of divisible tasks knows one row of demands a user.
             taught -= {"types on machines"}
-        if self.objective == "servers":
+        if self.objective in ("servers", "path"):
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
             whole = "with whole tasks " if integer and unknown[0] in knows else ""
             if unknown[0] == "organisation" and instance.organisation is not None:
-                self._refuse_rules(instance.organisation, integer)
+                self._refuse_rules(instance.organisation)
             raise PolicyError(
                 f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not "
                 f"{'defined' if whole else 'built here'}: leave them out"
@@ -188,14 +188,15 @@ class Policy:
                 f"({', '.join(instance.resources)}): give its bundles a number for each, in this order"
             )
 
-    def _refuse_rules(self, rules: Organisation, integer: bool) -> None:
+    def _refuse_rules(self, rules: Organisation) -> None:
         """Raise the error of a policy asked of an organisation, with what can be asked instead."""
         if self.objective not in ("leximin", "alpha", "sum", "formulation"):
             rows = (row for row in POLICIES if row.objective == "leximin")
             able = ", ".join(row.name for row in rows if not rules.excluded or row.measure not in COUNTING)
-            why = f"it makes no levels rise together, which these rules are about: use {able}"
-        elif integer:
-            why = "an optimum of whole tasks is not defined for them: use divisible tasks, or 'drfopt schedule'"
+            divides = (
+                "divides every machine by itself" if self.objective == "servers" else "goes along one path for all"
+            )
+            why = f"it {divides}, where these are of the whole cluster: use {able}"
         else:
             why = "that is not built here: leave them out"
         raise PolicyError(f"{self.name} is asked of an instance with {rules.rules}, and {why}")

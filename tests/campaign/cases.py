@@ -236,7 +236,7 @@ def _policy(chance: random.Random, mode: str, organised: bool) -> str:
         return chance.choice(LEXIMIN)
     among = [LEXIMIN] * 6 + [SUMS, SUMS] + [MARKETS] * (2 if mode == "divisible" else 1)
     if mode == "whole":
-        return chance.choice(chance.choice([LEXIMIN, LEXIMIN, SUMS, ("ceei",)]))
+        return chance.choice(chance.choice([LEXIMIN, LEXIMIN, SUMS, MARKETS]))
     if mode != "whole" and chance.random() < 0.05:
         return "per-server"
     return chance.choice(chance.choice(among))

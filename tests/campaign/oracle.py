@@ -9,6 +9,7 @@ whole tasks            all allocations, one after the other
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -314,6 +315,26 @@ def best_whole(case: Case) -> tuple[Any, Callable[[Sequence[int]], Any]]:
     return max(map(value, reachable(model))), value
 
 
+def _utility(model: Model, alpha: Fraction) -> Callable[[Sequence[int]], Any]:
+    """Return users served, above 1, and the sum of w U(level): of roots to 60 digits, to which equal ones are equal."""
+    power, weights = 1 - alpha, [row[0] for row in model.weights]
+    rates = [max(model.shares(i)) / w for i, w in enumerate(weights)]
+
+    def worth(i: int, x: int) -> Any:
+        if power.denominator == 1:
+            return weights[i] * (rates[i] * x) ** int(power) / power
+        level, w, p = (Decimal(f.numerator) / f.denominator for f in (rates[i] * x, weights[i], power))
+        return w * level**p / p
+
+    def total(tasks: Sequence[int]) -> tuple[int, Any]:
+        with localcontext(Context(prec=90)):
+            served = [worth(i, x) for i, x in enumerate(tasks) if x]
+            found = sum(served, Decimal(0) if power.denominator != 1 else Fraction(0))
+        return (len(served) if power < 0 else 0), found if power.denominator == 1 else Context(prec=60).plus(found)
+
+    return total
+
+
 def _value(model: Model) -> Callable[[Sequence[int]], Any]:
     policy = model.case.policy
     if policy == "throughput":
@@ -331,5 +352,7 @@ def _value(model: Model) -> Callable[[Sequence[int]], Any]:
             return len(served), math.prod(x**p for x, p in served)
 
         return product
+    if policy.startswith("alpha:"):
+        return _utility(model, Fraction(policy.partition(":")[2]))
     rates = [model.rate(i, policy) if model.placed[i] else Fraction(0) for i in range(model.n)]
     return lambda tasks: sorted(r * x for r, x in zip(rates, tasks, strict=True))

@@ -15,7 +15,7 @@ sum p - sum h lambda  (that is the bound which the certificate checks).
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -274,9 +274,7 @@ class RoundProgram:
         if resumed:
             basic = last.groups[part.groups], last.rows[self.rows]
             resume(highs, np.append(last.pairs[part.pairs], True), np.concatenate(basic))
-        ask = run
-        if pairs > CROWDED * (groups + rows) and not resumed:
-            ask = partial(inside, crossover="on" if self.tight else "off")
+        ask = inside if pairs > CROWDED * (groups + rows) and not self.tight and not resumed else run
         try:
             solution = ask(highs, "a round of the chain", problem.deadline)
         except TimeLimitError as error:
