@@ -165,7 +165,7 @@ ENGINES = Registry(
         ANYWHERE,
         divides=True,
         types=True,
-        then=("rational-chain",),
+        then=("interior-chain", "rational-chain"),
     ),
     Engine(
         "newton",
