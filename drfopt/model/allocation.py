@@ -29,7 +29,7 @@ Kind = TypeVar("Kind", bound=Evidence)
 UNFINISHED = ("time_limit", "feasible")
 """Statuses of an answer that whoever gave it does not call the best."""
 
-IN_FILES = ("multipliers", "nobody to judge")
+IN_FILES = ("branch and bound on prices", "multipliers", "nobody to judge")
 """Judges of whole tasks under rules, or of several types, whose proofs are written into files."""
 
 LONG_BITS = 64
@@ -660,7 +660,7 @@ class Allocation(Result):
         if proof.valid and proof.kind == "bound" and not proof.rigorous:
             notes.append(f"that nothing is better is the word of {proof.evidence.judge}: no proof in exact numbers")
         elif proof.valid and proof.kind == "bound" and self.instance.features and proof.evidence.judge not in IN_FILES:
-            # Files hold proofs of sums and products without rules and types.
+            # Files hold proofs by multipliers and prices.
             judge = proof.evidence.judge
             notes.append(
                 f"that nothing is better is decided by {judge}, which no file holds: 'verify' checks feasibility"
