@@ -4,13 +4,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
 import numpy as np
 
 from ..base.solvers.table import program
-from ..model.instance import Instance
-from ..model.packings import shapes
+from ..model.whole_values import WholeUsers
 from .packing_bound import Machines, PackingProgram, Pool
 from .refutation import FRACTIONAL
 from .verifier.trees import Bounds, Undecided
@@ -20,6 +20,9 @@ __all__ = ["BoxPoint", "BoxProgram"]
 
 TANGENTS = 12
 """Times that the program of a box is told more of the logarithms."""
+
+NUMBERS = 20_000
+"""Numbers of tasks, of all users with several types together, up to which each is a column."""
 
 OVERESTIMATED = 1e-9
 """Part of the largest value by which the program may overestimate a user's."""
@@ -33,32 +36,7 @@ class BoxPoint:
     machines: np.ndarray
     loads: Sequence[tuple[int, tuple[int, ...]]]
     prices: list[list[float]]
-    listed: bool
-    shape: dict[int, int]
     ray: bool = False
-
-    def point(self, proof: ValueProof, worth: Pool | Machines) -> list[int] | None:
-        """Return the tasks as whole numbers, where these are possible."""
-        tasks = [round(x) for x in self.tasks.tolist()]
-        if min(tasks) < 0 or any(x > proof.value.most[i] for i, x in zip(proof.cluster.users, tasks, strict=True)):
-            return None
-        asked = [0] * (1 + max(self.shape.values()))
-        for i, x in zip(proof.cluster.users, tasks, strict=True):
-            asked[self.shape[i]] += x
-        if isinstance(worth, Pool):
-            used = (
-                sum(x * row[j] for x, row in zip(asked, worth.demands, strict=True)) for j in range(len(worth.room))
-            )
-            return tasks if all(u <= most for u, most in zip(used, worth.room, strict=True)) else None
-        machines = [round(y) for y in self.machines.tolist()]
-        if not self.listed or min(machines, default=0) < 0:
-            return None
-        left = list(worth.counts)
-        for (k, load), number in zip(self.loads, machines, strict=True):
-            left[k] -= number
-            for s, x in zip(worth.fitting[k], load, strict=True):
-                asked[s] -= number * x
-        return tasks if min(left) >= 0 and max(asked) <= 0 else None
 
     def branch(self, proof: ValueProof, bounds: Bounds) -> tuple[Any, int, int, int]:
         """Return what is split after which number, and its ends: what is farthest from a whole number."""
@@ -87,15 +65,17 @@ class BoxPoint:
 class BoxProgram(PackingProgram):
     """The linear program of a box: tasks, what they are worth (below chords of logarithms), machines with loads."""
 
-    def __init__(self, proof: ValueProof, worth: Pool | Machines, instance: Instance):
+    def __init__(self, proof: ValueProof, worth: Pool | Machines, whole: WholeUsers):
         import highspy
 
         super().__init__()
-        self.value, self.worth, self.cluster = proof.value, worth, proof.cluster
+        self.value, self.worth, self.cluster, self.whole = proof.value, worth, proof.cluster, whole
         users = proof.cluster.users
-        alike = shapes(instance, users)
-        self.shape = {users[p]: s for s, positions in enumerate(alike) for p in positions}
-        self.most = [proof.value.most[i] for i in users]
+        self.least, self.most = [proof.floor[i] for i in users], [proof.value.most[i] for i in users]
+        # Several types of tasks need what they do by steps: every number of them is a column of its own.
+        self.typed = [p for p, goods in enumerate(whole.goods_of) if len(goods) > 1]
+        if sum(self.most[p] for p in self.typed) > NUMBERS:
+            raise Undecided("users with several types of tasks have too many of them")
         self.curved = proof.value.curved
         if proof.value.utility is not None:
             self.first_task = max(abs(proof.value.low(i, 1) - proof.value.served) for i in users)
@@ -110,24 +90,31 @@ class BoxProgram(PackingProgram):
             self.power = [proof.value.rate[i] / largest for i in users]
         n = len(users)
         self.n = n
-        self.cost += [0.0] * n if self.curved else [-w for w in self.power]
+        self.cost += [0.0] * n if self.curved else [0.0 if p in self.typed else -w for p, w in enumerate(self.power)]
         self.high += map(float, self.most)
+        # What is branched upon stands together, at the front.
+        supplied = self.machine_columns(worth) if isinstance(worth, Machines) else []
+        self.numbers = {p: [self.column(1.0, -self._worth(p, x)) for x in range(self.most[p] + 1)] for p in self.typed}
+        for p, columns in self.numbers.items():
+            self.row(1.0, 1.0, dict.fromkeys(columns, 1.0))
+            self.row(0.0, 0.0, {p: -1.0} | {column: float(x) for x, column in enumerate(columns) if x})
+        self.asked = [self._asked(p) for p in range(n)]
         if isinstance(worth, Pool):
             self._pool(worth)
         else:
-            self._machines(worth)
-        self.values = [self.column(math.inf, -1.0) for _ in users] if self.curved else []
+            self._machines(worth, supplied)
+        self.values = [self.column(0.0 if p in self.typed else math.inf, -1.0) for p in range(n)] if self.curved else []
         self.chords: set[tuple[int, int]] = set()
         self.optimal = highspy.HighsModelStatus.kOptimal
         self.highs: Any = highspy.Highs()
         self.highs.setOptionValue("output_flag", False)
         self.highs.setOptionValue("presolve", "off")
         low = [0.0] * len(self.high)
-        for column in self.values:
-            low[column] = -math.inf
+        for p, column in enumerate(self.values):
+            low[column] = 0.0 if p in self.typed else -math.inf
         self.highs.passModel(program(self.cost, low, self.high, self.rows))
         if self.curved:
-            for p, most in enumerate(self.most):
+            for p, most in ((p, most) for p, most in enumerate(self.most) if p not in self.numbers):
                 own = proof.value.own[p]
                 near = {0, 1, own - 1, own, own // 2, 2 * own, most - 1} | {2**e for e in range(most.bit_length())}
                 for v in near:
@@ -135,19 +122,68 @@ class BoxProgram(PackingProgram):
 
     def _pool(self, worth: Pool) -> None:
         for j, most in enumerate(worth.room):
-            column = [worth.demands[self.shape[i]][j] for i in self.cluster.users]
-            unit = float(max([most, *column]) or 1)
-            terms = {p: d / unit for p, d in enumerate(column) if d}
-            self.units[0, j] = (self.row(-math.inf, most / unit, terms), unit)
+            self.units[0, j] = self._within(most, [row[j] for row in worth.demands])
 
-    def _machines(self, worth: Machines) -> None:
-        for s, supplied in enumerate(self.machine_columns(worth)):
-            terms = {p: 1.0 for p, i in enumerate(self.cluster.users) if self.shape[i] == s}
-            self.units[0, s] = (self.row(-math.inf, 0.0, terms | {column: -x for column, x in supplied.items()}), 1.0)
+    def _machines(self, worth: Machines, supplied: list[dict[int, float]]) -> None:
+        for s, runs in enumerate(supplied):
+            terms = self._terms([int(shape == s) for shape in worth.shapes])
+            self.units[0, s] = (self.row(-math.inf, 0.0, terms | {column: -x for column, x in runs.items()}), 1.0)
+        for b, most in enumerate(worth.ceilings):
+            self.units[len(worth.counts) + 1, b] = self._within(most, [row[b] for row in worth.under])
+
+    def _within(self, most: int, needs: Sequence[int]) -> tuple[int, float]:
+        """Add the row of something of which a task of each good needs so much; return the row, and its unit."""
+        unit = float(max([most, *needs]) or 1)
+        terms = {column: x / unit for column, x in self._terms(needs).items()}
+        return self.row(-math.inf, most / unit, terms), unit
+
+    def _asked(self, p: int) -> dict[int, Sequence[int]]:
+        """Return of how many of each type a column is."""
+        if p not in self.numbers:
+            return {p: (1,)}
+        return {column: self.whole.sequences[p].started(x) for x, column in enumerate(self.numbers[p])}
+
+    def _terms(self, needs: Sequence[int]) -> dict[int, float]:
+        found: dict[int, float] = {}
+        for goods, columns in zip(self.whole.goods_of, self.asked, strict=True):
+            mine = [needs[good] for good in goods]
+            if any(mine):
+                found |= {column: float(sum(map(mul, mine, counts))) for column, counts in columns.items()}
+        return found
+
+    def point(self, found: BoxPoint) -> list[int] | None:
+        """Return the tasks of a point as whole numbers, where these are possible."""
+        tasks, worth = [round(x) for x in found.tasks.tolist()], self.worth
+        if any(not low <= x <= high for x, low, high in zip(tasks, self.least, self.most, strict=True)):
+            return None
+        asked = [0] * len(self.whole.goods)
+        for goods, sequence, x in zip(self.whole.goods_of, self.whole.sequences, tasks, strict=True):
+            for good, count in zip(goods, sequence.started(x), strict=True):
+                asked[good] += count
+        rows, room = (worth.demands, worth.room) if isinstance(worth, Pool) else (worth.under, worth.ceilings)
+        if any(
+            sum(map(mul, asked, column)) > most for column, most in zip(zip(*rows, strict=True), room, strict=False)
+        ):
+            return None
+        if isinstance(worth, Pool):
+            return tasks
+        machines = [round(y) for y in found.machines.tolist()]
+        if not self.listed or min(machines, default=0) < 0:
+            return None
+        left, short = list(worth.counts), [0] * len(worth.users)
+        for s, x in zip(worth.shapes, asked, strict=True):
+            short[s] += x
+        for (k, load), number in zip(self.loads, machines, strict=True):
+            left[k] -= number
+            for s, x in zip(worth.fitting[k], load, strict=True):
+                short[s] -= number * x
+        return tasks if min(left) >= 0 and max(short) <= 0 else None
 
     def _worth(self, p: int, v: int) -> float:
         if self.value.utility is not None:
             return self.value.low(self.cluster.users[p], v) / self.first_task
+        if not self.curved:
+            return self.power[p] * v
         return self.first + self.power[p] * math.log(v) if v else 0.0
 
     def _chord(self, p: int, v: int) -> bool:
@@ -169,13 +205,16 @@ class BoxProgram(PackingProgram):
             When it ends without prices.
         """
         size = self.n + len(self.loads)
-        low, high = np.zeros(size), np.array(self.high[:size])
+        low, high = np.array([*self.least, *(0 for _ in self.loads)], dtype=float), np.array(self.high[:size])
         at = {key: self.n + q for q, key in enumerate(self.loads)} if any(k[0] != "user" for k in bounds) else {}
         place = {i: p for p, i in enumerate(self.cluster.users)}
         for what, ends in bounds.items():
             column = place[what[1]] if what[0] == "user" else at[what]
             low[column], high[column] = ends
         self.highs.changeColsBounds(size, np.arange(size, dtype=np.int32), low, high)
+        for p, columns in self.numbers.items():
+            open_to = np.array([float(low[p] <= x <= high[p]) for x in range(len(columns))])
+            self.highs.changeColsBounds(len(columns), np.array(columns, dtype=np.int32), 0 * open_to, open_to)
         for _ in range(TANGENTS if self.curved else 1):
             self.highs.run()
             found = self.highs.getSolution()
@@ -193,12 +232,12 @@ class BoxProgram(PackingProgram):
             duals = found.row_dual
         prices = self._prices(duals)
         tasks, machines = values[: self.n], values[self.n : size]
-        return BoxPoint(tasks, machines, self.loads, prices, self.listed, self.shape, ray is not None)
+        return BoxPoint(tasks, machines, self.loads, prices, ray is not None)
 
     def _sharper(self, values: np.ndarray) -> bool:
         """Tell the program more where it overestimates somebody; say whether that was anything new."""
         new = False
-        for p, column in enumerate(self.values):
+        for p, column in ((p, column) for p, column in enumerate(self.values) if p not in self.numbers):
             x = values[p]
             v = min(max(math.floor(x + OVERESTIMATED), 0), self.most[p] - 1)
             true = self._worth(p, v) + (x - v) * (self._worth(p, v + 1) - self._worth(p, v))
@@ -207,6 +246,6 @@ class BoxProgram(PackingProgram):
         return new
 
     def _prices(self, duals: Sequence[float]) -> list[list[float]]:
-        tables = 1 if isinstance(self.worth, Pool) else 1 + len(self.worth.counts)
+        tables = 1 if isinstance(self.worth, Pool) else 1 + len(self.worth.counts) + bool(self.worth.ceilings)
         prices = {place: max(0.0, -duals[row]) * self.top / unit for place, (row, unit) in self.units.items()}
         return [[prices[place] for place in sorted(prices) if place[0] == table] for table in range(tables)]

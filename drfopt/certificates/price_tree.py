@@ -131,14 +131,15 @@ class _Search:
             raise Undecided(str(error)) from None
         if claim.objective not in ("sum", "alpha"):
             raise Undecided("the verifier does not know what is best here")
-        self.proof = ValueProof(claim)
+        if not any(claim.plays):
+            raise Undecided("nobody takes part")
+        self.proof = ValueProof(claim)  # Undecided, too, where some guarantee is not kept.
         self.instance, self.tasks = instance, tasks
         self.users = self.proof.cluster.users
-        if not self.users:
-            raise Undecided("nobody takes part")
         whole = WholeUsers(instance, policy, self.users)
         self.worth, self.names = worth_of(whole), Names(instance, [rows[0] for rows in whole.shapes])
-        self.program = BoxProgram(self.proof, self.worth, instance)
+        self.whole = whole
+        self.program = BoxProgram(self.proof, self.worth, whole)
 
     def grow(self, deadline: Deadline, nodes: int, impatient: bool = False) -> Searched:
         """Split the box that leaves most room, until none does."""
@@ -162,7 +163,7 @@ class _Search:
                 more = room if more is None else min(more, room)
             if box is root:
                 most_of_all = Fraction(more or 0) / unit
-            point = found.point(self.proof, self.worth)
+            point = self.program.point(found)
             if point is not None and self.is_better(point):
                 return point
             heapq.heappush(waiting, (-(more or 0), count, box, found))
@@ -192,7 +193,7 @@ class _Search:
         value = self.proof.value
         found = value.better(point)
         if found is None and value.utility is None and all(point) and all(value.own):
-            return larger([self.instance.exact_weights[i] for i in self.users], point, value.own)
+            return larger(self.whole.incomes, point, value.own)
         return bool(found)
 
     def leaves(self, found: "BoxPoint") -> Iterator[Node]:

@@ -268,9 +268,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             instance, policy, tasks, deadline.sooner(PATIENCE), impatient=halves is not None and len(members) > SMALL
         )
         if outcome.better is not None:
-            known = _bounded(instance, policy, tasks, outcome.more)
-            reason = f"{BOXES} finds a strictly better allocation"
-            return replace(known, valid=False, reason=reason, evidence=replace(known.evidence, judge=BOXES))
+            return _beaten(instance, policy, tasks, outcome.more)
         if outcome.tree is not None:
             return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, [outcome.tree])))
         bound = outcome.more
@@ -306,10 +304,20 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
 def _largest_under_rules(
     instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder
 ) -> Certificate:
-    """Search for a larger sum or product under rules, or of several types: exactly, and then by a second solver."""
+    """Search for a larger sum or product under rules, or of several types: by prices, exactly, by a second solver."""
     users = WholeUsers(instance, policy, exhaustive_search.playing(instance))
     own = [tasks[i] for i in users.members]
     judge = "exact search" if own else "nobody to judge"
+    most: Fraction | None = None
+    with contextlib.suppress(price_tree.Undecided):
+        limit = deadline.sooner(PATIENCE)
+        outcome = price_tree.search(instance, policy, tasks, limit, impatient=len(own) > SMALL)
+        if outcome.tree is not None:
+            return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, [outcome.tree])))
+        if outcome.better is not None:
+            above = room_above(users, own)
+            return _beaten(instance, policy, tasks, outcome.more if above is None else min(above, outcome.more))
+        most = outcome.more
     try:
         found = exhaustive_search.better_under_rules(users, own, deadline)
         if found is None:
@@ -317,22 +325,29 @@ def _largest_under_rules(
             other = second_solver.larger(users, tasks, deadline.sooner(PATIENCE), judge)
             found = score(instance, policy, other) > score(instance, policy, tasks)
             if found and not _can_run(users, other, deadline):
-                return _bounded_without_rules(users, tasks, deadline, _beyond(judge))
+                return _bounded_without_rules(users, tasks, deadline, _beyond(judge), known=most)
     except TimeLimitError:
-        return _bounded_without_rules(users, tasks, deadline, late=True)
+        return _bounded_without_rules(users, tasks, deadline, late=True, known=most)
     except TooLargeToAsk:
-        return _bounded_without_rules(users, tasks, deadline, _too_large(judge))
+        return _bounded_without_rules(users, tasks, deadline, _too_large(judge), known=most)
     return _verdict(judge, found, WholeEvidence(judge=judge))
 
 
 def _bounded_without_rules(
-    users: WholeUsers, tasks: list[int], deadline: Deadline, reason: str = NO_TIME, *, late: bool = False
+    users: WholeUsers,
+    tasks: list[int],
+    deadline: Deadline,
+    reason: str = NO_TIME,
+    *,
+    late: bool = False,
+    known: Fraction | None = None,
 ) -> Certificate:
     """Return what is known of a sum or product under rules or of several types: what nothing exceeds without them.
 
     Where it keeps every guarantee and nothing exceeds it even without rules, it is the best.
     """
     more, instance, policy = room_above(users, [tasks[i] for i in users.members]), users.instance, users.policy
+    more = known if more is None else more if known is None else min(more, known)
     with contextlib.suppress(price_tree.Undecided, InstanceError):
         instance = _without_rules(users)
         rates = None if policy.alpha == 1 else policy.exact_rates(instance)
@@ -395,6 +410,11 @@ def _too_large(solver: str) -> str:
     return (
         f"the allocation is feasible, and the program of something better is beyond {solver}, too large or too uneven"
     )
+
+
+def _beaten(instance: Instance, policy: Policy, tasks: list[int], more: Fraction) -> Certificate:
+    known, reason = _bounded(instance, policy, tasks, more), f"{BOXES} finds a strictly better allocation"
+    return replace(known, valid=False, reason=reason, evidence=replace(known.evidence, judge=BOXES))
 
 
 def _verdict(judge: str, better: bool, proof: WholeEvidence) -> Certificate:

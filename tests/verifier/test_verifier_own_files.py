@@ -104,7 +104,7 @@ FILES = ["drf.py", "ceei.py", "drf_integer.py", "ceei_integer.py"]
 MODES = {"floats": {}, "exact": {"exact": True}, "whole": {"integer": True}}
 
 REASONS = (
-    "what is best of whole tasks of several types of one user is not followed here: only feasibility was checked",
+    "the file has no trees, which they need",
     "how they are measured is not known here",
     "what is best is the formulation file's own claim: only feasibility was checked",
     *(
@@ -112,12 +112,9 @@ REASONS = (
         for policy in (
             *(str(FORMULATIONS / name) for name in FILES),
             "per-server",
-            *(f"{name} in whole tasks" for name in POLICIES if name not in LEVELLED),
         )
         for what in ("not followed here: only feasibility was checked", "not known here")
     ),
-    "in which order whole tasks of several groups stop is not followed here: only feasibility was checked",
-    "in which order whole tasks of several groups stop is not known here",
 )
 """Why nothing is decided of some file: all there may be."""
 
@@ -141,10 +138,10 @@ def check(name, policy, mode):
         assert all(found.worst in REASONS for found in open_), (kind, open_)
         rules = {key for table in (document(instance), *document(instance)["users"]) for key in table}
         ruled = rules & {"guarantee", "guarantees", "tier", "group", "groups", "excluded", "tasks"}
-        # Of whole tasks in groups, and of their sums and products under rules or of types, nothing is decided yet.
+        # Of sums and products under rules or of types trees are needed, which there are where promises are kept.
         totals = ruled or name == "pool, last" if policy not in LEVELLED else False
-        several = mode == "whole" and ("groups" in rules or totals)
-        if not (several or policy.endswith(".py")):
+        treeless = mode == "whole" and totals and (kind == "json" or "guarantee" in rules)
+        if not (treeless or policy.endswith(".py")):
             assert report.valid is True, open_
         for forged in forgeries(data, mode):
             try:

@@ -57,7 +57,6 @@ class Claim:
         if scalar and any(len(set(w)) > 1 for w in cluster.w):
             raise ValueError(f"{self.policy} is not defined for weights per resource")
         self.mixed = self.whole and bool(cluster.typed)
-        self.objective = "" if self.mixed and self.objective != "leximin" else self.objective
         if [row["name"] for row in self.rows] != cluster.users:
             raise ValueError(
                 "its users are not those of the instance, in its order: name the instance it is the answer of"
@@ -130,12 +129,10 @@ class Claim:
         meant = f"what {self.policy} makes of guarantees that are {c.meaning}"
         if self.objective == "leximin":
             return "" if c.meaning == "floor" or not promised or word not in TASKS else meant
-        if self.whole:
-            return f"what {self.policy} in whole tasks makes of the rules of an organisation"
         # A market knows floors, incomes and ceilings, and no order of service.
         if later or any(number(group.get("tier", 0)) or not number(group.get("weight", 1)) for group in c.groups):
             return f"an order of service in {self.policy}"
-        if grouped:
+        if grouped and not self.whole:
             return f"what {self.policy} makes of guarantees of groups"
         return "" if c.meaning == "floor" or not promised else meant
 

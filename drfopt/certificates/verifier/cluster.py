@@ -134,7 +134,6 @@ class Cluster:
         sizes = [v for row in (*told, *(row.values() for row in self.caps)) for v in row]
         if min(sizes) < 0 or min(map(min, self.w)) <= 0 or min(map(max, self.d)) <= 0 or min(self.count) < 1:
             raise ValueError(NOTHING_OR_LESS)
-        self.limits = [None if user.get("max_tasks") is None else number(user["max_tasks"]) for user in data["users"]]
         self.types = {i: self._types(i, data["users"][i]) for i in self.typed}
         self.kinds = [kind for i, user in enumerate(data["users"]) for kind in self._kinds(i, user)]
         self.kinds_of: list[list[int]] = [[] for _ in users]

@@ -258,8 +258,6 @@ class Proof(PossibleClaim):
         why = f"{self.policy} is no policy of the table"
         if self.policy.endswith(".py"):
             why = "what is best is the formulation file's own claim"
-        elif self.mixed:
-            why = "what is best of whole tasks of several types of one user is not followed here"
         elif self.beyond:
             why = f"{self.beyond} is not followed here"
         self.report.add("optimality", [], f"{why}: only feasibility was checked")

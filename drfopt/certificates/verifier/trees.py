@@ -21,6 +21,7 @@ from typing import Any
 
 from .claims import Claim
 from .reading import number
+from .whole import LONGEST
 from .work import spend
 
 __all__ = ["CELLS_A_STEP", "Bounds", "Carried", "Tree", "Undecided", "cheapest", "leaves", "price_of", "scale_of"]
@@ -74,6 +75,7 @@ class Carried:
         self.rows = [_integers([demands[s] for s in here], c.C[k]) for k, here in enumerate(self.fitting)]
         self.together = _integers(demands, c.cluster)
         self.loads: dict[int, list[tuple[int, ...]]] = {}
+        self.tables: dict[int, list[tuple[int, ...]]] = {}
         self.capped = [(group, c.resources[j]) for group, j, *_ in c.ceilings]
         zero = number(0)
         held = [
@@ -90,6 +92,15 @@ class Carried:
         if len(self.goods[i]) == 1:
             return costs[self.goods[i][0]] * x
         return sum(map(mul, (costs[good] for good in self.goods[i]), self.tasks[i].started(x)))
+
+    def table(self, i: int) -> list[tuple[int, ...]]:
+        """Return how many of each type are among a user's first tasks, for each number of them."""
+        if i not in self.tables:
+            mine = self.tasks[i]
+            if mine.most > LONGEST:
+                raise Undecided("a sequence of tasks is longer than is looked at")
+            self.tables[i] = [mine.started(x) for x in range(mine.most + 1)]
+        return self.tables[i]
 
     def carried(self, k: int) -> list[tuple[int, ...]]:
         """Return the loads of one machine of class k to which no task can be added, by its shapes."""

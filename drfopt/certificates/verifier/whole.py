@@ -74,7 +74,7 @@ def sequences(cluster: Cluster) -> list[Sequence]:
 
 def _most(cluster: Cluster, i: int, tasks: Sequence) -> int:
     """Return the most tasks that a user can have: what its limit and ceilings allow and, but for types, what fits."""
-    limit = cluster.limits[i]
+    limit = cluster.u[i]
     alone = [
         sum(
             cluster.count[k] * min(math.floor(c / d) for c, d in zip(cluster.C[k], kind.d, strict=True) if d)

@@ -27,9 +27,10 @@ from .clock import RuleClock
 from .groups import TreeNode, tree
 from .reading import number, shown
 from .trees import CELLS_A_STEP, Carried, Tree, leaves, scale_of
+from .whole_levels import whole_promises
 from .work import spend
 
-__all__ = ["Cuts", "Stop", "StopProof", "Way", "whole_promises"]
+__all__ = ["Cuts", "Stop", "StopProof", "Way"]
 
 Tasks = tuple[int, ...]
 Stop = tuple[tuple[Any, ...], int, int]
@@ -263,15 +264,6 @@ class StopProof:
             if key == first:
                 turn += [child] if isinstance(child, int) else self.lowest(child, way)[1]
         return first, sorted(turn)
-
-
-def whole_promises(claim: Claim) -> list[int]:
-    """Return the whole tasks that guarantees are worth to everybody: those of divisible ones, rounded down."""
-    worth = dict(enumerate(claim.c.floor))
-    if any(group.get("guarantee") for group in claim.c.groups):
-        rows = [{"name": name, "tasks": "0"} for name in claim.c.users]
-        worth |= RuleClock(Claim(claim.c, {"policy": claim.policy, "integer": False, "users": rows})).promised
-    return [math.floor(worth[i]) for i in claim.n]
 
 
 def _all(group: TreeNode) -> Iterator[TreeNode]:

@@ -3,21 +3,36 @@
 import math
 from collections import Counter
 from collections.abc import Iterator
+from copy import copy
 from fractions import Fraction
 from operator import mul
 from typing import Any
 
 from .claims import Claim
-from .reading import shown
+from .clock import RuleClock
+from .reading import number, shown
 from .trees import CELLS_A_STEP, Carried, Tree, Undecided, cheapest, leaves, price_of, scale_of
-from .whole_groups import whole_promises
 from .work import spend
 
-__all__ = ["levels_refuted"]
+__all__ = ["levels_refuted", "whole_promises"]
 
 
 Value = tuple[Any, int]
 """What whole tasks are worth: a stage, and a number in it; larger is better."""
+
+
+def whole_promises(claim: Claim) -> list[int]:
+    """Return the whole tasks that guarantees are worth to everybody: those of divisible ones, rounded down."""
+    # In a market, or a sum, members of a group rise to its promise by the shares, or tasks, that are summed.
+    rising = "tasks" if claim.policy == "throughput" else "drf"
+    policy, cluster = claim.policy if claim.objective == "leximin" else rising, copy(claim.c)
+    if claim.objective == "sum":  # Weights of users play no part.
+        cluster.w = [[number(1)] * len(row) for row in cluster.w]
+    rows = [{"name": name, "tasks": "0"} for name in cluster.users]
+    divisible = Claim(cluster, {"policy": policy, "integer": False, "users": rows})
+    grouped = any(group.get("guarantee") for group in cluster.groups)
+    worth = RuleClock(divisible).promised if grouped else dict(enumerate(cluster.floor))
+    return [math.floor(worth[i]) if plays else 0 for i, plays in enumerate(divisible.plays)]
 
 
 class Scale:

@@ -3,12 +3,14 @@
 import math
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
 from .alpha_utility import AlphaUtility
 from .claims import Claim
 from .reading import number
-from .trees import Bounds, Carried, Tree, Undecided, leaves, scale_of
+from .trees import CELLS_A_STEP, Bounds, Carried, Tree, Undecided, leaves, scale_of
+from .whole_levels import whole_promises
 from .work import spend
 
 __all__ = ["ValueProof", "value_refuted"]
@@ -65,7 +67,7 @@ class Value:
 
     def logarithms(self, claim: Claim) -> None:
         """Prepare for products: whoever is served counts more than all products, and then logarithms are added."""
-        weights = [claim.c.w[i][0] for i in self.users]
+        weights = [claim.income[i] for i in self.users]
         unit = math.lcm(*(w.denominator for w in weights))
         common = math.gcd(*(int(w * unit) for w in weights))
         self.power = {i: int(w * unit) // common for i, w in zip(self.users, weights, strict=True)}
@@ -76,7 +78,7 @@ class Value:
         digits = DIGITS + len(str(self.whole))
         self.unit, self.context = 10**digits, Context(prec=digits + 20)
         self.margin = self.unit // (self.whole + 1) if exact else 0
-        self.served = self.unit + sum(w * (self.log(self.most[i]) + 3) for i, w in self.power.items())
+        self.served = self.unit + sum(w * (self.log(self.most[i] or 1) + 3) for i, w in self.power.items())
 
     def log(self, x: int) -> int:
         """Return the logarithm in units, rounded down: the true one is at most two units above."""
@@ -148,12 +150,16 @@ class ValueProof:
     """What a tree has to refute for no sum, or product or alpha fairness after users served, to be larger.
 
     By any prices, what tasks are worth is at most what all that can be run costs, and what each user's tasks within its
-    bounds can be worth beyond their cost.
+    bounds can be worth beyond their cost.  Where all promises are kept, whatever is better keeps them too.
     """
 
     def __init__(self, claim: Claim):
         self.cluster = Carried(claim)
         self.value = Value(claim, self.cluster)
+        promised = whole_promises(claim)
+        self.floor = {i: promised[i] for i in self.cluster.users}
+        if broken := [i for i, promise in self.floor.items() if claim.x[i] < promise]:
+            raise Undecided(f"{claim.c.users[broken[0]]} has less than it is promised, which comes before all else")
 
     def key(self, node: dict[str, Any]) -> Any:
         """Return what a branch is about."""
@@ -161,12 +167,14 @@ class ValueProof:
 
     def free(self, what: Any) -> tuple[int, int]:
         """Return its bounds where nothing is branched upon."""
-        return 0, self.value.most[what[1]] if what[0] == "user" else self.cluster.count[what[0]]
+        if what[0] == "user":
+            return self.floor[what[1]], self.value.most[what[1]]
+        return 0, self.cluster.count[what[0]]
 
     def bound(self, leaf: dict[str, Any], bounds: Bounds) -> Fraction | None:
         """Return by how much all within bounds is worth more than the file's at most; None where nothing better is."""
         cluster, value = self.cluster, self.value
-        ends = [bounds.get(("user", i), (0, value.most[i])) for i in cluster.users]
+        ends = [bounds.get(("user", i), (self.floor[i], value.most[i])) for i in cluster.users]
         spend(value.unit.bit_length(), len(ends))
         if any(low > high for low, high in ends):
             return None
@@ -179,8 +187,16 @@ class ValueProof:
             return None
         costs, worth = found
         mine = zip(cluster.users, ends, strict=True)
-        most = worth + sum(value.best(i, costs[cluster.goods[i][0]], low, high, parts) for i, (low, high) in mine)
+        most = worth + sum(self.best(i, costs, low, high, parts) for i, (low, high) in mine)
         return None if most < parts * (value.least + value.margin) else Fraction(most - parts * value.least, parts)
+
+    def best(self, i: int, costs: list[int], low: int, high: int, parts: int) -> int:
+        """Return a bound of what so many of a user's tasks are worth beyond their cost: of types, number by number."""
+        if len(self.cluster.goods[i]) == 1:
+            return self.value.best(i, costs[self.cluster.goods[i][0]], low, high, parts)
+        mine, started = [costs[good] for good in self.cluster.goods[i]], self.cluster.table(i)
+        spend(0, 1 + (high - low) * len(mine) // CELLS_A_STEP)
+        return max(parts * self.value.high(i, x) - sum(map(mul, mine, started[x])) for x in range(low, high + 1))
 
 
 def value_refuted(claim: Claim, tree: Tree) -> str:
