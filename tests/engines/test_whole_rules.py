@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from organised import again, organised_pool
-from whole_reference import Enumeration, Groups, awkward
+from whole_reference import Enumeration, Groups, awkward, equal
 
 from drfopt import (
     FormulationError,
@@ -52,20 +52,6 @@ def compared(kind: str, seeds: range, policies: tuple[str, ...] = POLICIES, **dr
         instance = awkward(seed, **KINDS[kind], **drawn)
         number += equal(instance, policies[seed % len(policies)], (kind, seed))
     return number
-
-
-def equal(instance: Instance, policy: str, which: object) -> bool:
-    """Compare an answer with enumeration; say whether the policy takes the instance."""
-    try:
-        found = solve(instance, policy, integer=True)
-    except PolicyError as error:
-        assert "count" in str(error) or "excluded" in str(error)
-        return False
-    reference = Enumeration(instance, policy)
-    assert reference.score(found.tasks) == reference.best(), which
-    assert found.certificate.valid, which
-    assert found.certificate.rigorous, which
-    return True
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
-from drfopt import Group, Instance, Machine, Organisation, TaskType
+from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, solve
 from drfopt.model.hierarchy import Clock
 from drfopt.model.policies import policy_named
 
@@ -270,6 +270,20 @@ class Enumeration:
             if (score := self.score(list(tasks))) > found and self.possible(list(tasks)):
                 found = score
         return found
+
+
+def equal(instance: Instance, policy: str, which: object) -> bool:
+    """Compare an answer with enumeration; say whether the policy takes the instance."""
+    try:
+        found = solve(instance, policy, integer=True)
+    except PolicyError as error:
+        assert "count" in str(error) or "excluded" in str(error)
+        return False
+    reference = Enumeration(instance, policy)
+    assert reference.score(found.tasks) == reference.best(), which
+    assert found.certificate.valid, which
+    assert found.certificate.rigorous, which
+    return True
 
 
 def _open(name: str, named: object) -> bool:
