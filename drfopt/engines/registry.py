@@ -165,7 +165,7 @@ ENGINES = Registry(
         ANYWHERE,
         divides=True,
         types=True,
-        then=("interior-chain", "rational-chain"),
+        then=("rational-chain", "interior-chain"),
     ),
     Engine(
         "newton",
