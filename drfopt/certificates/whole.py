@@ -268,7 +268,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             instance, policy, tasks, deadline.sooner(PATIENCE), impatient=halves is not None and len(members) > SMALL
         )
         if outcome.better is not None:
-            return _beaten(instance, policy, tasks, outcome.more)
+            return _beaten(instance, policy, tasks, outcome.better, outcome.more)
         if outcome.tree is not None:
             return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, [outcome.tree])))
         bound = outcome.more
@@ -316,7 +316,8 @@ def _largest_under_rules(
             return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, [outcome.tree])))
         if outcome.better is not None:
             above = room_above(users, own)
-            return _beaten(instance, policy, tasks, outcome.more if above is None else min(above, outcome.more))
+            more = outcome.more if above is None else min(above, outcome.more)
+            return _beaten(instance, policy, tasks, outcome.better, more)
         most = outcome.more
     try:
         found = exhaustive_search.better_under_rules(users, own, deadline)
@@ -412,9 +413,10 @@ def _too_large(solver: str) -> str:
     )
 
 
-def _beaten(instance: Instance, policy: Policy, tasks: list[int], more: Fraction) -> Certificate:
+def _beaten(instance: Instance, policy: Policy, tasks: list[int], better: list[int], more: Fraction) -> Certificate:
     known, reason = _bounded(instance, policy, tasks, more), f"{BOXES} finds a strictly better allocation"
-    return replace(known, valid=False, reason=reason, evidence=replace(known.evidence, judge=BOXES))
+    evidence = replace(known.proof(WholeEvidence), judge=BOXES, better=better)
+    return replace(known, valid=False, reason=reason, evidence=evidence)
 
 
 def _verdict(judge: str, better: bool, proof: WholeEvidence) -> Certificate:

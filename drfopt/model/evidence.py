@@ -204,9 +204,12 @@ class WholeEvidence(Evidence):
     seconds : float
     trees : callable
         Returns the proof as data, a tree for each level, or one of a sum or product; none where it is not all written.
+    better : list of int
+        Tasks of every user, (n,), that are strictly better, where branch and bound met some; else empty.
     """
 
     claims: list[tuple[Any, int, Any]] = field(default_factory=list)
+    better: list[int] = field(default_factory=list)
     level: Any = None
     bound: Any = None
     score: tuple = ()

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -32,6 +33,12 @@ from ..model.policies import AnyPolicy, policy_named
 from ..model.whole_values import WholeUsers
 
 __all__ = ["in_whole_tasks", "solve"]
+
+BETTER = 50
+"""Times that what a proof meets, and is better, takes the place of an answer."""
+
+CLIMBING = "climbing"
+"""The engine that answers are of which a proof came upon."""
 
 PRECISION = Fraction(1, 10**30)
 """Relative width of enclosures where none is asked for."""
@@ -208,6 +215,15 @@ def _attempt(
     tasks = _spread(problem, answer, exact)
     placement = None if answer.amounts is None else problem.by_type.placement(answer.amounts)
     proof = _prove(problem, tasks, placement, answer)
+    # Who calls optimal what is not is found out; whose time is up is helped.
+    with suppress(TimeLimitError, SolverError):
+        for _ in range(BETTER if answer.status != "optimal" else 0):
+            if not (isinstance(proof.evidence, WholeEvidence) and proof.evidence.better):
+                break
+            above = _climbed(problem, answer, proof.evidence.better)
+            higher, placed = _spread(problem, above, exact), _placed(problem, above)
+            proof = _prove(problem, higher, placed, above)
+            answer, tasks, placement = above, higher, placed
     if answer.status != "optimal" and proof.valid is False and not proof.violation:
         # Something better exists, and the engine did not say otherwise.
         proof = replace(proof, valid=None)
@@ -220,6 +236,18 @@ def _attempt(
             f"{proof.reason}"
         )
     return answer, tasks, placement, proof
+
+
+def _climbed(problem: Problem, answer: Answer, better: list[int]) -> Answer:
+    """Return the tasks (n,) that the proof of an answer met and that are better, packed where there are machines."""
+    from ..engines.whole.frontier import packed_as
+
+    own = [better[i] for i in problem.members.tolist()]
+    engine = answer.engine if answer.engine.startswith(CLIMBING) else f"{CLIMBING} after {answer.engine}"
+    if problem.instance.machines is None:
+        return Answer(np.array(own, dtype=np.int64), status="feasible", engine=engine)
+    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    return replace(packed_as(problem, users, own), engine=engine)
 
 
 def _width(precision: Any, exact: bool) -> Fraction:
@@ -386,7 +414,7 @@ def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None,
     """Certify feasibility only: what a user's notion calls optimal is hers to define."""
     if problem.integer and problem.instance.task_types is not None:
         # What several types use is not what their mean does.
-        users = whole.WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist())
+        users = WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist())
         packing = None if placement is None else answer.evidence.packing
         reason = whole.impossible(users, [int(x) for x in tasks.tolist()], packing)
         violation = float("inf") if reason else 0.0

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,13 +10,15 @@ import pytest
 from whole_pools import tied
 from whole_reference import awkward, equal
 
-from drfopt import Instance, Machine, PolicyError, TaskType, crosscheck, solve, verify
+from drfopt import CertificateError, Instance, Machine, PolicyError, TaskType, crosscheck, solve, verify
 from drfopt.base.deadline import Deadline
 from drfopt.certificates import price_tree, whole
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.exhaustive_search import playing, worth
 from drfopt.certificates.objective_bound import told
 from drfopt.certificates.verifier.alpha_utility import AlphaUtility
+from drfopt.engines.problem import Answer
+from drfopt.engines.whole import frontier, totals
 from drfopt.model.organisation import Organisation
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
@@ -168,3 +171,29 @@ def test_who_needs_only_what_is_excluded_is_refused_where_one_type_fits():
     for policy in ("drf", "asset", "alpha:2", "utilitarian"):
         with pytest.raises(PolicyError, match="'B' uses only resources that are excluded"):
             solve(instance, policy, integer=True)
+
+
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2", "throughput"])
+@pytest.mark.parametrize("machines", [False, True])
+def test_what_a_proof_meets_that_is_better_is_the_answer(policy, machines, monkeypatch):
+    cluster = {"machines": [Machine("m", [7, 9], 2), Machine("n", [5, 5])]} if machines else {"capacity": [23, 29]}
+    instance = Instance({"A": [1, 4], "B": [3, 1], "C": [2, 2]}, **cluster)
+    best = solve(instance, policy, integer=True)
+    for status in ("time_limit", "optimal"):
+
+        def poor(problem, status=status):
+            own = [1] * problem.n
+            users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+            found = frontier.packed_as(problem, users, own) if machines else Answer(np.array(own))
+            return replace(found, status=status)
+
+        monkeypatch.setattr(totals, "solve", poor)
+        monkeypatch.setattr(totals, "solve_product", poor)
+        name = "sum-milp" if policy == "throughput" else "nash-milp"
+        if status == "optimal":
+            with pytest.raises(CertificateError, match="finds a strictly better allocation"):
+                solve(instance, policy, integer=True, engine=name)
+            continue
+        found = solve(instance, policy, integer=True, engine=name)
+        assert (found.status, found.engine) == ("optimal", f"climbing after {name}")
+        assert found.certificate.evidence.score == best.certificate.evidence.score
