@@ -27,9 +27,8 @@ def solve(problem: Problem) -> Answer:
     answer = replace(frontier.solve(leximin) if pool else task_by_task(leximin), engine="")
     users = WholeUsers(instance, problem.policy, problem.members.tolist())
     own, deadline = answer.tasks.tolist(), problem.deadline.part(SEARCH)
-    # What the tree knows of rules and types is nothing yet.
     with contextlib.suppress(price_tree.Undecided):
-        while not instance.features and not deadline.stopped:
+        while not deadline.stopped:
             better = price_tree.search(instance, problem.policy, users.spread(own), deadline).better
             if better is None:
                 break
