@@ -54,6 +54,11 @@ def test_answers_equal_enumeration_at_length(kind, some):
     assert compared(kind, range(100, 100 + some(300))) > some(250)
 
 
+@pytest.mark.parametrize("seed", [3611, 5789])
+def test_utilities_too_uneven_for_a_solver_are_climbed_to_under_rules(seed):
+    assert equal(awkward(seed, market=True), "alpha:7", seed)
+
+
 def test_what_the_definition_says():
     # One task of A is a third of the cluster, of B a half: at alpha = 2 both are served, and A has the rest.
     users = {"A": [1, 0], "B": [0, 3], "C": [2, 1]}
