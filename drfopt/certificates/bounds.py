@@ -45,6 +45,9 @@ from .feasibility import infeasibility
 
 __all__ = ["certify", "certify_exactly", "most_alone", "tangent_loss"]
 
+FRACTIONS = 1_000
+"""Users up to whom it is proven in fractions that somebody is left nothing, as `drfopt.engines.promised` does."""
+
 AT = 1e-12
 """Relative distance from a floor or limit at which somebody counts as at it: a few roundings."""
 
@@ -77,8 +80,16 @@ def certify(
         over = float((met - 1).max(initial=0.0))
         if over > max(infeasible, CAPACITY):
             infeasible, reason = over, f"{rules.names[int(met.argmax())]} is exceeded by {over:.1e} of it"
-        floors, stopped, wrong = _floors(rules, tasks, evidence)
-        stuck |= stopped
+        # What is proven in fractions is judged in fractions, of which tasks are roundings.
+        judged, given = rules, tasks
+        if evidence.in_fractions:
+            judged, given = market_rules(instance, policy, exact=True), tasks * (1 + CAPACITY)
+        floors, stopped, wrong = _floors(judged, given, evidence)
+        floors, stuck = floors.astype(float), stuck | stopped
+        nothing = stuck & (floors == 0) & rules.clock.playing
+        if not wrong and not evidence.in_fractions and instance.n <= FRACTIONS and nothing.any():
+            user = instance.users[int(nothing.argmax())]
+            wrong = f"user {user!r} is left nothing, and only fractions tell that from next to nothing"
         if wrong:
             return Certificate("bounds", False, np.inf, gap=None, reason=wrong)
     below = np.where(floors > 0, 1 - np.divide(tasks, floors, where=floors > 0, out=np.ones_like(tasks)), 0.0)

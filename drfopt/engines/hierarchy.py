@@ -37,7 +37,7 @@ from ..model.hierarchy import BranchPoint, Breakpoint, Clock, SettledState, Traj
 from .linear_programs import INFINITY, SMALLEST, basis_to_mend, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem, exact_types
 
-__all__ = ["ExactPrograms", "Programs", "solve_exactly", "solve_machines", "solve_pool", "stops"]
+__all__ = ["FRACTIONS", "ExactPrograms", "Programs", "solve_exactly", "solve_machines", "solve_pool", "stops"]
 
 NOTICEABLE = 1e-6
 """Share of somebody's dominant resource below which rounding of the whole may be 1e-10 of what it has, or all of it."""

@@ -1,16 +1,17 @@
 """What guarantees are to a market or a sum: floors, found by the first stage of the clock of an organisation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ..certificates.chain import firm
+from ..base.tolerances import LEVEL
+from ..certificates.chain import excess, firm
 from ..certificates.stops import costs, exact_room
 from ..model.hierarchy.clock import Breakpoint, Clock
 from ..model.hierarchy.market import market_rules
-from .hierarchy import ExactPrograms, Programs, stops
+from .hierarchy import FRACTIONS, ExactPrograms, Programs, stops
 from .problem import Problem
 
 __all__ = ["Promised", "kept"]
@@ -48,7 +49,10 @@ class Promised:
 
 
 def kept(problem: Problem, exact: bool = False) -> Promised:
-    """Return what is promised in a problem, in floats or fractions; without rules there is nothing but weights."""
+    """Return what is promised in a problem, in floats or fractions; without rules there is nothing but weights.
+
+    Who is left nothing by what is promised to others is so in fractions: in floats a little room and none look alike.
+    """
     n = problem.n
     if "organisation" not in problem.instance.features:
         none, weights, rates = np.zeros(n), problem.weights, problem.rates
@@ -74,7 +78,7 @@ def kept(problem: Problem, exact: bool = False) -> Promised:
         price = costs(clock, *found)
         stopped |= (price > 0) & (price < np.inf)
     rows = problem.members
-    return Promised(
+    found = Promised(
         state.has[rows],
         stopped[rows],
         rules.incomes[rows],
@@ -82,6 +86,16 @@ def kept(problem: Problem, exact: bool = False) -> Promised:
         rules.ceilings[:, rows],
         tuple(breakpoints),
         tuple(full),
+    )
+    if exact or n > FRACTIONS or not (stopped & clock.playing & (state.has == 0)).any():
+        return found
+    proven = kept(problem, exact=True)
+    return replace(
+        found,
+        floors=proven.floors.astype(float),
+        stopped=proven.stopped,
+        breakpoints=proven.breakpoints,
+        full=proven.full,
     )
 
 
@@ -102,8 +116,16 @@ def _filled(
     if instance.machines is None or not rising.any():
         return None
     programs: Any = (ExactPrograms if clock.exact else Programs)(problem)
-    way, _, prices = programs.reach(floors, np.where(rising, clock.leaves.most, floors))
+    _, _, prices = programs.reach(floors, np.where(rising, clock.leaves.most, floors))
     prices = prices if clock.exact else firm(prices)
     none = np.array([zero] * len(clock.ceilings))
-    pays = costs(clock, prices, none)
-    return (prices, none) if way <= (0 if clock.exact else FULL) and (pays[rising] > 0).any() else None
+    price = costs(clock, prices, none)
+    paying = (price > 0) & ~stopped
+    held = np.where(floors > 0, floors, clock.leaves.most)
+    if clock.exact:
+        spent = prices.sum() == price @ floors
+    else:
+        # How far the program gets says little: it is given more room than rounding takes.
+        price = np.nan_to_num(price, posinf=0.0)
+        spent = not (excess(prices, price, floors) > LEVEL * price * held)[paying].any()
+    return (prices, none) if spent and paying[rising].any() else None

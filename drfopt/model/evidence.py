@@ -176,6 +176,12 @@ class BoundsEvidence(StopEvidence):
     full: Sequence[tuple[np.ndarray, np.ndarray]] = ()
     point: np.ndarray | None = None
 
+    @property
+    def in_fractions(self) -> bool:
+        """Whether how far guarantees are kept is proven in fractions, whatever the tasks are."""
+        prices = [stop.prices for stop in self.breakpoints] + [prices for prices, _ in self.full]
+        return bool(prices) and all(each.dtype == object for each in prices)
+
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
         """Return the prices, and those that keep the guarantees."""
         found = {} if self.prices is None else {"prices": prices_by_name(instance, np.asarray(self.prices), text)}

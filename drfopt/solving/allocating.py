@@ -462,6 +462,10 @@ def _priced(answer: Answer) -> np.ndarray:
 
 def _bounded(answer: Answer) -> BoundsEvidence:
     """Return the prices of ceilings, and the breakpoints that keep the guarantees; none where nothing is promised."""
+    if answer.exact is not None and isinstance(answer.exact.evidence, BoundsEvidence):
+        # What fractions prove of guarantees is kept; prices are rounded as tasks are.
+        exact = answer.exact.evidence
+        return replace(exact, bounds=np.asarray(exact.bounds, dtype=np.float64), point=None)
     return answer.evidence if isinstance(answer.evidence, BoundsEvidence) else BoundsEvidence()
 
 

@@ -3,7 +3,8 @@
 ``python tests/campaign/campaign.py --count 1000 --seed 1`` draws instances number 0 to 999 of seed 1, solves each, and
 prints what came of them by kind.  ``--first N`` begins at another number, ``--only N`` prints one instance.  Answers
 that are wrong, faults, and what takes longer than a minute make the exit status 1.  ``--markets`` draws `ceei` and
-`alpha:A` with numbers up to 10^6 apart instead, to see how many are refused.
+`alpha:A` with numbers up to 10^6 apart instead, to see how many are refused; ``--bounded`` markets and sums under
+guarantees, ceilings and groups.
 """
 
 import argparse
@@ -118,8 +119,9 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="print this instance and what comes of it")
     parser.add_argument("--refusals", action="store_true", help="print why engines failed, too")
     parser.add_argument("--markets", action="store_true", help="draw markets with numbers up to 10^6 apart")
+    parser.add_argument("--bounded", action="store_true", help="draw markets and sums under guarantees and groups")
     asked = parser.parse_args()
-    draw = cases.skewed if asked.markets else cases.drawn
+    draw = cases.skewed if asked.markets else cases.bounded if asked.bounded else cases.drawn
     if asked.only is not None:
         case = draw(asked.seed, asked.only)
         print(case, run(case), sep="\n")

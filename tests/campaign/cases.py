@@ -11,7 +11,7 @@ from typing import Any
 
 from drfopt import Group, Instance, Machine, Organisation, TaskType
 
-__all__ = ["Case", "Type", "drawn", "exact", "skewed"]
+__all__ = ["Case", "Type", "bounded", "drawn", "exact", "skewed"]
 
 MODES = {"divisible": {}, "exact": {"exact": True}, "whole": {"integer": True}}
 LEXIMIN = ("drf", "drf", "asset", "tasks", "tsf", "single:r0")
@@ -217,6 +217,37 @@ def skewed(seed: int, number: int) -> Case:
     policy = chance.choice(SKEWED)
     exact_too = policy != "alpha:0.5" and chance.random() < 0.1
     return Case("skewed", policy, "exact" if exact_too else "divisible", demands, **case)
+
+
+def bounded(seed: int, number: int) -> Case:
+    """Return a market or a sum of that number, of divisible tasks under guarantees, ceilings and groups."""
+    chance = random.Random(f"bounded {seed}/{number}")
+    style = chance.choice(("small", "small", "tied", "decimal", "long", "ratios"))
+    n, m = chance.choice((1, 2, 3, 3, 4, 5)), chance.choice((1, 2, 2, 3))
+    demands, rooms = _demands(chance, style, n, m), ROOMS[style]
+    case: dict[str, Any] = {"capacity": None}
+    if chance.random() < 0.5:
+        case["machines"] = [(_room(chance, rooms, m), chance.choice((1, 1, 2))) for _ in range(chance.choice((1, 2)))]
+        if chance.random() < 0.5:
+            case["open_to"] = [[chance.random() < 0.8 for _ in case["machines"]] for _ in range(n)]
+        if chance.random() < 0.3:
+            case["types"] = _types(chance, style, n, m, len(case["machines"]))
+    else:
+        case["capacity"] = _room(chance, rooms, m)
+    if chance.random() < 0.5:
+        among = (1, 1, 2, 3, "1/2", 0.3)
+        case["weights"] = [chance.choice(among) for _ in range(n)]
+    if chance.random() < 0.3 and "types" not in case:
+        case["limits"] = [chance.choice((None, None, 0, 1, 2, "1/2", "7/3", 0.1)) for _ in range(n)]
+    case |= _rules(chance, n, m, [exact(r) for r in rooms]) | {"tiers": {}, "meaning": "floor"}
+    promised = chance.random() < 0.1
+    case["groups"] = tuple(
+        replace(group, tier=0, weight=group.weight or 1, guarantee=group.guarantee if promised else {})
+        for group in case.get("groups", ())
+    )
+    policy = chance.choice(("ceei", "ceei", "alpha:0.5", "alpha:2", "utilitarian", "throughput"))
+    mode = "exact" if policy != "alpha:0.5" and chance.random() < 0.3 else "divisible"
+    return Case(style, policy, mode, **_with_averages({"demands": demands} | case))
 
 
 def _rules_of_whole(chance: random.Random, case: dict[str, Any], rooms: list[Fraction]) -> None:

@@ -33,6 +33,10 @@ SURE = Fraction(1, 10**9)
 """How near the oracle of markets has to be to the optimum: a tenth of what is allowed to the answer."""
 
 
+FAR = 1e-3
+"""How far off somebody may be at most where what the gradient could gain is all that is known."""
+
+
 class Verdict(NamedTuple):
     """What was found: ``right``, ``wrong``, ``feasible`` (right as far as is known) or ``not judged``, and why."""
 
@@ -64,8 +68,7 @@ def _judged(case: Case, found: Allocation) -> Verdict:
     _unplaced(model, found)
     _feasible(model, found, tasks, slack)
     if case.organised and policy_named(case.policy).objective != "leximin":
-        # The oracle's clock is that of levels; what a market or a sum makes of promises has a second author elsewhere.
-        return Verdict("feasible", "a market or a sum of an organisation")
+        return _bounded(case, tasks, slack)
     if case.organised:
         return _organised(case, tasks)
     if case.mode == "whole":
@@ -212,6 +215,50 @@ def _organised(case: Case, tasks: Sequence[Fraction]) -> Verdict:
         except Ambiguous:
             pass
     return Verdict("right") if judged else Verdict("feasible", "groups on machines, or an order left open")
+
+
+def _bounded(case: Case, tasks: Sequence[Fraction], slack: Fraction) -> Verdict:
+    """Judge a market or a sum of an organisation by what the gradient at the answer could gain.
+
+    Where an answer is off by e its gradient is off by alpha e, so that more than that to gain shows that it is wrong;
+    and the loss of the tangent is quadratic, so that what can be gained bounds how far off somebody can be.
+    """
+    try:
+        there = oracle.bounded(case)
+    except oracle.NotDefinedHere as error:
+        return Verdict("feasible", str(error))
+    accuracy = Fraction(0) if case.mode == "exact" else Fraction(LEVEL)
+    for name, most, used in there.ceilings(tasks):
+        if used > most * (1 + slack):
+            raise Wrong(f"{name} uses {float(used)} of {float(most)}")
+    market = case.policy == "ceei" or case.policy.startswith("alpha:")
+    for i, x in enumerate(tasks):
+        if i not in there.free and abs(x - there.floors[i]) > (Fraction(LEVEL) if market else accuracy) * x:
+            raise Wrong(f"user {i} has {float(x)} and can have nothing but {float(there.floors[i])}")
+        if x < there.floors[i] * (1 - (Fraction(LEVEL) if market else accuracy)):
+            raise Wrong(f"user {i} has {float(x)} and is promised {float(there.floors[i])}")
+    if not market:
+        worth = [Fraction(1) if case.policy == "throughput" else share for share in there.shares]
+        rest = sum((worth[i] * there.floors[i] for i in range(case.n) if i not in there.free), Fraction(0))
+        has = sum((v * x for v, x in zip(worth, tasks, strict=True)), Fraction(0))
+        _near([has], [rest + there.most({i: worth[i] for i in there.free})], accuracy, "the sum")
+        return Verdict("right")
+    alpha = 1.0 if case.policy == "ceei" else float(case.policy.partition(":")[2])
+    if any(tasks[i] <= 0 for i in there.free):
+        raise Wrong(f"users {[i for i in there.free if tasks[i] <= 0]} have nothing")
+    worth = {}
+    for i in there.free:
+        # The gradient by logarithms; where it is rounded, at most as an answer that is off by a rounding.
+        level = there.shares[i] * tasks[i] / there.incomes[i]
+        power = level ** -int(alpha) if alpha.is_integer() else Fraction(float(level) ** -alpha)
+        worth[i] = there.shares[i] * power
+    spent = sum((v * tasks[i] for i, v in worth.items()), Fraction(0))
+    gain = float(there.most(worth) / spent - 1) if spent else 0.0
+    wide = LEVEL_CEEI if case.mode == "divisible" else 1e-20
+    if gain > 4 * max(alpha, 1.0) * wide:
+        raise Wrong(f"{gain:.1e} of what users pay could be gained")
+    off = [(max(gain, 0.0) / float(v * tasks[i] / spent) * 2 / alpha) ** 0.5 for i, v in worth.items()]
+    return Verdict("right") if max(off, default=0.0) < FAR else Verdict("not judged", f"off by {max(off):.1e} at most")
 
 
 def _as_a_pool(case: Case) -> Case | None:

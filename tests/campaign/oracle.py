@@ -3,6 +3,8 @@
 leximin on a pool      progressive filling
 leximin elsewhere      linear programs: raise the lowest level, ask of everybody whether more is possible
 sums                   one linear program
+markets and sums of    guarantees by linear programs, then one more: what the gradient at the answer could gain
+  an organisation
 whole tasks            all allocations, one after the other
 """
 
@@ -12,12 +14,23 @@ from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from cases import Case, exact
 from simplex import Polytope
 
-__all__ = ["Model", "NotDefinedHere", "TooMany", "best_whole", "largest_sum", "leximin", "per_server", "reachable"]
+__all__ = [
+    "Bounded",
+    "Model",
+    "NotDefinedHere",
+    "TooMany",
+    "best_whole",
+    "bounded",
+    "largest_sum",
+    "leximin",
+    "per_server",
+    "reachable",
+]
 
 BUDGET = 30_000
 """Allocations of whole tasks that are looked at; an instance with more is not judged."""
@@ -261,6 +274,72 @@ def largest_sum(case: Case) -> Fraction:
     most = polytope.maximise("sum")
     assert most is not None
     return most
+
+
+# ---- markets and sums of an organisation -----------------------------------------------------------------------------
+
+
+class Bounded(NamedTuple):
+    """Who has something to win beside what is promised, its share of one task and its income, and what is possible."""
+
+    free: list[int]
+    floors: list[Fraction]
+    shares: list[Fraction]
+    incomes: list[Fraction]
+    polytope: Polytope
+    uses: dict[tuple, tuple[Fraction, dict[int, Fraction]]]
+
+    def ceilings(self, tasks: Sequence[Fraction]) -> list[tuple[tuple, Fraction, Fraction]]:
+        """Return every ceiling of a group by name, and what is used of it."""
+        return [
+            (name, most, sum((d * tasks[i] for i, d in use.items()), Fraction(0)))
+            for name, (most, use) in self.uses.items()
+        ]
+
+    def most(self, worth: dict[int, Fraction]) -> Fraction:
+        """Return the largest sum of tasks of these worths."""
+        self.polytope.add("gain", {("X", i): v for i, v in worth.items()}, Fraction(0), free=True)
+        found = self.polytope.maximise("gain")
+        assert found is not None
+        return found
+
+
+def bounded(case: Case) -> Bounded:
+    """Return what a market or a sum divides: guarantees held as far as they fit, and ceilings of groups as rows."""
+    if any(group.guarantee for group in case.groups):
+        raise NotDefinedHere("guarantees of groups")
+    model = Model(case)
+    polytope = model.polytope()
+    uses = {}
+    for group in case.groups:
+        below = [i for i in model.playing if f"{case.paths.get(i, '')}/".startswith(f"{group.name}/")]
+        for resource, most in group.ceiling.items():
+            uses[group.name, resource] = exact(most), {i: model.demands[i][int(resource[1:])] for i in below}
+    for name, (most, use) in uses.items():
+        polytope.add(("ceiling", *name), {("X", i): -d for i, d in use.items()}, most)
+    promised = {i: 1 / g for i in model.playing if (g := _worth(model, i))}
+    parts = _raised(polytope, promised, ("promise",), Fraction(1)) if promised else {}
+    floors = [parts[i] / promised[i] if i in parts else Fraction(0) for i in range(model.n)]
+    free = [i for i in model.playing if polytope.maximise(("X", i)) != floors[i]]
+    return Bounded(free, floors, [model.rate(i, "drf") * model.weights[i][0] for i in range(model.n)],
+                   _incomes(model), polytope, uses)  # fmt: skip
+
+
+def _incomes(model: Model) -> list[Fraction]:
+    """Return incomes: of who is in no group its weight, else the weight's part of what its group has."""
+    paths, found = model.case.paths, [row[0] for row in model.weights]
+    weights = {"/".join(path.split("/")[: at + 1]): Fraction(1) for path in paths.values() for at in range(2)}
+    weights |= {group.name: exact(group.weight) for group in model.case.groups}
+
+    def part(weight: Fraction, above: str) -> Fraction:
+        """Return what a weight is worth among the children of a group; below the root it is worth itself."""
+        if not above:
+            return weight
+        users = sum((row[0] for i, row in enumerate(model.weights) if paths.get(i) == above), Fraction(0))
+        groups = sum((w for name, w in weights.items() if name.rpartition("/")[0] == above), Fraction(0))
+        return weight * part(weights[above], above.rpartition("/")[0]) / (users + groups)
+
+    return [part(found[i], paths.get(i, "")) for i in range(model.n)]
 
 
 # ---- whole tasks -----------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Random degenerate instances beside an oracle of its own; and the oracle can fail."""
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -21,6 +22,21 @@ def test_markets_of_numbers_a_million_apart_are_answered():
     words = [result.verdict.word for result in results(5, range(60), cases.skewed)]
     assert set(words) <= {"right", "not judged"}
     assert words.count("right") > 50
+
+
+def test_a_few_markets_and_sums_under_rules_are_right_or_refused():
+    words = Counter(result.verdict.word for result in results(6, range(60), cases.bounded))
+    assert words["right"] > 45 and not words["wrong"] and not words["fault"]
+
+
+@pytest.mark.parametrize("number", [1289, 1497, 5971, 14700, 18957, 26360])
+def test_a_market_or_sum_under_rules_that_was_wrong_or_refused_once_is_right(number):
+    assert [result.verdict.word for result in results(2, range(number, number + 1), cases.bounded)] == ["right"]
+
+
+@pytest.mark.slow
+def test_many_markets_and_sums_under_rules_are_right_or_refused(some):
+    assert not [r for r in results(7, range(some(5_000)), cases.bounded) if r.verdict.word in BAD]
 
 
 def test_a_few_random_instances_are_right_or_refused():
@@ -79,6 +95,14 @@ def test_a_wrong_answer_is_called_wrong():
         assert judge(case, replace(found, tasks=found.tasks * factor)).word == "wrong"
         judged += 1
     assert judged > 10
+
+
+def test_a_wrong_market_under_rules_is_called_wrong():
+    case = cases.Case("small", "ceei", "divisible", [[1], [1]], [10], guarantees={0: {"r0": 4}}, weights=[1, 3])
+    found = solve(case.instance(), "ceei")
+    assert judge(case, found) == ("right", "")
+    for tasks in ([5.0, 5.0], [3.9, 6.1], [4.0, 5.9], [4.0, 6.1]):
+        assert judge(case, replace(found, tasks=np.array(tasks))).word == "wrong"
 
 
 def test_the_simplex_ends_at_the_optimum_and_knows_what_has_no_end():

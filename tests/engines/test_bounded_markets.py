@@ -259,3 +259,85 @@ def test_an_exact_division_that_is_not_placed_or_not_fair_is_rejected():
     assert not stops.certify(clock, fewer, placed * Fraction(999_999, 1_000_000), breakpoints).valid
     cheaper = tuple(replace(breakpoint, prices=breakpoint.prices * 0) for breakpoint in breakpoints)
     assert not stops.certify(clock, found.tasks, placed, cheaper).valid
+
+
+def next_to_nothing() -> Instance:
+    """Return a cluster where what is left beside a promise is a millionth of a millionth of what a user could have."""
+    return Instance(
+        {"A": {"cpu": 1e-6}, "B": {"cpu": 1e-6, "gpu": 1e-6}},
+        machines=[Machine("small", {"cpu": 7, "gpu": 3}), Machine("large", {"cpu": 10**12, "gpu": 7})],
+        eligible={"A": ["small"]},
+        organisation=Organisation(guarantees={"B": {"gpu": 10**12}}),
+    )
+
+
+@pytest.mark.parametrize("policy", [*MARKETS, *SUMS])
+def test_next_to_nothing_beside_a_promise_is_not_nothing(policy):
+    assert solve(next_to_nothing(), policy).tasks == pytest.approx([4e6, 1e7], rel=1e-8)
+
+
+def test_whom_floats_leave_nothing_is_proven_in_fractions():
+    full = Instance(
+        {"A": [1], "B": [1]}, [0.1 + 0.2], organisation=Organisation(guarantees={"A": {"r0": 1}}), resources=["r0"]
+    )
+    answer = solve(full, "ceei")
+    assert list(answer.tasks) == [0.1 + 0.2, 0]
+    proof = answer.certificate.evidence
+    assert proof.in_fractions
+    policy = policy_named("ceei")
+    in_floats = replace(
+        proof,
+        breakpoints=tuple(
+            replace(stop, prices=stop.prices.astype(float), bounds=np.asarray(stop.bounds, dtype=float))
+            for stop in proof.breakpoints
+        ),
+        full=tuple((prices.astype(float), np.asarray(over, dtype=float)) for prices, over in proof.full),
+    )
+    doubted = bounds.certify(full, policy, answer.tasks, None, proof.prices, in_floats)
+    assert not doubted.valid
+    assert doubted.reason == "user 'B' is left nothing, and only fractions tell that from next to nothing"
+
+
+def test_a_sum_that_floats_cannot_prove_is_that_of_fractions():
+    asking = {"A": [3.3333333333333335], "B": [3.3333333333333335], "C": [0.1234567890123456]}
+    promise = Organisation(guarantees={"B": {"cpu": 0.8750000000000001}})
+    answer = solve(Instance(asking, [1], resources=["cpu"], organisation=promise), "throughput")
+    assert answer.tasks == pytest.approx([0, 0.2625, 1.0125], abs=1e-6)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_whoever_is_at_a_floor_may_pay_far_more_than_a_task_is_worth(exact):
+    users = {"A": ["2.5", "0.3"], "B": [1, 1], "C": ["1/3", "0.1"]}
+    promises = Organisation(guarantees={"A": {"r1": "0.0675"}, "C": {"r0": "3.5"}})
+    market = Instance(
+        users, ["0.9", "0.3"], resources=["r0", "r1"], weights=[0.15, 3, 2], max_tasks={"C": 1}, organisation=promises
+    )
+    tasks = [float(upper(x)) for x in solve(market, "alpha:2", exact=exact).tasks]
+    assert tasks == pytest.approx([0.225, 0.9 - 0.5625 - 1 / 3, 1], rel=1e-7)
+
+
+def test_a_ceiling_that_only_promises_meet_has_no_price():
+    cluster = Instance(
+        {"A": [5], "B": [3], "C": [5]},
+        [27],
+        resources=["r0"],
+        organisation=Organisation(
+            guarantees={"B": {"r0": 3}, "C": {"r0": 3}},
+            paths={"B": "g", "C": "g"},
+            groups=[Group("g", ceiling={"r0": 3})],
+        ),
+    )
+    assert solve(cluster, "alpha:2").tasks == pytest.approx([4.8, 0.5, 0.3])
+
+
+def test_who_makes_room_by_moving_has_a_price_in_exact_markets():
+    # C fills the small class, which has a price though nobody in the market is there: it would else be all C's.
+    machines = [Machine("small", {"cpu": 1, "gpu": 1}), Machine("large", {"cpu": 9, "gpu": 9})]
+    promises = Organisation(guarantees={"C": {"cpu": 2}, "B": {"gpu": 9}})
+    cluster = Instance(
+        {"A": {"cpu": 3}, "B": {"cpu": 3, "gpu": 5}, "C": {"cpu": 1, "gpu": 1}},
+        machines=machines,
+        organisation=promises,
+    )
+    floats, exact = solve(cluster, "ceei"), solve(cluster, "ceei", exact=True)
+    assert [float(upper(x)) for x in exact.tasks] == pytest.approx(list(floats.tasks))

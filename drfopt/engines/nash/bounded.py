@@ -38,6 +38,9 @@ CLOSE = 1e-11
 ENOUGH = 1e-7
 """The same, and the largest error of an equation, with which Newton may start where rounding stopped it."""
 
+BEHIND = 0.5
+"""Least part of the products that a step aims at while the equations are off by more than they are."""
+
 KEEP = 0.995
 """Part of the way to the boundary that a step takes."""
 
@@ -174,7 +177,8 @@ class _State:
     def error(self) -> float:
         m = self.m
         e1, e2, e3, e4, e5, eh, ef, bend = self.residuals()
-        y = np.where(m.fixed, self.y.mean(), self.y)
+        # Whoever is at its floor pays more than its marginal utility, and so much is what is rounded.
+        y = np.where(m.fixed, self.y.mean(), self.y + np.where(m.floored, self.mu, 0.0))
         parts = [e1 / y[m.owner[m.type]], e2 / y, e3, e4, e5, eh / np.where(m.limited, m.u, 1), ef, bend]
         return max(float(np.abs(part).max(initial=0)) for part in parts)
 
@@ -190,7 +194,9 @@ class _State:
         primal, along = self._lengths(aim)
         mean = self.gap() / self.count
         after = self._after(aim, primal, along) / self.count
-        target = mean * max(min(after / mean, 1.0) ** 3, FASTEST)
+        # Products that vanish before the equations hold leave nothing with which to mend them.
+        slowest = BEHIND if self.error() > self.mean() else FASTEST
+        target = mean * max(min(after / mean, 1.0) ** 3, slowest)
         part = primal * along
         corrected = [
             target + product - part * getattr(aim, dual) * getattr(aim, slack)

@@ -181,7 +181,7 @@ class _Market:
         # What only those pay who have what is promised, whatever it costs, may as well cost nothing; so may what nobody
         # notices beside what a task is worth, which is all the prices there are where everybody is at a limit.
         noticed = [USED * FULL * float(self.worth(i, Fraction(x))) if x else 0.0 for i, x in enumerate(tasks.tolist())]
-        asking = [(q, k) for q, k in self.all_pairs if not self.stuck[owner[q]]]
+        asking = self._asking()
         paid = np.zeros(prices.shape, dtype=bool)
         for q, k in asking:
             paid[k] |= prices[k] * np.array([float(d * self.part[q]) for d in self.d[q]]) > noticed[owner[q]]
@@ -203,12 +203,28 @@ class _Market:
         worth = [float(self.worth(i, Fraction(tasks[i]))) if tasks[i] else money for i in range(self.n)]
         costs = {at: sum(float(d) * prices[at[1], j] for j, d in enumerate(self.d[at[0]])) for at in self.pairs}
         pi = [min((c for (q, _), c in costs.items() if q == at), default=0.0) for at in range(len(self.d))]
-        self.money, self.price = money, [worth[i] for i in self.owner]
+        # Whoever is at a floor may pay far more than a task is worth to it.
+        self.price = [
+            worth[i] if self.x[i] is None else max(worth[i], cost) for i, cost in zip(self.owner, pi, strict=True)
+        ]
         z, x = amounts[used].tolist(), tasks[self.free].tolist()
         p, beta0 = [float(prices[cell]) for cell in self.cells], beta[self.met].tolist()
         self.start = [*z, *x, *pi, *p, *beta0]
         self.size = [*z, *x, *self.price, *(money / float(room[cell]) for cell in self.cells), *(money for _ in beta0)]
         self.cut = np.cumsum([len(z), len(x), len(pi), len(p)]).tolist()
+
+    def _asking(self) -> list[tuple[int, int]]:
+        """Return the pairs of who is not stuck, and of who could make room for them by running on another class."""
+        classes: dict[int, set[int]] = {}
+        for q, k in self.all_pairs:
+            classes.setdefault(q, set()).add(k)
+        asking = {q for q in classes if not self.stuck[self.owner[q]]}
+        while True:
+            there = {k for q in asking for k in classes[q]}
+            more = {q for q, ks in classes.items() if len(ks) > 1 and ks & there} - asking
+            if not more:
+                return [(q, k) for q, k in self.all_pairs if q in asking]
+            asking |= more
 
     def _terms(self) -> list[tuple[list[tuple[int, Fraction]], Any, Any]]:
         """Return every linear equation as its terms (unknown, factor), what they add up to, and its size."""
