@@ -35,7 +35,7 @@ ITERATIONS = 150
 CLOSE = 1e-11
 """Mean product, relative to the mean of what users pay, at which what binds is told apart."""
 
-ENOUGH = 1e-7
+ENOUGH = 1e-5
 """The same, and the largest error of an equation, with which Newton may start where rounding stopped it."""
 
 BEHIND = 0.5
@@ -283,14 +283,16 @@ def _newton(m: BoundedMarket, guess: ActiveSet, start: BoundedPoint) -> BoundedP
         r3 = m.O @ t - m.E @ v
         r4 = np.where(guess.priced, 1 - m.A @ v, 0.0)
         r5 = np.where(guess.capped_groups, 1 - m.B @ t, 0.0)
-        parts = [r1 / y[owner], r2 / y, r3, r4, r5]
+        # Whoever is held at a floor may pay far more than a task is worth to it.
+        size = np.where(guess.at_floor, np.maximum(y, m.user_cost(pi, beta)), y)
+        parts = [r1 / size[owner], r2 / y, r3, r4, r5]
         error = max(float(np.abs(part).max(initial=0)) for part in parts)
         if error < best:
             best, kept_point = error, (v, t, pi, p, beta)
         if error <= EXACT or not np.isfinite(error) or error > 1e3 * max(best, ZERO):
             break
         curve = np.where(held, np.inf, m.alpha * y / t)
-        D = np.where(guess.used, SOFT * (y / t)[owner], np.inf)
+        D = np.where(guess.used, SOFT * (size / t)[owner], np.inf)
         # A row without a price keeps 0: its diagonal is so large that nothing moves it.
         P = np.where(guess.priced, SOFT_PRICES / np.maximum(y.max(), TINY), 1e30)
         Q = np.where(guess.capped_groups, SOFT_PRICES / np.maximum(y.max(), TINY), 1e30)
