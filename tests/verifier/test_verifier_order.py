@@ -299,3 +299,28 @@ def test_forged_markets_and_sums_under_rules_prove_nothing_that_is_not_so():
 @pytest.mark.slow
 def test_ten_thousand_forged_markets_and_sums_under_rules_prove_nothing_that_is_not_so(some):
     assert attack(list(traded_files(range(12))), some(10_000), seed=4) > some(5_000)
+
+
+def test_a_price_that_rounding_lowers_proves_a_sum_though_a_limit_is_far_away():
+    pool = Instance([[10**12]], [7], max_tasks=[0.1])
+    found = loads(json.dumps(certificate_document(solve(pool, "utilitarian"))))
+    assert verify(found).valid is True
+    found["users"][0] |= {"tasks": str(Fraction(found["users"][0]["tasks"]) * Fraction(999_999, 10**6))}
+    found["users"][0].pop("level", None)
+    assert verify(found).valid is False
+
+
+def test_a_price_of_next_to_nothing_counts_where_all_money_is_spent():
+    users, sizes = ["u0", "u1", "u2"], [1, 10**12, 1]
+    cluster = Instance(
+        dict(zip(users, ([1], [1], [3]), strict=True)),
+        machines=[
+            Machine(f"c{k}", [size], count) for k, (size, count) in enumerate(zip(sizes, (1, 2, 3), strict=True))
+        ],
+        weights=[1, 10**6, 0],
+        max_tasks={"u1": "1/2"},
+    )
+    found = file_of(cluster)
+    assert verify(found).valid is True
+    found["users"][2] |= {"tasks": "1"}
+    assert verify(found).valid is False

@@ -110,7 +110,9 @@ def could_rise(claim: Claim, i: int, q: list[Fraction], money: Fraction, unspent
 
 
 def firm(claim: Claim, p: list[list[Fraction]], bounds: list[Fraction]) -> Round:
-    """Return prices without those that rounding may have made, of which a file of fractions has none."""
+    """Return prices without those that rounding may have made: a file of fractions, and prices all spent, have none."""
+    if min([*map(min, p), *bounds]) >= 0 and not claim.market(p, bounds)[2]:
+        return p, bounds
     room = [
         [price * r for price, r in zip(row, rooms, strict=True)] for row, rooms in zip(p, claim.c.room, strict=True)
     ]

@@ -119,14 +119,18 @@ class Proof(PossibleClaim):
         playing = [i for i in self.n if self.plays[i]]
         free = [i for i in playing if self.u[i] is None and i not in stuck]
         idle = [f"a task of {self.c.users[i]} costs nothing, and it has no limit" for i in free if not q[i]]
-        rise = max([number(1)] + [self.r[i] / q[i] for i in free if q[i]])
+        least_rise = max([number(1)] + [self.r[i] / q[i] for i in free if q[i]])
+        # Rounding of a price is much to whom its limit would let have far more than it has: a little more proves more.
+        within = least_rise * (1 + self.report.accuracy)
+        slight = max([least_rise] + [self.r[i] / q[i] for i in playing if q[i] and self.r[i] <= within * q[i]])
 
-        def gain(i: int) -> Fraction:
+        def gain(i: int, rise: Fraction) -> Fraction:
             """Return what tasks of a user that are possible gain beyond their cost at most."""
             each, least = self.r[i] - rise * q[i], min(self.x[i], self.c.floor[i])
             return each * (self.x[i] if i in stuck else least if each < 0 else self.u[i] or 0)
 
-        value, bound = total(self.y[i] for i in playing), rise * money + total(map(gain, playing))
+        value = total(self.y[i] for i in playing)
+        bound = min(rise * money + total(gain(i, rise) for i in playing) for rise in (least_rise, slight))
         short = [f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"] * (
             bound - value > self.report.accuracy * value
         )
