@@ -25,7 +25,7 @@ from .linear_programs import INFINITY, Rows, basis_to_mend, capacity_rows, load,
 from .problem import Answer, Problem, exact_types
 from .promised import Promised, kept
 
-__all__ = ["Stated", "largest", "most_tasks", "program", "solve", "solve_exactly"]
+__all__ = ["Stated", "largest", "most_exactly", "most_tasks", "program", "solve", "solve_exactly"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +134,13 @@ def most_tasks(problem: Problem, worth: np.ndarray, promised: Promised) -> np.nd
     tasks = np.full(problem.n, np.inf)
     np.minimum.at(tasks, by_type.user, placed / by_type.part)
     return tasks
+
+
+def most_exactly(problem: Problem, worth: Sequence[Fraction], promised: Promised) -> Fraction:
+    """Return the largest worth of tasks, floors and ceilings being those that are `promised`, in fractions."""
+    limits = problem.instance.exact_limits
+    tasks, *_ = _of_types(problem, worth, [limits[i] for i in problem.members.tolist()], promised)
+    return sum((v * x for v, x in zip(worth, tasks, strict=True)), Fraction(0))
 
 
 def solve_exactly(problem: Problem) -> Answer:

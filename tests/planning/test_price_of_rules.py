@@ -105,3 +105,42 @@ def test_slopes_that_are_drawn_have_no_range():
     assert all(side.until is None for worth in found.units for side in worth.one_sided)
     assert "how far they hold is not known" in str(found)
     assert "10 times" not in str(found)
+
+
+@pytest.mark.parametrize("policy", ["utilitarian", "throughput"])
+def test_one_more_of_what_promises_wait_for_is_worth_what_it_adds(policy):
+    """A sum stood still in what was said of it, and rose in the division of the larger cluster."""
+    short = Instance(
+        {"A": {"cpu": 1}, "B": {"cpu": 2}},
+        {"cpu": 6},
+        organisation=Organisation(guarantees={"A": {"cpu": 4}, "B": {"cpu": 8}}),
+    )
+    found = price(short, policy)["cpu"]
+    # Of a cpu more A gets a third and B two thirds.
+    assert found.more.price == pytest.approx(1 / 6 if policy == "utilitarian" else 2 / 3)
+    assert found.less.price == pytest.approx(found.more.price)
+    assert found.more.until is None
+
+
+def test_promises_that_just_fit_have_two_sides():
+    full = Instance(
+        {"A": {"cpu": 1}, "B": {"cpu": 4}},
+        {"cpu": 6},
+        organisation=Organisation(guarantees={"A": {"cpu": 2}, "B": {"cpu": 4}}),
+    )
+    found = price(full, "throughput")["cpu"]
+    assert found.more.price == pytest.approx(1)
+    assert found.less.price == pytest.approx(2 / 6 + 1 / 6)
+
+
+def test_of_many_users_floats_look_beside(monkeypatch):
+    promises = Organisation(guarantees={"A": {"cpu": 4}, "B": {"cpu": 8}})
+    short = Instance({"A": {"cpu": 1}, "B": {"cpu": 2}}, {"cpu": 6}, organisation=promises)
+    monkeypatch.setattr("drfopt.planning.pricing.unit_price.FRACTIONS", 1)
+    assert price(short, "throughput")["cpu"].more.price == pytest.approx(2 / 3, rel=1e-4)
+
+
+def test_whose_tasks_fit_nowhere_warns_nobody(recwarn):
+    cluster = Instance({"A": {"gpu": 1}, "B": {"cpu": 1}}, {"cpu": 4, "gpu": 0}, max_tasks={"B": 9})
+    assert price(cluster, "ceei")["cpu"].more.tasks.tolist() == pytest.approx([0, 1])
+    assert not recwarn.list

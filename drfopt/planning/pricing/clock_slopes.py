@@ -28,7 +28,7 @@ from ...solving.allocating import solve
 from .feasible_growth import TIGHT, Grown, Room
 from .units import Unit, fine, grown
 
-__all__ = ["Divided", "Near", "divided"]
+__all__ = ["APART", "Divided", "Near", "divided"]
 
 STEP = 2e-5
 """Part of what there is, at which the clock is run again: a curve is off its line by the square of it, and the rounding

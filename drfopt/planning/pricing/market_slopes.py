@@ -152,7 +152,8 @@ class MarketDifferential:
         if not len(self._matrix):
             return slopes
         right = np.zeros(len(self._matrix))
-        turning = slopes_of_rates(self.policy, self.instance, unit.growth, more) / self.rates
+        # Whose tasks fit nowhere has no rate, and no part in the market.
+        turning = slopes_of_rates(self.policy, self.instance, unit.growth, more) / np.where(self.rates, self.rates, 1.0)
         free = ~self.capped[self.users]
         right[: self.pairs] = np.where(free, -(1 - self.policy.alpha) * turning[self.users], 0.0)
         for r, (k, j) in enumerate(self.rows.tolist()):

@@ -28,8 +28,10 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import InstanceError, PolicyError, SolverError, listed
+from ...base.numbers.quantities import exact as exact_number
 from ...base.progress import report
 from ...base.tolerances import LEVEL
+from ...engines.hierarchy import FRACTIONS
 from ...engines.problem import Problem
 from ...engines.promised import kept
 from ...model.allocation import Allocation
@@ -37,12 +39,12 @@ from ...model.instance import FEATURES, Instance
 from ...model.policies import AnyPolicy, Policy, policy_named
 from ...solving.allocating import solve
 from .binding_rounds import held
-from .clock_slopes import divided
+from .clock_slopes import APART, divided
 from .feasible_growth import Room, slopes_of_rates
 from .market_slopes import MarketDifferential, slopes_of
 from .price_table import OneSided, Prices, Worth
 from .sensitivity import side
-from .units import Unit, units_named, units_of
+from .units import Unit, fine, grown, units_named, units_of
 
 __all__ = ["LOOKS", "TOTAL", "Look", "Piece", "Sums", "price"]
 
@@ -55,6 +57,9 @@ NEXT = 1e-7
 
 NOISE = 1e-7
 """A slope that moves less than this part of a user's tasks when everything is doubled is what differences left of 0."""
+
+BESIDE = 1e-6
+"""Part of what there is, at which a sum is looked at whose floors change with it; fractions have no rounding."""
 
 CUTS = 100
 """Programs for one side: more than have ever been needed."""
@@ -71,8 +76,11 @@ class Piece:
 class Sums:
     """The largest sum of levels under a policy, for a cluster that grows or shrinks.
 
-    Floors of guarantees stay as they are, and rules are left out of a sum that is not `ruled`.
+    Floors of guarantees stay as they are, but where guarantees do not fit (`tight`) they grow with the cluster.  Rules
+    are left out of a sum that is not `ruled`.
     """
+
+    tight = False
 
     def __init__(self, instance: Instance, policy: Policy, ruled: bool = True):
         self.instance = instance
@@ -86,6 +94,7 @@ class Sums:
             if "organisation" in instance.features and ruled:
                 promised = kept(self._problem)
                 rates = promised.rates
+                self.tight = bool((promised.stopped & (promised.floors < self._problem.limits)).any())
             self._stated = program(by_type, rates[by_type.user], by_type.limits, promised)
             self.now, self._prices = self._solved(np.zeros_like(instance.room))
 
@@ -127,6 +136,32 @@ class Sums:
             other = sign * float((prices * unit.growth).sum())
             others.append((max(value - other * step - self.now, 0.0), other))
         raise SolverError(f"{CUTS} programs do not tell how far the price of {unit.name!r} holds: use whatif instead")
+
+    def beside(self, unit: Unit, more: bool) -> float:
+        """Return the price next to the amount there is where floors change with it: from the sum of a changed cluster.
+
+        Raises
+        ------
+        SolverError
+            When others take part there.
+        """
+        from ...engines.sums import most_exactly, most_tasks
+
+        few = self._problem.n <= FRACTIONS
+        step = fine(unit, min((BESIDE if few else APART) * unit.now, unit.end(more) / 2))
+        cluster, times = grown(self.instance, unit, step if more else -step)
+        there = Problem(cluster, self._problem.policy)
+        if there.members.tolist() != self._problem.members.tolist():
+            raise SolverError(f"others take part where there is a little {'more' if more else 'less'} of {unit.name!r}")
+        worth = kept(self._problem, exact=few).rates
+
+        def most(problem: Problem) -> Any:
+            promised = kept(problem, exact=few)
+            return (
+                most_exactly(problem, worth.tolist(), promised) if few else worth @ most_tasks(problem, worth, promised)
+            )
+
+        return abs(float(most(there) / (exact_number(times) if few else times) - most(self._problem))) / step
 
     def _solved(self, growth: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the largest sum, and the prices of a unit (k, m), in a cluster that has grown."""
@@ -198,13 +233,10 @@ def _by_sums(allocation: Allocation, totals: Sums) -> Look:
         if end <= ROUNDING * unit.now:
             return None
         total = totals.side(unit, more, end)
-        try:
-            piece = sums.side(unit, more, end)
-        except SolverError:
-            if more or not ruled:
-                raise
-            # Floors that fill a resource do not fit with any less of it.
-            return None
+        if sums.tight:
+            total_until = unit.until(more, total.reach)
+            return OneSided(sums.beside(unit, more), None, None, None, None, total.price, total_until)
+        piece = sums.side(unit, more, end)
         until = unit.until(more, piece.reach)
         return OneSided(piece.price, None, None, None, until, total.price, unit.until(more, total.reach))
 
