@@ -144,3 +144,17 @@ def test_whose_tasks_fit_nowhere_warns_nobody(recwarn):
     cluster = Instance({"A": {"gpu": 1}, "B": {"cpu": 1}}, {"cpu": 4, "gpu": 0}, max_tasks={"B": 9})
     assert price(cluster, "ceei")["cpu"].more.tasks.tolist() == pytest.approx([0, 1])
     assert not recwarn.list
+
+
+def test_units_that_the_first_stops_do_not_tell_apart_have_slopes_of_their_own():
+    """The slopes of a unit that leads elsewhere were given to others: one more of c1's cpu was worth nothing."""
+    users = {"A": {"cpu": 1, "memory": 1}, "B": {"cpu": 1, "memory": 1}}
+    machines = [Machine("c0", {"cpu": 4, "memory": 4}, 3), Machine("c1", {"cpu": 4, "memory": 8}, 3)]
+    found = price(
+        Instance(users, machines=machines, max_tasks={"A": "1/2"}, organisation=Organisation(paths={"B": "a"}))
+    )
+    gained = {name: found[name].more.tasks[1] for name in ("c0/cpu", "c1/cpu", "c0/memory", "c1/memory")}
+    assert gained == pytest.approx({"c0/cpu": 0, "c1/cpu": 1, "c0/memory": 0, "c1/memory": 0}, abs=1e-6)
+    lost = {name: found[name].less.tasks[1] for name in gained if found[name].less is not None}
+    assert lost["c1/memory"] == pytest.approx(0, abs=1e-6)
+    assert lost["c1/cpu"] == pytest.approx(1)

@@ -324,3 +324,34 @@ def test_a_price_of_next_to_nothing_counts_where_all_money_is_spent():
     assert verify(found).valid is True
     found["users"][2] |= {"tasks": "1"}
     assert verify(found).valid is False
+
+
+def test_a_chain_of_classes_far_apart_in_size_is_proven_by_all_of_its_prices():
+    cluster = Instance(
+        [[3], [10**6], ["1e-6"]], machines=[Machine("a", [3]), Machine("b", [1], 2), Machine("c", [10**12], 2)]
+    )
+    found = file_of(cluster)
+    assert verify(found).valid is True
+    for i, row in enumerate(found["users"]):
+        forged = json.loads(json.dumps(found, default=str))
+        forged["users"][i] |= {"tasks": str(Fraction(row["tasks"]) * Fraction(999_999, 10**6))}
+        for user in forged["users"]:
+            user.pop("level", None)
+        assert verify(loads(json.dumps(forged))).valid is False
+
+
+def noisy(policy="drf"):
+    """Return a file in which B could have twice as much, and pays a price that is less than a rounding of A's."""
+    users = {"A": {"cpu": 1}, "B": {"memory": 1}}
+    machines = [Machine("a", {"cpu": 4, "memory": 8})]
+    found = file_of(Instance(users, machines=machines, weights={"A": 2}), policy)
+    assert verify(found).valid is True
+    found["users"][1] |= {"tasks": 4.0, "level": 0.5}
+    found["placement"]["B"]["a"] = 4.0
+    prices = {"a": {"cpu": "1/4", "memory": "1/1000000000000000000"}}
+    found["proof"]["rounds"] = [{"level": "1/2", "finished": ["A", "B"], "prices": prices}]
+    return found
+
+
+def test_a_price_of_next_to_nothing_finishes_nobody():
+    assert verify(noisy()).valid is False

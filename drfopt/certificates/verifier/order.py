@@ -20,6 +20,7 @@ stopped then has what it has in whatever keeps the promises as far as they fit t
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import chain
 from typing import Any, NamedTuple
 
 from .claims import Claim
@@ -29,6 +30,9 @@ __all__ = ["BEYOND", "ROUNDING", "Round", "could_rise", "firm", "in_order", "kep
 
 ROUNDING = Fraction(1, 2**49)
 """Part of all money that the roundings of a file of floats account for: a few units of their last place."""
+
+SPENDS = Fraction(1, 10**5)
+"""Part of all money that whoever pays has to spend for a rounding of it to be within the accuracy of what it has."""
 
 FIRM = Fraction(1, 10**7)
 """Part of the dearest that a resource or ceiling must cost, all of it, in a file of floats: what costs less is free."""
@@ -111,13 +115,13 @@ def could_rise(claim: Claim, i: int, q: list[Fraction], money: Fraction, unspent
 
 def firm(claim: Claim, p: list[list[Fraction]], bounds: list[Fraction]) -> Round:
     """Return prices without those that rounding may have made: a file of fractions, and prices all spent, have none."""
-    if min([*map(min, p), *bounds]) >= 0 and not claim.market(p, bounds)[2]:
-        return p, bounds
     room = [
         [price * r for price, r in zip(row, rooms, strict=True)] for row, rooms in zip(p, claim.c.room, strict=True)
     ]
     most = [price * most for price, (_, _, most, _) in zip(bounds, claim.c.ceilings, strict=True)]
     least = FIRM * max([*map(max, room), *most], default=number(0)) if claim.report.accuracy else number(0)
+    if not any(0 < cost < least for cost in [*chain.from_iterable(room), *most]) or _all_spent(claim, p, bounds):
+        return p, bounds
     return (
         [
             [v if v < 0 or c >= least else number(0) for v, c in zip(row, cost, strict=True)]
@@ -125,6 +129,15 @@ def firm(claim: Claim, p: list[list[Fraction]], bounds: list[Fraction]) -> Round
         ],
         [v if v < 0 or c >= least else number(0) for v, c in zip(bounds, most, strict=True)],
     )
+
+
+def _all_spent(claim: Claim, p: list[list[Fraction]], bounds: list[Fraction]) -> bool:
+    """Say whether all money is spent, to rounding at most, and by users each of whom notices a rounding of it."""
+    if min([*map(min, p), *bounds]) < 0:
+        return False
+    q, money, unspent = claim.market(p, bounds)
+    least = min((q[i] * claim.x[i] for i in claim.n if q[i] and claim.plays[i]), default=number(0))
+    return not unspent or (abs(unspent) <= ROUNDING * money and least >= SPENDS * money)
 
 
 def in_order(claim: Claim) -> None:

@@ -168,6 +168,7 @@ class _Clocked(Divided):
         self.base = self._run(self.instance.room, self.breakpoints, self.instance.room) or self.base
 
         self.found: dict[tuple, Near] = {}
+        self.followed = True
 
     def near(self, unit: Unit, more: bool) -> Near:
         """Return the slopes on one side, those of another unit where no stop can tell the two apart."""
@@ -178,8 +179,10 @@ class _Clocked(Divided):
         ]
         key = (more, tuple(unit.growth.sum(axis=0).tolist()), tuple(paid))
         if (known := self.found.get(key)) is None:
-            known = self.found[key] = self._near(unit, more)
-            return known
+            self.followed = True
+            known = self._near(unit, more)
+            # Where other stops lead, they may tell apart what these do not.
+            return self.found.setdefault(key, known) if self.followed else known
         # What remains to be seen is whether there is a place for the tasks.
         reach = min(2 * self.part * unit.now, unit.end(more))
         step = reach if more else -reach
@@ -217,6 +220,7 @@ class _Clocked(Divided):
         # What has a place at both ends of a way has one in between, where the same stops lead all of it.
         between = other is not None and other.breakpoints is self.breakpoints
         found = self._run(room, self.breakpoints, self.instance.room, placed=between)
+        self.followed = self.followed and found is not None
         if found is None and other is not None:
             found = self._run(room, other.breakpoints, other.room)
         elif found is None:
