@@ -73,9 +73,9 @@ def kept(problem: Problem, exact: bool = False) -> Promised:
             if not state.promising:
                 break
     stopped, full = state.finished | ~clock.playing, list[tuple[np.ndarray, np.ndarray]]()
-    while state.has.any() and (found := _filled(problem, clock, state.has, stopped)) is not None:
-        full.append(found)
-        price = costs(clock, *found)
+    while state.has.any() and (prices := _filled(problem, clock, state.has, stopped)) is not None:
+        full.append(prices)
+        price = costs(clock, *prices)
         stopped |= (price > 0) & (price < np.inf)
     rows = problem.members
     found = Promised(

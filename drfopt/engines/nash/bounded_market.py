@@ -111,8 +111,9 @@ class BoundedMarket:
         self.scale = np.where(limits < scale, (floors + np.minimum(limits, 1e300)) / 2, scale)
         A = matrix @ sparse.diags_array((part * self.scale[self.owner])[self.type])
         # A ceiling that only those meet whose tasks are known has no price, and perhaps no room beside them.
-        met = (promised.ceilings[:, self.there] > 0) & ~self.fixed
-        B = sparse.csr_array(promised.ceilings[:, self.there] * self.scale * met.any(axis=1)[:, None])
+        ceilings = promised.ceilings[:, self.there]
+        met = (ceilings[:, ~self.fixed] > 0).any(axis=1, keepdims=True)
+        B = sparse.csr_array(ceilings * self.scale * met)
         E = sparse.csr_array((np.ones(len(pairs)), (self.type, np.arange(len(pairs)))), shape=(q, len(pairs)))
         owned = sparse.csr_array((np.ones(q), (np.arange(q), self.owner)), shape=(q, self.n))
         finite = np.isfinite(A.data).all() and np.isfinite(B.data).all()
