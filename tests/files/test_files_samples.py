@@ -15,7 +15,8 @@ from drfopt import solve
 from drfopt.io.native import reading as reader
 from drfopt.io.native import writing as writer
 from drfopt.io.readers.conversion import POOL
-from drfopt.io.readers.formats import FORMATS, read
+from drfopt.io.readers.formats import FORMATS
+from drfopt.io.readers.reading import read
 
 LABELS = {"kai.scheduler/queue": "q", "queue": "root.q", "quota.scheduling.koordinator.sh/name": "q"}
 PODS = {
