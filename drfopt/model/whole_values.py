@@ -339,7 +339,8 @@ class WholeUsers:
             # To the clock it plays only where all of its types fit, and here where one of them does.
             if not kept and self.most[p] and self._within_ceilings(p):
                 raise PolicyError(without_level(self.instance.users[i]))
-            found.append(tuple(sorted(kept)) or ((Fraction(0), Fraction(0)),))
+            # Of whom nothing counts that it could use nobody sees the slope, as it has no task.
+            found.append(tuple(sorted(kept)) or ((Fraction(1), Fraction(0)),))
         return found
 
     def _within_ceilings(self, p: int) -> bool:
