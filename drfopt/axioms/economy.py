@@ -8,6 +8,7 @@ numbers come from the audit itself, millions of them, so they are not looked at 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Context
 from fractions import Fraction
 from functools import cached_property
 
@@ -28,6 +29,7 @@ __all__ = [
     "low",
     "reaches",
     "shown",
+    "side_by_side",
     "times",
     "total",
 ]
@@ -297,3 +299,19 @@ def shown(value: Number) -> str:
     if len(str(value.numerator)) + len(str(value.denominator)) <= DIGITS:
         return str(value)
     return f"{float(value):.6g}"
+
+
+def side_by_side(one: Number, other: Number) -> tuple[str, str]:
+    """Return two values as one sentence has them: with more digits where different ones would look the same."""
+    first, second = low(one), low(other)
+    if first == second or f"{float(first):.6g}" != f"{float(second):.6g}":
+        return shown(one), shown(other)
+    digits = 9
+    while (texts := (_rounded(first, digits), _rounded(second, digits)))[0] == texts[1]:
+        digits += 3
+    return texts
+
+
+def _rounded(value: Fraction, digits: int) -> str:
+    context = Context(prec=digits)
+    return f"{context.divide(context.create_decimal(value.numerator), value.denominator).normalize(context):g}"

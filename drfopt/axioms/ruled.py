@@ -72,7 +72,10 @@ class Loss(Witness):
     when: str
 
     def __str__(self) -> str:
-        return f"user {self.user} runs {self.tasks:.6g} tasks, and {self.instead:.6g} {self.when}"
+        tasks, instead = f"{self.tasks:.6g}", f"{self.instead:.6g}"
+        if tasks == instead:  # what is found is more than rounding, and may be less than six digits show
+            tasks, instead = f"{self.tasks:.12g}", f"{self.instead:.12g}"
+        return f"user {self.user} runs {tasks} tasks, and {instead} {self.when}"
 
 
 def beyond(instance: Instance, integer: bool = False) -> bool:

@@ -85,7 +85,7 @@ class BoxProgram(PackingProgram):
             self.power = [proof.value.power[i] / self.top for i in users]
             self.first = float(Fraction(proof.value.served, proof.value.unit)) / self.top
         else:
-            largest = max(proof.value.rate.values()) or 1  # whoever needs only what is excluded adds nothing
+            largest = max(proof.value.rate.values()) or 1  # nobody's tasks count where none can run
             self.top = float(largest)
             self.power = [proof.value.rate[i] / largest for i in users]
         n = len(users)

@@ -339,7 +339,7 @@ class WholeUsers:
             # To the clock it plays only where all of its types fit, and here where one of them does.
             if not kept and self.most[p] and self._within_ceilings(p):
                 raise PolicyError(without_level(self.instance.users[i]))
-            # Of whom nothing counts that it could use nobody sees the slope, as it has no task.
+            # Who may run no task has no level; any slope says that it is 0 without one.
             found.append(tuple(sorted(kept)) or ((Fraction(1), Fraction(0)),))
         return found
 

@@ -8,7 +8,7 @@ import pytest
 
 from drfopt import Instance, Machine, PolicyError, TaskType, TimeLimitError, audit, verify
 from drfopt.axioms.case import AuditCase
-from drfopt.axioms.economy import cluster_of
+from drfopt.axioms.economy import cluster_of, side_by_side
 from drfopt.axioms.outcomes import Outcome
 from drfopt.axioms.properties import monotonicity
 from drfopt.axioms.properties.property_table import EIGHT, PROPERTIES, findings, properties_named
@@ -266,6 +266,25 @@ def test_every_witness_is_a_sentence_and_plain_data():
         assert set(document["witness"]) == {"text", *asdict(finding.witness)}
         assert document["verdict"] == FAILS
         assert document["exact"] is True
+
+
+@pytest.mark.parametrize(
+    "one, other, texts",
+    [
+        (Fraction(1, 3), Fraction(1, 2), ("1/3", "1/2")),
+        (Fraction(1, 2), Fraction(1, 2), ("1/2", "1/2")),
+        (Fraction(1, 6_000_000), Fraction(1, 6_000_001), ("1.66666667e-7", "1.66666639e-7")),
+        (Fraction(1), 1 + Fraction(1, 10**30), ("1", "1.000000000000000000000000000001")),
+    ],
+)
+def test_numbers_of_a_sentence_that_differ_look_different(one, other, texts):
+    assert side_by_side(one, other) == texts
+
+
+def test_a_small_loss_is_seen_in_its_sentence():
+    tiny = Fraction(1, 10**12)
+    harmed = monotonicity.Harmed("A", "B", Fraction(1, 2) + tiny, Fraction(1, 2))
+    assert str(harmed) == "user B leaves, and user A runs 0.5 tasks instead of 0.500000000001"
 
 
 def test_groups_are_tried():

@@ -109,7 +109,7 @@ def test_the_formulation_of_types_is_a_second_author(policy):
         assert found.agree is True and found.methods[-1].levels is not None
 
 
-@pytest.mark.parametrize("policy", ["drf", "ceei", "utilitarian", "alpha:2", "alpha:0.5"])
+@pytest.mark.parametrize("policy", ["utilitarian", "alpha:2", "alpha:0.5"])
 @pytest.mark.parametrize("others", [{}, {"B": {"r0": 1}}], ids=["alone", "beside another"])
 def test_who_needs_what_is_excluded_and_may_have_none_of_it_has_nothing(policy, others):
     rules = Organisation(paths={"A": "b"}, groups=[Group("b", ceiling={"r1": 0})], excluded=["r1"])
@@ -602,3 +602,13 @@ def test_who_needs_only_what_is_excluded_and_has_a_ceiling_of_0_has_nothing():
     for machines in ({"capacity": {"r0": 9, "r1": 12}}, {"machines": [Machine("m", {"r0": 9, "r1": 12})]}):
         instance = Instance(users, **machines, organisation=rules)
         assert [solve(instance, "asset", integer=whole).tasks[0] for whole in (False, True)] == [0, 0]
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "ceei", "utilitarian"])
+@pytest.mark.parametrize("cpu", [0, 3])
+def test_a_group_whose_ceiling_is_0_runs_nothing_though_a_member_needs_only_what_is_excluded(policy, cpu):
+    rules = Organisation(paths={"A": "a", "B": "a"}, groups=[Group("a", ceiling={"gpu": 0})], excluded=["gpu"])
+    users = {"A": {"gpu": 1}, "B": {"cpu": cpu, "gpu": 1}}
+    for machines in ({"capacity": {"cpu": 8, "gpu": 8}}, {"machines": [Machine("m", {"cpu": 8, "gpu": 8}, 2)]}):
+        found = solve(Instance(users, **machines, organisation=rules), policy, integer=True)
+        assert (found.tasks.tolist(), found.certificate.valid) == ([0, 0], True)

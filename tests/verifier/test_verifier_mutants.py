@@ -396,7 +396,7 @@ MUTANTS = [
     ("trees.py", "    if waiting:\n        raise Undecided", "    if False:\n        raise Undecided", half_a_tree),
     ("whole_levels.py", "if sum(asked) <= worth:", "if sum(asked) < worth:", nothing_priced),
     ("whole_values.py", "if (more := proof.bound(leaf, bounds)) is not None:", "if False:", nothing_priced),
-    ("order.py", "and least >= SPENDS * money", "", noisy),
+    ("order.py", "and abs(unspent) <= claim.report.accuracy * least", "", noisy),
 ]
 
 

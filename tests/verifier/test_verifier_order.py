@@ -340,6 +340,42 @@ def test_a_chain_of_classes_far_apart_in_size_is_proven_by_all_of_its_prices():
         assert verify(loads(json.dumps(forged))).valid is False
 
 
+@pytest.mark.parametrize(
+    "cluster, policy",
+    [
+        # A has all it asks for, and pays less than a rounding of what B does.
+        (
+            Instance(
+                [["1e-12", "1e-12"], ["1e-12", 1]],
+                machines=[Machine("a", [10**6, 10**12]), Machine("b", [3, 7], 2)],
+                max_tasks=[1, None],
+            ),
+            "tasks",
+        ),
+        # A stops first, and pays less than a rounding of what B and C do when they stop.
+        (
+            Instance(
+                [["1e-12"], ["1e-12"], ["1e-12"]],
+                machines=[Machine("a", ["1e-6"], 3), Machine("b", [1], 2), Machine("c", [10**12])],
+                eligible=[[False, True, False], [True, False, True], [True, True, True]],
+            ),
+            "asset",
+        ),
+        # A pays little of the money, and far more than is left of it.
+        (
+            Instance(
+                [[1], [10**6], [10**6]],
+                machines=[Machine("a", [10**12], 2), Machine("b", [3], 3)],
+                weights=["1e-6", "1e-6", 1],
+            ),
+            "tsf",
+        ),
+    ],
+)
+def test_who_pays_next_to_nothing_and_needs_no_proof_does_not_make_prices_slight(cluster, policy):
+    assert verify(file_of(cluster, policy)).valid is True
+
+
 def noisy(policy="drf"):
     """Return a file in which B could have twice as much, and pays a price that is less than a rounding of A's."""
     users = {"A": {"cpu": 1}, "B": {"memory": 1}}

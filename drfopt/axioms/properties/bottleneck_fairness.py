@@ -12,7 +12,7 @@ from fractions import Fraction
 from ...engines.reference import enumeration
 from ...solving.allocating import solve
 from ..case import AuditCase
-from ..economy import Economy, Number, low, reaches, shown, times
+from ..economy import Economy, Number, low, reaches, side_by_side, times
 from ..verdicts import FAILS, HOLDS, Count, Finding, Witness, row
 
 __all__ = ["NAME", "SINGLE", "NotMaxMin", "Uneven", "check", "check_single", "fairest", "sorted_shares"]
@@ -34,9 +34,10 @@ class Uneven(Witness):
 
     def __str__(self) -> str:
         per = ", each divided by the user's weight" if self.weighted else ""
+        share, other = side_by_side(self.share, self.other_share)
         return (
-            f"user {self.user} holds {shown(self.share)} of {self.resource} and could use more, "
-            f"while user {self.other} holds {shown(self.other_share)}{per}"
+            f"user {self.user} holds {share} of {self.resource} and could use more, "
+            f"while user {self.other} holds {other}{per}"
         )
 
 

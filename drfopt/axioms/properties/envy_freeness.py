@@ -23,7 +23,7 @@ from fractions import Fraction
 
 from ...base.numbers.enclosures import Enclosure
 from ..case import AuditCase
-from ..economy import Number, high, low, shown
+from ..economy import Number, high, low, side_by_side
 from ..verdicts import FAILS, Count, Finding, Witness
 
 __all__ = ["NAME", "UP_TO_ONE", "Envy", "EnvyUpToOne", "check", "check_up_to_one"]
@@ -48,7 +48,8 @@ class Envy(Witness):
 
     def __str__(self) -> str:
         what = f"what user {self.other} holds" + (", scaled to its own weight" if self.scaled else "")
-        return f"user {self.user} runs {shown(self.tasks)} tasks, but would run {shown(self.instead)} with {what}"
+        tasks, instead = side_by_side(self.tasks, self.instead)
+        return f"user {self.user} runs {tasks} tasks, but would run {instead} with {what}"
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,9 @@ class EnvyUpToOne(Witness):
     instead: Number
 
     def __str__(self) -> str:
+        tasks, instead = side_by_side(self.tasks, self.instead)
         return (
-            f"user {self.user} runs {shown(self.tasks)} tasks, but would run {shown(self.instead)} with what user "
+            f"user {self.user} runs {tasks} tasks, but would run {instead} with what user "
             f"{self.other} holds: taking one task from it is not enough"
         )
 

@@ -26,7 +26,7 @@ from functools import reduce
 from ...base.numbers.polynomials import Polynomial, add, at, product, samples, scaled
 from ...base.progress import report
 from ..case import AuditCase
-from ..economy import Economy, Number, below, low, shown, times, total
+from ..economy import Economy, Number, below, low, side_by_side, times, total
 from ..verdicts import FAILS, Count, Finding, Witness
 
 __all__ = [
@@ -56,10 +56,8 @@ class Harmed(Witness):
     after: Number
 
     def __str__(self) -> str:
-        return (
-            f"user {self.leaver} leaves, and user {self.user} runs {shown(self.after)} tasks instead of "
-            f"{shown(self.tasks)}"
-        )
+        after, before = side_by_side(self.after, self.tasks)
+        return f"user {self.leaver} leaves, and user {self.user} runs {after} tasks instead of {before}"
 
 
 def asks_population(case: AuditCase) -> Iterator[Economy]:
@@ -130,9 +128,10 @@ class Shrunk(Witness):
 
     def __str__(self) -> str:
         where = f" on every machine of class {self.machines}" if self.machines else ""
+        (less, more), (after, before) = side_by_side(self.capacity, self.raised), side_by_side(self.after, self.tasks)
         return (
-            f"{self.resource}{where} grows from {shown(self.capacity)} to {shown(self.raised)}, and user {self.user} "
-            f"runs {shown(self.after)} tasks instead of {shown(self.tasks)}"
+            f"{self.resource}{where} grows from {less} to {more}, and user {self.user} "
+            f"runs {after} tasks instead of {before}"
         )
 
 

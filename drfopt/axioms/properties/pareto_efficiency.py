@@ -14,7 +14,7 @@ from ...base.numbers.enclosures import Enclosure
 from ...engines.reference import enumeration
 from ...engines.reference.algorithm1 import Machines
 from ..case import AuditCase
-from ..economy import Economy, Number, around, below, high, least, low, reaches, shown, times, total
+from ..economy import Economy, Number, around, below, high, least, low, reaches, side_by_side, times, total
 from ..outcomes import FILE_ERROR
 from ..ruled_whole import wasted
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
@@ -34,10 +34,8 @@ class Waste(Witness):
     possible: Number
 
     def __str__(self) -> str:
-        return (
-            f"user {self.user} runs {shown(self.tasks)} tasks, but {shown(self.possible)} would take nothing "
-            "from anybody else"
-        )
+        tasks, possible = side_by_side(self.tasks, self.possible)
+        return f"user {self.user} runs {tasks} tasks, but {possible} would take nothing from anybody else"
 
 
 def check(case: AuditCase) -> Finding:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..case import AuditCase
-from ..economy import Economy, Number, Row, below, low, reaches, shown, times, total
+from ..economy import Economy, Number, Row, below, low, reaches, shown, side_by_side, times, total
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Count, Finding, Witness
 
 __all__ = ["NAME", "NO_COMPLAINTS", "Alone", "ComplaintWitness", "alone", "check", "check_complaints", "part"]
@@ -39,10 +39,8 @@ class Alone(Witness):
     alone: Number
 
     def __str__(self) -> str:
-        return (
-            f"user {self.user} runs {shown(self.tasks)} tasks, "
-            f"but {shown(self.alone)} alone in its part of every resource"
-        )
+        tasks, alone = side_by_side(self.tasks, self.alone)
+        return f"user {self.user} runs {tasks} tasks, but {alone} alone in its part of every resource"
 
 
 def part(cluster: Economy, i: int) -> Row:
@@ -94,9 +92,10 @@ class ComplaintWitness(Witness):
     def __str__(self) -> str:
         if not self.resource:
             return f"user {self.user} runs {shown(self.tasks)} tasks, and needs nothing that is used up"
+        most, part = side_by_side(self.most, self.part)
         return (
-            f"user {self.user} holds {shown(self.most)} of {self.resource} and no more of any resource that is used "
-            f"up, though {shown(self.part)} is its part"
+            f"user {self.user} holds {most} of {self.resource} and no more of any resource that is used "
+            f"up, though {part} is its part"
         )
 
 

@@ -20,7 +20,7 @@ from itertools import combinations, islice
 
 from ...base.progress import report as say
 from ..case import AuditCase
-from ..economy import Number, Row, below, shown
+from ..economy import Number, Row, below, shown, side_by_side
 from ..manipulation import (
     against_leximin,
     against_markets,
@@ -90,10 +90,11 @@ class Misreport(Witness):
     limit: Fraction | None = None
 
     def __str__(self) -> str:
-        claim = f"{row(self.report)}{without(self.limit)}"
+        told, true = map(", ".join, zip(*map(side_by_side, self.report, self.demand), strict=True))
+        instead, tasks = side_by_side(self.instead, self.tasks)
         said = (
-            f"user {self.user} reports {claim} instead of {row(self.demand)} and runs "
-            f"{shown(self.instead)} tasks instead of {shown(self.tasks)}"
+            f"user {self.user} reports ({told}){without(self.limit)} instead of ({true}) "
+            f"and runs {instead} tasks instead of {tasks}"
         )
         if self.most is None:
             return said
@@ -164,7 +165,8 @@ class Conspiracy(Witness):
         told = zip(self.users, self.reports, limits, strict=True)
         claims = " and ".join(f"user {user} reports {row(report)}{without(limit)}" for user, report, limit in told)
         gains = " and ".join(
-            f"{shown(got)} tasks instead of {shown(had)}" for had, got in zip(self.tasks, self.instead, strict=True)
+            "{} tasks instead of {}".format(*side_by_side(got, had))
+            for had, got in zip(self.tasks, self.instead, strict=True)
         )
         return f"{claims}, and they run {gains}"
 

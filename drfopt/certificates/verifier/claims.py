@@ -181,6 +181,10 @@ class Claim:
         """Yield users with their amounts, for a sentence."""
         return (f"{self.c.users[i]}: {', '.join(shown(a[i]) for a in amounts)}" for i in users)
 
+    def below(self) -> set[int]:
+        """Return who plays and is not at a limit."""
+        return {i for i in self.n if self.plays[i] and (self.u[i] is None or not self.near(self.x[i], self.u[i]))}
+
     def near(self, value: Fraction, target: Fraction) -> bool:
         """Say whether two numbers are the same to the accuracy of the file."""
         e = self.report.accuracy

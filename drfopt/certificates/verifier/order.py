@@ -18,7 +18,7 @@ A market, or a sum, knows promises only: what somebody has beyond its promise, w
 stopped then has what it has in whatever keeps the promises as far as they fit together.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import chain
 from typing import Any, NamedTuple
@@ -30,9 +30,6 @@ __all__ = ["BEYOND", "ROUNDING", "Round", "could_rise", "firm", "in_order", "kep
 
 ROUNDING = Fraction(1, 2**49)
 """Part of all money that the roundings of a file of floats account for: a few units of their last place."""
-
-SPENDS = Fraction(1, 10**5)
-"""Part of all money that whoever pays has to spend for a rounding of it to be within the accuracy of what it has."""
 
 FIRM = Fraction(1, 10**7)
 """Part of the dearest that a resource or ceiling must cost, all of it, in a file of floats: what costs less is free."""
@@ -113,14 +110,18 @@ def could_rise(claim: Claim, i: int, q: list[Fraction], money: Fraction, unspent
     return left > e * q[i] * (claim.x[i] or min(claim.alone(at) for at in claim.c.kinds_of[i]))
 
 
-def firm(claim: Claim, p: list[list[Fraction]], bounds: list[Fraction]) -> Round:
-    """Return prices without those that rounding may have made: a file of fractions, and prices all spent, have none."""
+def firm(claim: Claim, p: list[list[Fraction]], bounds: list[Fraction], rising: Iterable[int]) -> Round:
+    """Return prices without those that rounding may have made: a file of fractions, and prices all spent, have none.
+
+    `rising` are the users below their limits whom no round has stopped yet: what others have needs no proof here.
+    """
     room = [
         [price * r for price, r in zip(row, rooms, strict=True)] for row, rooms in zip(p, claim.c.room, strict=True)
     ]
     most = [price * most for price, (_, _, most, _) in zip(bounds, claim.c.ceilings, strict=True)]
     least = FIRM * max([*map(max, room), *most], default=number(0)) if claim.report.accuracy else number(0)
-    if not any(0 < cost < least for cost in [*chain.from_iterable(room), *most]) or _all_spent(claim, p, bounds):
+    slight = any(0 < cost < least for cost in [*chain.from_iterable(room), *most])
+    if not slight or _all_spent(claim, p, bounds, rising):
         return p, bounds
     return (
         [
@@ -131,13 +132,13 @@ def firm(claim: Claim, p: list[list[Fraction]], bounds: list[Fraction]) -> Round
     )
 
 
-def _all_spent(claim: Claim, p: list[list[Fraction]], bounds: list[Fraction]) -> bool:
-    """Say whether all money is spent, to rounding at most, and by users each of whom notices a rounding of it."""
+def _all_spent(claim: Claim, p: list[list[Fraction]], bounds: list[Fraction], rising: Iterable[int]) -> bool:
+    """Say whether all money is spent, to rounding at most, and less is left than any who rises would notice."""
     if min([*map(min, p), *bounds]) < 0:
         return False
     q, money, unspent = claim.market(p, bounds)
-    least = min((q[i] * claim.x[i] for i in claim.n if q[i] and claim.plays[i]), default=number(0))
-    return not unspent or (abs(unspent) <= ROUNDING * money and least >= SPENDS * money)
+    least = min((q[i] * claim.x[i] for i in rising if q[i]), default=number(0))
+    return not unspent or (abs(unspent) <= ROUNDING * money and abs(unspent) <= claim.report.accuracy * least)
 
 
 def in_order(claim: Claim) -> None:
@@ -159,8 +160,10 @@ def rounds_of(claim: Claim, key: str) -> tuple[list[Round], str]:
     c = claim.c
     if not c.pool:
         given = claim.proof.get(key)
+        rising = claim.below()
         rounds = [
-            firm(claim, claim.prices(step["prices"]), claim.ceilings(step.get("ceilings", {}))) for step in given or []
+            firm(claim, claim.prices(step["prices"]), claim.ceilings(step.get("ceilings", {})), rising)
+            for step in given or []
         ]
         return rounds, "" if given is not None else "the file has no rounds, which machines need"
     m, b = len(c.resources), len(c.ceilings)

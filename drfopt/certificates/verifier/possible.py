@@ -67,10 +67,6 @@ class PossibleClaim(Claim):
                 found[name] = kind.d, fits, n
         return found
 
-    def below(self) -> set[int]:
-        """Return who plays and is not at a limit."""
-        return {i for i in self.n if self.plays[i] and (self.u[i] is None or not self.near(self.x[i], self.u[i]))}
-
     def held_of(self, j: int, users: Iterable[int]) -> Fraction:
         """Return what some users hold of a resource: of whole tasks, what those of each type need that have started."""
         x = self.x

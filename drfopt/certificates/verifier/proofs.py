@@ -33,9 +33,13 @@ class Proof(PossibleClaim):
         """Return levels, who is finished, and prices: the file's or, of a pool, one a saturated resource."""
         if "rounds" in self.proof:
             at = {name: i for i, name in enumerate(self.c.users)}
-            steps = self.proof["rounds"]
-            paid = [firm(self, self.prices(s["prices"]), self.ceilings({}))[0] for s in steps]
-            return [(number(s["level"]), [at[u] for u in s["finished"]], p) for s, p in zip(steps, paid, strict=True)]
+            found, rising = [], self.below()
+            for step in self.proof["rounds"]:
+                finished = [at[u] for u in step["finished"]]
+                paid, _ = firm(self, self.prices(step["prices"]), self.ceilings({}), rising)
+                found.append((number(step["level"]), finished, paid))
+                rising -= set(finished)
+            return found
         found, waiting, m = [], set(self.n), range(len(self.c.resources))
         full = [j for j in m if self.c.room[0][j] and self.near(self.used(0, j), self.c.room[0][j])]
         highest = {j: self.top([self.y[i] for i in self.n if self.c.d[i][j] and self.plays[i]]) for j in full}
