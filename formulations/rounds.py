@@ -46,7 +46,8 @@ PAPER = {"demands": [[1, 4], [3, 1]], "capacity": [9, 18], "users": ["A", "B"], 
 ARRAYS = {
     "demands": 2, "capacity": 1, "machines": 2, "counts": 1, "eligible": 2, "weights": 2, "limits": 1,
     "promised": 1, "units": 2, "counted": 1, "tiers": 1, "grouped": 2, "ceilings": 2,
-    "parent": 1, "group_parent": 1, "group_weights": 1, "kind_demands": 2, "kind_eligible": 2, "kinds": 2,
+    "parent": 1, "group_parent": 1, "group_weights": 1, "group_tiers": 1,
+    "kind_demands": 2, "kind_eligible": 2, "kinds": 2,
 }  # fmt: skip
 """The dimensions of what `data` may have."""
 
@@ -184,7 +185,11 @@ def arrays(given: dict) -> tuple[Data, list[str], list[str]]:
     if a["weights"].shape == (n,):
         a["weights"] = np.tile(a["weights"][:, None], (1, m))
     a.setdefault("limits", np.full(n, np.inf))
-    a |= {name: a[name].astype(int) for name in ("counts", "tiers", "parent", "group_parent", "kinds") if name in a}
+    a |= {
+        name: a[name].astype(int)
+        for name in ("counts", "tiers", "parent", "group_parent", "group_tiers", "kinds")
+        if name in a
+    }
     if "machines" in a:
         a.setdefault("counts", np.ones(len(a["machines"]), dtype=int))
         open_to = a.get("eligible", 1.0) > 0

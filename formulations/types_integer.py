@@ -6,6 +6,8 @@ Given    D[p, j]  units of resource j that one task of kind p needs             
          C[q, j]  units of resource j on machine q, one by one; a pool is one machine   (q, m)
          e[p, q]  whether tasks of kind p may run on machine q; a pool is open to all   (p, q)
          w[i, j]  weight of user i on resource j, positive                              (n, m)
+         N[q, j]  devices of resource j on machine q, 0 where it is no device           (q, m)
+         S[q, j]  units of resource j on one of these devices                           (q, m)
          k[i, s]  kind of the s-th task that user i starts: her types one after the
                   other, in the proportions of their counts; -1 after her last task     (n, s)
                   where nothing is given a kind a user, as often as she could run it alone
@@ -19,6 +21,8 @@ Derived  a[i] = max_j d[i, j] / (c[j] w[i, j])           level of user i with on
 Find     b[i, s] in {0, 1}    whether user i runs the s-th of her tasks;  x[i] = sum_s b[i, s]
          z[p, q] >= 0, whole  tasks of kind p on machine q, where e[p, q]
          t                    lowest level of those who rise, in units of g
+         v[p, y] >= 0, whole  tasks of kind p that have a part, D[p, j] < S[q, j], of device y
+         o[y] in {0, 1}       whether y is had whole, by tasks with D[p, j] a multiple of S[q, j]
 
     maximise    t                               (0 when nobody rises)
     subject to  x[i]  >=  t g / a[i]            for every user i who rises, and
@@ -28,6 +32,11 @@ Find     b[i, s] in {0, 1}    whether user i runs the s-th of her tasks;  x[i] =
                                                 for every kind p                 (kind_p)
                 sum_p D[p, j] / f[j] z[p, q]  <=  C[q, j] / f[j]
                                                 for every machine q, resource j  (capacity_q_j)
+                sum_p D[p, j] / S[q, j] v[p, y]  <=  1 - o[y]
+                                                for every device y of q, j       (device_q_j_y)
+                z[p, q]  =  sum_y v[p, y]       for every kind p of parts        (parts_q_j_p)
+                sum_p D[p, j] / S[q, j] z[p, q]  <=  sum_y o[y]
+                                                over the kinds of whole devices  (entire_q_j)
 
 The tasks of user i are x[i], her level is a[i] x[i]: a level counts tasks by the average one, and
 what they use is what their kinds need. Kinds that fit nowhere are in nobody's row, which ends
@@ -63,6 +72,9 @@ def build(data: Any, held: np.ndarray) -> Round:
     else:
         fits = getattr(data, "kind_eligible", data.eligible)
         C, e = np.repeat(data.machines, data.counts, axis=0), np.repeat(fits, data.counts, axis=1)
+    N, S = np.zeros(C.shape, dtype=int), np.ones(C.shape)
+    if getattr(data, "devices", None) is not None:
+        N, S = (np.repeat(table, data.counts, axis=0) for table in (data.devices, data.device_size))
     users, machines, resources, kinds = range(len(d)), range(len(C)), range(len(c)), range(len(D))
     if hasattr(data, "kinds"):
         k = [row[row >= 0] for row in data.kinds]
@@ -93,6 +105,21 @@ def build(data: Any, held: np.ndarray) -> Round:
         for j in resources:
             used = pulp.lpSum(D[p, j] / f[j] * z[p, q] for p in kinds if e[p, q] and D[p, j] > 0)
             problem += used <= C[q, j] / f[j], f"capacity_{q}_{j}"
+            if N[q, j]:
+                need = {p: D[p, j] / S[q, j] for p in kinds if e[p, q] and D[p, j] > 0}
+                parts, devices = [p for p in need if need[p] < 1], range(N[q, j])
+                o = [pulp.LpVariable(f"o_{q}_{j}_{y}", cat="Binary") for y in devices]
+                v = {
+                    (p, y): pulp.LpVariable(f"v_{q}_{j}_{p}_{y}", lowBound=0, cat="Integer")
+                    for p in parts
+                    for y in devices
+                }
+                for y in devices:
+                    problem += pulp.lpSum(need[p] * v[p, y] for p in parts) <= 1 - o[y], f"device_{q}_{j}_{y}"
+                for p in parts:
+                    problem += z[p, q] == pulp.lpSum(v[p, y] for y in devices), f"parts_{q}_{j}_{p}"
+                entire = pulp.lpSum(need[p] * z[p, q] for p in need if need[p] >= 1)
+                problem += entire <= pulp.lpSum(o), f"entire_{q}_{j}"
     return Round(problem, tasks=x, levels=[a[i] * x[i] for i in users])
 
 

@@ -4,7 +4,7 @@
 prints what came of them by kind.  ``--first N`` begins at another number, ``--only N`` prints one instance.  Answers
 that are wrong, faults, and what takes longer than a minute make the exit status 1.  ``--markets`` draws `ceei` and
 `alpha:A` with numbers up to 10^6 apart instead, to see how many are refused; ``--bounded`` markets and sums under
-guarantees, ceilings and groups.
+guarantees, ceilings and groups; ``--whole`` whole tasks under rules on machines, and alpha fairness of several types.
 """
 
 import argparse
@@ -120,8 +120,10 @@ def main() -> int:
     parser.add_argument("--refusals", action="store_true", help="print why engines failed, too")
     parser.add_argument("--markets", action="store_true", help="draw markets with numbers up to 10^6 apart")
     parser.add_argument("--bounded", action="store_true", help="draw markets and sums under guarantees and groups")
+    parser.add_argument("--whole", action="store_true", help="draw whole tasks under rules and of several types")
     asked = parser.parse_args()
-    draw = cases.skewed if asked.markets else cases.bounded if asked.bounded else cases.drawn
+    draws = {"markets": cases.skewed, "bounded": cases.bounded, "whole": cases.whole}
+    draw = next((draw for name, draw in draws.items() if getattr(asked, name)), cases.drawn)
     if asked.only is not None:
         case = draw(asked.seed, asked.only)
         print(case, run(case), sep="\n")

@@ -11,7 +11,7 @@ from typing import Any
 
 from drfopt import Group, Instance, Machine, Organisation, TaskType
 
-__all__ = ["Case", "Type", "bounded", "drawn", "exact", "skewed"]
+__all__ = ["Case", "Type", "bounded", "drawn", "exact", "skewed", "whole"]
 
 MODES = {"divisible": {}, "exact": {"exact": True}, "whole": {"integer": True}}
 LEXIMIN = ("drf", "drf", "asset", "tasks", "tsf", "single:r0")
@@ -248,6 +248,39 @@ def bounded(seed: int, number: int) -> Case:
     policy = chance.choice(("ceei", "ceei", "alpha:0.5", "alpha:2", "utilitarian", "throughput"))
     mode = "exact" if policy != "alpha:0.5" and chance.random() < 0.3 else "divisible"
     return Case(style, policy, mode, **_with_averages({"demands": demands} | case))
+
+
+def whole(seed: int, number: int) -> Case:
+    """Return whole tasks of that number: even, under rules on machines; odd, alpha fairness of several types."""
+    chance = random.Random(f"whole tasks {seed}/{number}")
+    of_types = number % 2 == 1
+    style = chance.choice(("small", "tied", "decimal"))
+    n, m = chance.choice((1, 2, 2, 3, 3, 4)), chance.choice((1, 1, 2))
+    rooms = {"small": (1, 2, 3, 4, 6), "tied": (2, 3, 4), "decimal": (1, "0.9", "3/2", 2.7)}[style]
+    case: dict[str, Any] = {"demands": _demands(chance, style, n, m), "capacity": None}
+    if of_types and chance.random() < 0.5:
+        case["capacity"] = _room(chance, ROOMS[style], m)
+    else:
+        case["machines"] = [(_room(chance, rooms, m), chance.choice((1, 1, 2))) for _ in range(chance.choice((1, 2)))]
+        if chance.random() < 0.4:
+            case["open_to"] = [[chance.random() < 0.7 for _ in case["machines"]] for _ in range(n)]
+    if chance.random() < 0.5:
+        case["weights"] = [chance.choice((1, 1, 2, 3, "1/2", 0.3)) for _ in range(n)]
+    if of_types:
+        policy = chance.choice(("alpha:0.5", "alpha:2", "alpha:3", "alpha:7", "alpha:1.5", "alpha:0.25"))
+        case["types"] = _types(chance, style, n, m, len(case.get("machines", ())))
+    else:
+        policy = chance.choice(("drf", "drf", "drf", "asset", "tasks", "ceei", "alpha:2", "alpha:0.5", "utilitarian"))
+        if chance.random() < 0.3:
+            case["limits"] = [chance.choice((None, None, 0, 1, 2, "7/3")) for _ in range(n)]
+        elif chance.random() < 0.2:
+            case["types"] = _types(chance, style, n, m, len(case["machines"]))
+    if not of_types or chance.random() < 0.3:
+        case |= _rules(chance, n, m, [exact(r) for r in rooms])
+        if policy not in LEXIMIN:
+            case |= {"tiers": {}, "meaning": "floor"}
+            case["groups"] = tuple(replace(group, tier=0, weight=group.weight or 1) for group in case.get("groups", ()))
+    return Case(style, policy, "whole", **_with_averages(case))
 
 
 def _rules_of_whole(chance: random.Random, case: dict[str, Any], rooms: list[Fraction]) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import math
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -183,6 +184,8 @@ def _under_rules(case: Case, found: Allocation, tasks: Sequence[Fraction]) -> Ve
         raise oracle.TooMany
     if any(x > most for x, most in zip(counts, reference.most, strict=True)) or not reference.possible(counts):
         raise Wrong(f"{counts} cannot be run")
+    if case.machines:
+        _where(Model(case), found, reference, counts)
     rules = instance.organisation
     if rules is not None and rules.branches and policy_named(case.policy).objective == "leximin":
         if sum(reference.most) > TURNS:
@@ -197,6 +200,39 @@ def _under_rules(case: Case, found: Allocation, tasks: Sequence[Fraction]) -> Ve
     if not right and (found.status == "optimal" or found.certificate.valid):
         raise Wrong(f"{counts} is called optimal, and is not {best}")
     return Verdict("right") if right else Verdict("feasible", "whole tasks, not called the best")
+
+
+def _where(model: Model, found: Allocation, reference: Enumeration, counts: list[int]) -> None:
+    """Look at what is placed: of each type as many as the sequence starts, where they fit, machine by machine."""
+    rows = _placed(model, found)
+    for i, x in enumerate(counts):
+        due = Counter((tuple(demand), tuple(classes)) for demand, classes in reference.tasks[i][:x])
+        has: Counter = Counter()
+        for user, t, amounts in rows:
+            if user == i and any(amounts):
+                _, row, fits = model.kinds[i][t]
+                if any(a < 0 or a.denominator != 1 or (a and not yes) for a, yes in zip(amounts, fits, strict=True)):
+                    raise Wrong(f"user {i} is placed where its tasks do not fit: {list(map(str, amounts))}")
+                has[tuple(row), tuple(k for k, yes in enumerate(fits) if yes)] += int(sum(amounts))
+        if due != has:
+            raise Wrong(f"of user {i} are placed {dict(has)} instead of {dict(due)}")
+    for k, (room, count) in enumerate(model.classes):
+        here = [(model.kinds[i][t][1], amounts[k]) for i, t, amounts in rows]
+        if not _carried([list(room) for _ in range(count)], [row for row, x in here for _ in range(int(x))]):
+            raise Wrong(f"the tasks on class {k} do not fit on its machines one by one")
+
+
+def _carried(rooms: list[list[Fraction]], tasks: list[list[Fraction]]) -> bool:
+    """Say whether tasks fit on machines of these rooms, every way tried."""
+    if not tasks:
+        return True
+    for room in {tuple(room) for room in rooms}:
+        left = [c - d for c, d in zip(room, tasks[0], strict=True)]
+        if min(left) >= 0:
+            at = rooms.index(list(room))
+            if _carried([*rooms[:at], left, *rooms[at + 1 :]], tasks[1:]):
+                return True
+    return False
 
 
 def _organised(case: Case, tasks: Sequence[Fraction]) -> Verdict:

@@ -39,6 +39,28 @@ def test_many_markets_and_sums_under_rules_are_right_or_refused(some):
     assert not [r for r in results(7, range(some(5_000)), cases.bounded) if r.verdict.word in BAD]
 
 
+def test_a_few_whole_tasks_under_rules_on_machines_and_utilities_of_several_types_are_right():
+    words = Counter(result.verdict.word for result in results(31, range(60), cases.whole))
+    assert words["right"] > 50 and not words["wrong"] and not words["fault"]
+
+
+def test_whole_tasks_that_were_a_fault_once_are_right():
+    assert [result.verdict.word for result in results(31, range(9452, 9453), cases.whole)] == ["right"]
+
+
+@pytest.mark.slow
+def test_many_whole_tasks_under_rules_on_machines_and_utilities_of_several_types_are_right_or_refused(some):
+    assert not [r for r in results(32, range(some(10_000)), cases.whole) if r.verdict.word in BAD]
+
+
+def test_whole_tasks_under_rules_that_are_placed_where_they_do_not_fit_are_called_wrong():
+    machines = [([3, 3], 1), ([2, 2], 1)]
+    case = cases.Case("small", "drf", "whole", [[2, 1]], None, machines=machines, guarantees={0: {"r0": 2}})
+    found = solve(case.instance(), "drf", integer=True)
+    assert judge(case, found) == ("right", "")
+    assert judge(case, replace(found, placed=lambda: np.array([[2, 0]]))).word == "wrong"
+
+
 def test_a_few_random_instances_are_right_or_refused():
     assert not bad(20, range(80))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drfopt import FormulationError, Instance, Machine, crosscheck, solve
+from drfopt import FormulationError, Instance, Machine, TaskType, crosscheck, solve
 from drfopt.certificates import second_solver, whole
 from drfopt.certificates.feasibility import exactly_feasible
 from drfopt.engines.problem import Problem
@@ -123,6 +123,27 @@ def test_a_formulation_with_devices_says_the_same():
         playing = Problem(instance, policy, True).members
         assert not len(playing) or whole.score(instance, policy, found.tasks.tolist())[0] == expected[0], seed
         assert found.certificate.violation == 0
+
+
+def test_a_formulation_of_devices_and_types_equals_enumeration():
+    """Two types of a user beside others; what fits is looked at device by device."""
+    types = 0
+    for seed in range(14):
+        instance = shared(seed)
+        row, *others = (dict(zip(instance.resources, row, strict=True)) for row in instance.exact_demands)
+        several = [TaskType(row, 1), TaskType({"cpu": 1, "gpu": "1/2"}, 2)]
+        cluster = {
+            name: value for name, value in instance.parts().items() if name in ("machines", "weights", "eligible")
+        }
+        limits = [None, *instance.exact_limits[1:]]
+        rows = dict(zip(instance.users, [several, *others], strict=True))
+        mixed = Instance(rows, max_tasks=limits, resources=instance.resources, **cluster)
+        stated = solve(mixed, str(FORMULATIONS / "types_integer.py"), integer=True)
+        found = solve(mixed, "drf", integer=True)
+        assert found.certificate.valid
+        assert sorted(stated.levels) == pytest.approx(sorted(found.levels)), seed
+        types += stated.tasks[0] > 0
+    assert types > 6
 
 
 def test_a_formulation_that_knows_no_devices_is_refused():

@@ -160,6 +160,12 @@ def test_hierarchies_are_solved_and_cross_checked(name):
             "ceilings of groups",
         ),
         (company(paths={"a": "x"}, groups=[Group("x", tier=2)]), HIERARCHY, "tiers of groups"),
+        (company(paths={"a": "x"}, tiers=dict.fromkeys("abc", 1)), HIERARCHY, "tiers, or weights of 0"),
+        (
+            company(paths={"a": "x"}, groups=[Group("x", guarantee={"cpu": 1})], meaning="surplus"),
+            str(FOLDER / "hierarchy_integer.py"),
+            r"guarantees of groups that their levels are measured by \(data.group_promised\)",
+        ),
         (Instance([[1, 1]], machines=[[4, 6]]), HIERARCHY, "stated in one pool"),
         (company(guarantees={"a": {"cpu": 6}, "b": {"cpu": 20}}), GUARANTEES, "guarantees must fit together"),
     ],

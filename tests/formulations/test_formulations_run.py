@@ -28,8 +28,12 @@ EXAMPLE = {  # tasks of the paper's two users; what the two of organisations add
     "guarantees": (4, 5 / 3),
     "guarantees_integer": (4, 1),
     "hierarchy": (3 / 2, 3 / 2, 2),
+    "hierarchy_integer": (1, 2, 2),
     "types_integer": (3, 2),
+    "ceei_types_integer": (3, 2),
+    "utilitarian_integer": (5, 1),
 }
+OF_KINDS = {"types_integer", "ceei_types_integer", "utilitarian_integer"}
 RACKS = {"demands": [[1, 1], [1, 2], [3, 1]], "machines": [[4, 6], [6, 4]], "counts": [2, 1]}
 
 
@@ -56,7 +60,7 @@ def test_it_tells_its_example_round_by_round(stem, printed):
     text = printed(stem)
     title, program, _, capacity, *_ = text.splitlines()
     assert title.endswith(".") and program.startswith("max ")
-    assert ("D[p, j] z[p] <= c[j]" if stem == "types_integer" else "d[i, j] x[i] <= c[j]") in program
+    assert ("D[p, j] z[p] <= c[j]" if stem in OF_KINDS else "d[i, j] x[i] <= c[j]") in program
     assert capacity == "capacity   9 cpu, 18 memory"
     found = [float(x) for x in re.findall(r"^\w+ +([\d.]+)  +[\d.]+  +[\d.]+$", text, re.MULTILINE)]
     assert found == pytest.approx(EXAMPLE[stem], rel=1e-5)

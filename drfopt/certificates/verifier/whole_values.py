@@ -43,6 +43,8 @@ class Value:
     def utilities(self, claim: Claim, utility: AlphaUtility) -> None:
         """Prepare for alpha fairness: tasks are worth a power of levels; above 1, whoever is served counts first."""
         self.weight, self.rates = ({i: row[i] for i in self.users} for row in (claim.income, claim.r))
+        if idle := [i for i in self.users if not self.rates[i]]:
+            raise Undecided(f"the level of {claim.c.users[idle[0]]} is 0 whatever it has, and has no utility")
         log10, b, power = utility.log10, utility.power, float(utility.power)
         steps = (
             log10(self.weight[i]) + power * log10(self.rates[i]) - float(claim.alpha) * math.log10(most or 1)

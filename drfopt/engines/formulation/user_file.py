@@ -52,6 +52,7 @@ RULES = {
     "grouped": "ceilings of groups",
     "parent": "groups",
     "group_tiers": "tiers of groups",
+    "group_promised": "guarantees of groups that their levels are measured by",
 }
 """What arrays of an organisation mean; a file that asks for none of them must not be given it."""
 
@@ -80,7 +81,9 @@ def rules(problem: Problem) -> dict[str, np.ndarray]:
         found["units" if organisation.meaning == "normalised" else "surplus"] = units
     # Weights of 0 are one tier lower than the same tier with others.
     tiers = np.array([2 * organisation.tiers[i] - organisation.last[i] for i in members.tolist()])
-    if n and (tiers != tiers[0]).any():
+    several = len({organisation.paths[i] for i in members.tolist()}) > 1
+    # Beside groups a tier counts that all users have.
+    if n and (tiers != (0 if several else tiers[0])).any():
         found["tiers"] = tiers
     if organisation.excluded:
         found["counted"] = np.array([name not in organisation.excluded for name in instance.resources])
@@ -89,12 +92,17 @@ def rules(problem: Problem) -> dict[str, np.ndarray]:
         found["grouped"] = np.array(inside, dtype=float)
         most = [[float(group.ceiling.get(name, np.inf)) for name in instance.resources] for group in capped]
         found["ceilings"] = np.array(most)
-    if len({organisation.paths[i] for i in members.tolist()}) > 1:
+    if several:
         found["parent"] = np.array([place.get(organisation.paths[i], -1) for i in members.tolist()])
         found["group_parent"] = np.array([place.get(group.parent, -1) for group in organisation.groups])
         found["group_weights"] = np.array([float(group.weight) for group in organisation.groups])
         if any(group.tier for group in organisation.groups) or not found["group_weights"].all():
             found["group_tiers"] = np.array([2 * group.tier - (not group.weight) for group in organisation.groups])
+        if organisation.meaning != "floor" and any(group.guarantee for group in organisation.groups):
+            of_groups = [
+                [float(group.guarantee.get(name, 0)) for name in instance.resources] for group in organisation.groups
+            ]
+            found["group_promised"] = np.array(of_groups)
     return found
 
 
