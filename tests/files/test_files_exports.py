@@ -13,10 +13,10 @@ from kubernetes_objects import node, pod, write
 
 from drfopt import Instance, Machine, solve
 from drfopt.base.errors import InstanceError
+from drfopt.io.readers.asking import read
 from drfopt.io.readers.conversion import Notes
 from drfopt.io.readers.kubernetes.objects import Objects
 from drfopt.io.readers.queues.kueue.quotas import quotas
-from drfopt.io.readers.reading import read
 from drfopt.io.readers.yarn.queues import read_queues
 from drfopt.io.text.files import read_file
 from drfopt.io.writers.amounts import TargetName, quantity, rounded
