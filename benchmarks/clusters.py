@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.model.allocation import Allocation
 from drfopt.model.instance import Instance
 from drfopt.solving.allocating import solve

@@ -14,7 +14,7 @@ import numpy as np
 from drfopt import compare, explain
 from drfopt.certificates.document import certificate_document
 from drfopt.io.native import writing
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.io.writers.exports import EXPORTS, export
 from drfopt.model.allocation import Allocation
 from drfopt.model.instance import Instance

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.model.allocation import Allocation
 from drfopt.model.instance import Instance
 from drfopt.model.organisation import Group, Organisation

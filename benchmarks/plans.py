@@ -4,7 +4,7 @@ import numpy as np
 
 from drfopt import Prices, WhatIf, price, what_if
 from drfopt.base.errors import DrfoptError
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.model.instance import Instance
 from drfopt.planning.pricing.units import Unit, grown, units_of
 from drfopt.solving.allocating import solve

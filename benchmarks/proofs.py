@@ -9,7 +9,7 @@ from typing import Any
 from drfopt.base.numbers.enclosures import Enclosure
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import Report, loads, verify
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.model.allocation import Allocation
 from drfopt.model.document import document
 from drfopt.model.instance import Instance

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.model.instance import Instance, Machine
 from drfopt.planning.changes import changed
 from drfopt.planning.rebalancing.current import Current

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.model.allocation import Allocation
 from drfopt.model.instance import Instance, Machine
 from drfopt.model.policies import policy_named

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     )
     from .base.progress import show_progress
     from .io.documents.published import schema
+    from .io.readers.asking import read
     from .io.readers.conversion import Conversion
-    from .io.readers.formats import read
     from .io.writers.exports import export
     from .model.allocation import Allocation, Certificate, Portion
     from .model.instance import Instance
@@ -161,7 +161,7 @@ _HOMES = {
     "explain": "planning.explaining.explanation",
     "export": "io.writers.exports",
     "price": "planning.pricing.unit_price",
-    "read": "io.readers.formats",
+    "read": "io.readers.asking",
     "rebalance": "planning.rebalancing.rebalancing",
     "report": "reporting.pages",
     "schedule": "solving.scheduling",

@@ -64,7 +64,7 @@ def convert(
 
     Example: drfopt convert --from openb nodes.csv pods.csv -o cluster.toml
     """
-    from ..io.readers.formats import read
+    from ..io.readers.asking import read
 
     for path in (output, current):
         if path is not None:

@@ -117,14 +117,15 @@ def test_convert_refuses_an_unknown_format(drfopt, refused, cluster):
 
 
 def test_converted_and_saved_is_the_same_instance(drfopt, tmp_path, monkeypatch):
-    import drfopt.io.readers.formats as readers
+    import drfopt.io.readers.asking as asking
     from drfopt.io.readers.conversion import UNUSED, Conversion, Note
+    from drfopt.io.readers.formats import FORMATS
     from drfopt.model.instance import Instance
 
     instance = Instance({"A": {"cpu": "1/3"}}, {"cpu": 9}, name="as read")
     found = Conversion(instance, (Note(UNUSED, "label", 2, "a=b"),), {"A": {"pool": Fraction(3, 2)}})
-    monkeypatch.setattr(readers, "read", lambda format, files, user_by, **asked: found)
-    origin = readers.FORMATS[0].name
+    monkeypatch.setattr(asking, "read", lambda format, files, user_by, **asked: found)
+    origin = FORMATS[0].name
     printed = drfopt("convert", "--from", origin, "any")
     assert tomllib.loads(printed.out)["name"] == "as read"
     path = tmp_path / "found.toml"

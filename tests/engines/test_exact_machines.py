@@ -15,7 +15,7 @@ from drfopt.base.solvers.exact_lp import ExactProgram, Factors, maximise
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
 from drfopt.engines.leximin import rational_chain
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.solving.allocating import solve

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.solving.allocating import solve
 from drfopt.solving.comparing import compare
 from drfopt.solving.crosschecking import crosscheck

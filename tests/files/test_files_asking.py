@@ -9,7 +9,7 @@ from kubernetes_objects import node, pod, write
 
 from drfopt import explain, rebalance, solve
 from drfopt.base.errors import InstanceError
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 
 GIB = 2**30
 

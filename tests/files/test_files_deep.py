@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from drfopt import Group, Instance, InstanceError, Organisation
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.model.organisation import DEEPEST
 
 

@@ -13,8 +13,8 @@ from kubernetes_objects import node, pod, write
 
 from drfopt import Instance, Machine, solve
 from drfopt.base.errors import InstanceError
+from drfopt.io.readers.asking import read
 from drfopt.io.readers.conversion import Notes
-from drfopt.io.readers.formats import read
 from drfopt.io.readers.kubernetes.objects import Objects
 from drfopt.io.readers.queues.kueue.quotas import quotas
 from drfopt.io.readers.yarn.queues import read_queues

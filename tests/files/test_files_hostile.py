@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from kubernetes_objects import node, pod
 
 from drfopt.base.errors import InstanceError
-from drfopt.io.readers.formats import FORMATS, read
+from drfopt.io.readers.asking import read
+from drfopt.io.readers.formats import FORMATS
 
 NAMES = [row.name for row in FORMATS if row.name != "openb"]
 

@@ -11,7 +11,7 @@ from kubernetes_objects import node, pod, write
 
 from drfopt import rebalance, solve
 from drfopt.base.errors import InstanceError
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.io.readers.kubernetes.eligibility import allows, features_of, needs_of
 from drfopt.io.readers.kubernetes.pods import demand
 from drfopt.io.text.parts import TreePart

@@ -9,7 +9,8 @@ import pytest
 from drfopt.base.errors import InstanceError
 from drfopt.io.native import reading as reader
 from drfopt.io.native import writing as writer
-from drfopt.io.readers.formats import FORMATS, read
+from drfopt.io.readers.asking import read
+from drfopt.io.readers.formats import FORMATS
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\n"
 PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\n"

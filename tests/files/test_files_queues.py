@@ -9,8 +9,8 @@ from kubernetes_objects import node, pod, write
 
 from drfopt import solve
 from drfopt.base.errors import InstanceError
+from drfopt.io.readers.asking import read
 from drfopt.io.readers.conversion import Notes
-from drfopt.io.readers.formats import read
 from drfopt.io.readers.queues.tree import QueueNode, organised
 
 GIB = 2**30

@@ -6,7 +6,7 @@ import pytest
 
 import drfopt
 from drfopt.base.errors import InstanceError
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 
 NODES = "kubernetes/k9s-no.json"
 REST = ("yarn/rmdoc-08-nodes.json",)

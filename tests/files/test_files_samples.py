@@ -14,8 +14,9 @@ from test_files_yarn import node as yarn_node
 from drfopt import solve
 from drfopt.io.native import reading as reader
 from drfopt.io.native import writing as writer
+from drfopt.io.readers.asking import read
 from drfopt.io.readers.conversion import POOL
-from drfopt.io.readers.formats import FORMATS, read
+from drfopt.io.readers.formats import FORMATS
 
 LABELS = {"kai.scheduler/queue": "q", "queue": "root.q", "quota.scheduling.koordinator.sh/name": "q"}
 PODS = {

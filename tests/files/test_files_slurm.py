@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from drfopt.base.errors import InstanceError
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.io.readers.slurm.tres import array_size, gres, hosts, tres
 
 SINFO = """\

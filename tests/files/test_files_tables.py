@@ -10,7 +10,7 @@ import pytest
 
 from drfopt import solve
 from drfopt.base.errors import InstanceError
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 
 
 def saved(folder: Path, **files: object) -> list[Path]:

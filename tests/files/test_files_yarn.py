@@ -8,8 +8,8 @@ import pytest
 
 from drfopt import solve
 from drfopt.base.errors import InstanceError
+from drfopt.io.readers.asking import read
 from drfopt.io.readers.conversion import Notes
-from drfopt.io.readers.formats import read
 from drfopt.io.readers.yarn.queues import amounts, read_queues
 from drfopt.io.text.files import read_file
 

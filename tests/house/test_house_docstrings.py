@@ -5,6 +5,7 @@ import doctest
 import importlib
 import inspect
 import re
+import typing
 
 import pytest
 from house_source import modules
@@ -66,3 +67,12 @@ def test_a_public_class_says_what_it_has(name):
     fields = {field for field in getattr(value, "__dataclass_fields__", {}) if not field.startswith("_")}
     told = arguments(found.get("Attributes", "") + found.get("Parameters", ""))
     assert fields <= told, sorted(fields - told)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_hints_of_public_names_can_be_read_by_tools(name):
+    held = PUBLIC[name]
+    inside = [value for value in vars(held).values() if inspect.isfunction(value)] if inspect.isclass(held) else []
+    for value in [held, *inside]:
+        if inspect.isclass(value) or inspect.isfunction(value):
+            typing.get_type_hints(value)

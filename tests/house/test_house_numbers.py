@@ -5,7 +5,6 @@ from test_house_imports import FLOORS
 
 KEPT = {
     "drfopt.cli.app": "Control-C while the commands are imported is answered by `drfopt.cli`, which imports nothing",
-    "drfopt.io.readers.csv_tables": "a format is a file; the table of formats names it",
 }
 """Modules that would fit into their only importer, and why they do not lie there."""
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from drfopt import price, what_if
 from drfopt.base.errors import DrfoptError, InstanceError, PolicyError
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.policies import MEASURES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drfopt.io.readers.formats import read
+from drfopt.io.readers.asking import read
 from drfopt.reporting import page, study
 from drfopt.reporting.figures import figures
 

@@ -1,4 +1,4 @@
-"""What the caller adds to a cluster's own files: who is a user, machines from another file, tasks for empty queues.
+"""A cluster's own files, read with what the caller adds: who is a user, machines of another file, tasks for empty queues.
 
 ``--machines FILE`` is an instance file (its ``[[machines]]`` or ``[capacity]``; users are passed over), a table of
 machines as of format csv, or a file in the format's own words, which is then read with the others.
@@ -9,20 +9,25 @@ mix is a share of every kind. ``--shape`` says another task, of which such a que
 """
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from ...base.errors import InstanceError, suggestion
+from ...base.errors import InstanceError, checked_flags, suggestion
+from ...base.numbers.quantities import amount
 from ..native.entries import validated
 from ..native.syntax import sniff, tree
-from ..text.files import FORMATS, File, failure
+from ..text.files import FORMATS as SYNTAXES
+from ..text.files import File, failure, read_file
 from ..text.parts import first_line, with_header
-from .conversion import Amounts, Contents, ListedMachine, Task
+from .assembly import assemble
+from .conversion import Amounts, Contents, Conversion, ListedMachine, ReadOptions, Task, places
 from .csv_tables import machine_row
+from .formats import FORMATS
 
-__all__ = ["machines_in", "saturated"]
+__all__ = ["machines_in", "read", "saturated"]
 
 UNSHAPED = ("pods", "ephemeral-storage", "hugepages-", "attachable-volumes-")
 """How resources begin that every machine has to spare: a task that wants everything names them only where a queue
@@ -42,6 +47,79 @@ DIGITS = 6
 """Significant digits of a mean shape, rounded down: a mean of many machines is no short decimal."""
 
 
+def read(
+    format: str,
+    files: Sequence[str | Path] | str | Path,
+    user_by: str | None = None,
+    *,
+    saturate: bool = False,
+    shape: Mapping[str, Any] | None = None,
+    machines: str | Path | None = None,
+) -> Conversion:
+    """Read a cluster's own files: the instance, what was not used, and what runs where today.
+
+    Parameters
+    ----------
+    format : str
+        The name of one of `FORMATS` (``drfopt formats`` lists them): ``kubernetes``, ``slurm``, ``yarn``, ``csv`` ...
+    files : path, or several
+        In any order: what a file holds is found out from it; ``-`` is standard input.
+    user_by : str, optional
+        What makes a user, one of the format's `users`.
+    saturate : bool
+        Whether queues without tasks want everything: of each kind of machines tasks of their mean shape.
+    shape : mapping from resource to number or quantity, optional
+        What a task of such a queue needs instead, ``{"cpu": 1, "memory": "4Gi"}``.
+    machines : path, optional
+        The cluster: an instance file, of which only the machines or the pool are read, a table of machines as of
+        format ``csv``, or one more file of the format.
+
+    Returns
+    -------
+    Conversion
+        Its ``instance``, ``notes`` on what was not used or was assumed, and ``current()``, what runs where today.
+
+    Raises
+    ------
+    InstanceError
+        On an unknown format, or files that are not what the format says.
+
+    Examples
+    --------
+    >>> found = read("csv", ["machines.csv", "tasks.csv"])  # doctest: +SKIP
+    >>> found.instance, [str(note) for note in found.notes]  # doctest: +SKIP
+    """
+    checked_flags(saturate=saturate)
+    known = FORMATS.named(format)
+    if user_by is not None and user_by.partition(":")[0] not in {user.partition(":")[0] for user in known.users}:
+        ways = f"use {', '.join(known.users)}" if known.users else "leave it out"
+        raise InstanceError(f"{format}: users by {user_by!r}: {ways}{suggestion(user_by, known.users)}")
+    for option, given, can in (("--saturate", saturate, known.queues), ("--machines", machines, known.machines)):
+        if given and not can:
+            some = ", ".join(row.name for row in FORMATS if (row.queues if option == "--saturate" else row.machines))
+            raise InstanceError(f"{format}: has no use for {option}: leave it out ({some} have)")
+    if shape and not saturate:
+        raise InstanceError(f"{format}: --shape is of tasks that --saturate makes: say that too, or leave it out")
+    paths = [files] if isinstance(files, str | Path) else list(files)
+    if not paths:
+        raise InstanceError(f"{format}: no files are given: name {known.files}")
+    asked = ReadOptions(user_by, saturate, {r: amount(value, f"--shape: {r}") for r, value in (shape or {}).items()})
+    if shape and not any(asked.shape.values()):
+        raise InstanceError("--shape: the task needs nothing: give it some of a resource, such as cpu=1,memory=4Gi")
+    opened = [read_file(path) for path in paths]
+    if machines is not None:
+        file = read_file(machines)
+        nodes, pool = machines_in(file)
+        asked = replace(asked, machines=nodes, pool=pool)
+        if not asked.given:
+            opened.append(file)  # in the format's own words
+    found: Contents | Conversion = FORMATS.implementation(known)(opened, asked)
+    if isinstance(found, Conversion):
+        return found
+    found = replace(found, place=places(opened))
+    return assemble(saturated(found) if saturate else found)
+
+
 def machines_in(file: File) -> tuple[list[ListedMachine] | None, Amounts | None]:
     """Return the machines of an instance file or a table, or the pool; neither where it is another format's file.
 
@@ -54,7 +132,7 @@ def machines_in(file: File) -> tuple[list[ListedMachine] | None, Amounts | None]
     if "machine" in header and "user" not in header:
         return [machine_row(row) for row in with_header(file, comment="#")], None
     try:
-        form = next((form for suffix, form in FORMATS.items() if file.place.lower().endswith(suffix)), None)
+        form = next((form for suffix, form in SYNTAXES.items() if file.place.lower().endswith(suffix)), None)
         found = tree(file.text, form or sniff(file.text), file.place)
     except InstanceError:
         if form == "toml":

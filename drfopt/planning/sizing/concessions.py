@@ -47,11 +47,14 @@ class Concession:
         Where this target comes down to that part of it and no other does, at most.
     limited : list of (Target, float)
         Shares and levels that the user's own limit forbids, whatever is bought, and the most that it allows her.
+    several : bool
+        Whether more than one allocation may be best, of which the one that `solve` returns was judged.
     """
 
     all: float
     alone: tuple[tuple[Target, float], ...]
     limited: tuple[tuple[Target, float], ...] = ()
+    several: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -70,8 +73,10 @@ class Concession:
     def sentences(self) -> list[str]:
         """Return it in words."""
         if self.all >= 1:
+            judged = ", as far as solve() returns one of several that are best" if self.several else ""
             return [
                 "there is room for all numbers of tasks, but no fair allocation of anything for sale meets the targets"
+                + judged
             ]
         if self.limited:
             text = ", ".join(f"{target} down to {most:.6g}" for target, most in self.limited[:SHOWN])
@@ -102,7 +107,8 @@ def concessions(search: PurchaseSearch) -> Concession:
         for n, target in enumerate(targets):
             rest = [*targets[:n], *targets[n + 1 :]]
             alone.append((target, _largest(search, lambda f, t=target, r=rest: [*r, _times(t, f)], deadline)))
-    return Concession(everything, tuple(alone))
+    judge = search.judge
+    return Concession(everything, tuple(alone), several=judge.integer or judge.policy.objective == "sum")
 
 
 def _times(target: Target, factor: float) -> Target:

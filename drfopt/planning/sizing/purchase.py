@@ -245,8 +245,7 @@ def size(
     from_nothing : bool
         The machines of the instance are not there yet: build the cluster of what is bought alone.
     integer : bool
-        Judge by whole tasks.  Their optimum is not unique: it is the one that `solve` returns that meets the targets,
-        and the bound holds for all.
+        Judge by whole tasks.
     time_limit : float, optional
         Seconds.  Without it the search ends when it is done, but among amounts that may be any number after 20 s.
 
@@ -261,6 +260,11 @@ def size(
         When a target, an offer or the policy does not suit the instance.
     TimeLimitError
         When the time is up before any purchase was found that meets the targets.
+
+    Notes
+    -----
+    Of whole tasks and of sums several allocations may be best.  The one that `solve` returns is judged: that is what
+    "no cheaper purchase meets the targets" is about, and another as good may meet or miss them.
 
     Examples
     --------
