@@ -14,7 +14,7 @@ from .trees import Carried, Undecided
 from .whole import better, score
 from .whole_groups import Cuts, StopProof
 from .whole_levels import levels_refuted
-from .whole_search import found_better
+from .whole_search import by_search
 from .whole_values import value_refuted
 from .work import bits, spend
 
@@ -221,7 +221,7 @@ class Proof(PossibleClaim):
         ruled = self.c.ruled or self.c.ordered or self.mixed
         if ruled or not self.c.pool or self.alpha not in (0, 1) or self.objective == "servers" or value is None:
             if trees is None and self.objective in ("sum", "alpha"):
-                return self.by_search()
+                return by_search(self)
             unknown = "the file has no trees, which they need" if trees is None else self.why
             return self.report.add("nothing is better", [], unknown)
         demands, limits = [self.c.d[i] for i in playing], [self.u[i] for i in playing]
@@ -229,14 +229,6 @@ class Proof(PossibleClaim):
         names = [self.c.users[i] for i in playing]
         worse = [f"{dict(zip(names, found, strict=True))} is"] if isinstance(found, list) else []
         return self.report.add("nothing is better", worse, found if isinstance(found, str) else "")
-
-    def by_search(self) -> None:
-        """Look at all sums, products and utilities that could be better, under rules and on machines."""
-        try:
-            found = found_better(self)
-        except Undecided as missing:
-            return self.report.add("nothing is better", [], f"the file has no trees, and {missing}")
-        return self.report.add("nothing is better", [] if found is None else [f"{found} is"])
 
     def by_stops(self, trees: list[Any]) -> None:
         """Of whole tasks in several groups no way to choose who stops is better; trees say what cannot be run."""

@@ -14,7 +14,7 @@ from .whole_levels import whole_promises
 from .whole_values import Value
 from .work import spend
 
-__all__ = ["found_better"]
+__all__ = ["by_search", "found_better"]
 
 BRANCHES = 20_000
 """Branches after which nothing is said, and tasks of all users together: some seconds."""
@@ -23,6 +23,15 @@ DEEP = 300
 """Users, and tasks that are placed, one below the other."""
 
 Needs = tuple[Fraction, ...]
+
+
+def by_search(claim: Claim) -> None:
+    """Look at all sums, products and utilities that could be better, under rules and on machines too."""
+    try:
+        found = found_better(claim)
+    except Undecided as missing:
+        return claim.report.add("nothing is better", [], f"the file has no trees, and {missing}")
+    return claim.report.add("nothing is better", [] if found is None else [f"{found} is"])
 
 
 def found_better(claim: Claim) -> dict[str, int] | None:
