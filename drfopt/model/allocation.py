@@ -662,9 +662,7 @@ class Allocation(Result):
         elif proof.valid and proof.kind == "bound" and self.instance.features and proof.evidence.judge not in IN_FILES:
             # Files hold proofs by multipliers and prices.
             judge = proof.evidence.judge
-            notes.append(
-                f"that nothing is better is decided by {judge}, which no file holds: 'verify' checks feasibility"
-            )
+            notes.append(f"that nothing is better is decided by {judge}, which no file holds: 'verify' searches again")
         if short := proof.evidence.below_continuous:
             # All of them: a promise of the continuous optimum is broken to each.
             each = ", ".join(f"{user} {tasks} of {promised}" for user, tasks, promised in short)

@@ -230,7 +230,27 @@ def early_in_groups():
     return row(found, 0, tasks=2)
 
 
+def in_vain(tasks, rows=None, promised=None, machines=0):
+    """The most tasks, where promises are not kept: on 3 of a resource, or on so many machines with 2."""
+    rows, promised = rows or {"A": {"a": 2}, "B": {"a": 1}}, promised or {"A": {"a": 4}}
+    cluster = {"machines": [Machine("m", {"a": 2}, machines)]} if machines else {"capacity": {"a": 3}}
+    instance = Instance(rows, **cluster, organisation=Organisation(guarantees=promised))
+    found = without_levels(file_of(instance, "throughput", integer=True))
+    if machines:
+        at = dict(zip(rows, tasks, strict=True))
+        found["proof"]["packing"] = [{"class": "m", "machines": 1, "tasks": {u: x for u, x in at.items() if x}}]
+    for user, x in zip(found["users"], tasks, strict=True):
+        user["tasks"] = x
+    return found
+
+
+def more_and_not_promised():
+    """Three tasks, of which A has none of the two that it is promised, instead of two of which it has one."""
+    return in_vain((0, 3))
+
+
 FORGED = [
+    more_and_not_promised,
     early_in_groups,
     no_loss,
     loss_of_nothing,
@@ -285,7 +305,7 @@ TOLD_TWICE = {
 
 EVERY = [
     (file, name, text)
-    for file in ("possible.py", "order.py", "clock.py", "proofs.py", "__init__.py", "audited.py")
+    for file in ("possible.py", "order.py", "clock.py", "proofs.py", "whole_search.py", "__init__.py", "audited.py")
     for name, text in checks_of(file)
     if name not in TOLD_TWICE
 ]
@@ -411,6 +431,38 @@ def test_a_mutant_of_the_trees_is_found_out(tmp_path, file, old, new, forge):
         assert verdict(verify, data) is not True
         accepted += verdict(mutant, data) is True
     assert accepted
+
+
+def test_what_does_not_keep_a_promise_is_decided_without_trees():
+    both = {"A": {"a": 2}, "B": {"a": 3}}, {"A": {"a": 4}, "B": {"a": 3}}
+    for data in (in_vain((1, 1)), in_vain((0, 1), *both), in_vain((1,), {"A": {"a": 2}}, machines=1)):
+        assert "trees" not in data["proof"]
+        assert verify(data).valid is True
+
+
+def test_a_search_that_is_long_says_so():
+    many = {f"u{i}": {"a": 1} for i in range(400)}
+    data = in_vain([1, 1, 1] + [0] * 397, many, {"u0": {"a": 4}})
+    (check,) = (check for check in verify(data).checks if check.name == "nothing is better")
+    assert check.holds is None and "too many tasks to look at everything" in check.worst
+
+
+SEARCHED = [
+    ("kept > self.own if kept != self.own else ", "", more_and_not_promised),
+    ("if self.runs(chosen) else None", "if False else None", lambda: in_vain((1, 0))),
+    ("range(most[i], -1, -1)", "range(most[i], 0, -1)", lambda: in_vain(
+        (1, 0), {"A": {"a": 2}, "B": {"a": 3}}, {"A": {"a": 4}, "B": {"a": 3}})),
+    ("range(min(count, len(tasks)))", "range(min(count, 1))", lambda: in_vain(
+        (1,), {"A": {"a": 2}}, {"A": {"a": 6}}, 2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "forge"), SEARCHED, ids=[row[0][:20] for row in SEARCHED])
+def test_a_mutant_of_the_search_is_found_out(tmp_path, old, new, forge):
+    source = (FOLDER / "whole_search.py").read_text(encoding="utf-8")
+    assert source.count(old) == 1, "the mutant is of what stands there"
+    assert verify(forge()).valid is False
+    assert verdict(mutated(tmp_path, "whole_search.py", source.replace(old, new)), forge()) is True
 
 
 # ---- rules -------------------------------------------------------------------------------------------------------

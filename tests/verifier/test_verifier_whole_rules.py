@@ -7,16 +7,18 @@ import json
 
 import numpy as np
 import pytest
+from engines.whole_reference import Enumeration, awkward
 from forging import attack, file_of, forged
 from test_verifier_mutants import FOLDER, mutated, verdict
 
 from drfopt import Group, Instance, Machine, Organisation, TaskType, solve
 from drfopt.base.errors import DrfoptError
 from drfopt.certificates import whole
-from drfopt.certificates.document import certificate_document
+from drfopt.certificates.document import certificate_document, stated
 from drfopt.certificates.exhaustive_search import playing
 from drfopt.certificates.group_sweep import GroupSweep
 from drfopt.certificates.verifier import loads, verify
+from drfopt.certificates.verifier.whole_search import found_better
 from drfopt.io.native.reading import loads as read
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
@@ -119,6 +121,39 @@ def test_hundreds_of_whole_tasks_under_rules_and_of_types_are_decided(some):
 @pytest.mark.slow
 def test_hundreds_of_whole_tasks_in_groups_are_decided(some):
     assert proven(answers(range(3, 3 + some(40)), kinds=GROUPS)) > some(320)
+
+
+def every_division(seeds):
+    """Compare the search of the verifier with enumeration, for all that can be run; return how much is not the best."""
+    worse = 0
+    for seed in seeds:
+        kind = ({}, {"machines": True}, {"types": True}, {"types": True, "machines": True})[seed % 4]
+        instance = awkward(seed, market=True, **kind)
+        policy = ("ceei", "utilitarian", "alpha:2", "alpha:0.5", "throughput")[seed % 5]
+        try:
+            broken = solve(instance, policy, integer=True).broken
+        except DrfoptError:
+            continue
+        reference = Enumeration(instance, policy)
+        if not broken or not reference.playing:
+            continue
+        best = reference.best()
+        for tasks in itertools.product(*(range(most + 1) for most in reference.most)):
+            if reference.possible(list(tasks)):
+                claim = stated(instance, policy_named(policy), list(tasks))
+                right = reference.score(list(tasks)) == best
+                assert (found_better(claim) is None) == right, (seed, tasks)
+                worse += not right
+    return worse
+
+
+def test_what_keeps_no_promise_is_searched_as_enumeration_does():
+    assert every_division(range(60)) > 20
+
+
+@pytest.mark.slow
+def test_thousands_that_keep_no_promise_are_searched_as_enumeration_does(some):
+    assert every_division(range(100, 100 + some(6_000))) > some(3_000)
 
 
 def told(chance, found):

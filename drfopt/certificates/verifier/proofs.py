@@ -14,6 +14,7 @@ from .trees import Carried, Undecided
 from .whole import better, score
 from .whole_groups import Cuts, StopProof
 from .whole_levels import levels_refuted
+from .whole_search import by_search
 from .whole_values import value_refuted
 from .work import bits, spend
 
@@ -219,6 +220,8 @@ class Proof(PossibleClaim):
         value = score(self.objective, [self.r[i] for i in playing], [self.c.w[i][0] for i in playing])
         ruled = self.c.ruled or self.c.ordered or self.mixed
         if ruled or not self.c.pool or self.alpha not in (0, 1) or self.objective == "servers" or value is None:
+            if trees is None and self.objective in ("sum", "alpha"):
+                return by_search(self)
             unknown = "the file has no trees, which they need" if trees is None else self.why
             return self.report.add("nothing is better", [], unknown)
         demands, limits = [self.c.d[i] for i in playing], [self.u[i] for i in playing]
