@@ -1,5 +1,7 @@
 """What explain and whatif say where a user's own ceiling, its number of tasks, a sum or an enclosure is in play."""
 
+import re
+
 import pytest
 
 from drfopt import Instance, Machine, Organisation, PolicyError, TaskType, explain, solve, what_if
@@ -16,7 +18,19 @@ def test_an_own_ceiling_is_named_and_what_raising_it_brings(policy, cluster):
     found = explain(Instance(ROWS, **cluster, organisation=Organisation(ceilings={"A": {"cpu": 1}})), policy, "A")
     row = found.users[0]
     assert row.reason == "ceiling"
-    assert row.remedy.startswith("raise its ceiling: without one it would have") and row.remedy.endswith("instead of 1")
+    will = "could" if policy == "utilitarian" else "would"  # of several best sums one is told
+    assert row.remedy.startswith(f"raise its ceiling: without one it {will} have") and row.remedy.endswith(
+        "instead of 1"
+    )
+
+
+def test_a_sum_that_a_higher_limit_does_not_raise_is_said_to_be_as_large():
+    rules = Organisation(guarantees={"A": {"cpu": 0}})
+    users, limits = {"A": {"cpu": 1}, "B": {"cpu": 1}}, {"B": 1}
+    found = explain(Instance(users, {"cpu": 3}, max_tasks=limits, organisation=rules), "throughput", "B").users[0]
+    assert found.remedy == "its limit stops it, and the sum would be no larger without one"
+    found = explain(Instance(users, {"cpu": 3}, max_tasks={"A": 1, "B": 1}, organisation=rules), "throughput", "B")
+    assert re.fullmatch("raise its limit of 1: without one it could have [23] tasks", found.users[0].remedy)
 
 
 def test_a_ceiling_of_what_a_user_does_not_need_stops_nobody():

@@ -109,8 +109,10 @@ class RemedyTrials:
             return UNTRIED
         limit, without = float(self.instance.limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
         if without <= limit * (1 + LEVEL):
+            if self._sums:
+                return "its limit stops it, and the sum would be no larger without one"
             return "its limit stops it, and others' claims do at the same point: a higher limit alone does not help"
-        return f"raise its limit of {limit:.6g}: without one it would have {without:.6g} tasks"
+        return f"raise its limit of {limit:.6g}: without one it {self._will} have {without:.6g} tasks"
 
     def efficiency(self, i: int) -> str:
         """Return why a sum gives a user no more."""
@@ -132,7 +134,10 @@ class RemedyTrials:
                 without = (
                     "without one" if not one_of_several else "without that" if len(names) == 1 else "without these"
                 )
-                return f"raise its ceiling{which}: {without} it would have {after:.6g} tasks instead of {now:.6g}"
+                has = f"it {self._will} have {after:.6g} tasks instead of {now:.6g}"
+                return f"raise its ceiling{which}: {without} {has}"
+        if self._sums:
+            return "its ceiling stops it, and the sum would be no larger without one"
         return "its ceiling stops it, and something else does at the same point: a higher one alone does not help"
 
     def capacity(self, i: int) -> str:
@@ -162,11 +167,24 @@ class RemedyTrials:
             # A guarantee of hers or of others may be what counts: then it takes more before she has any of it.
             text = " or ".join(change for _, change in found)
             return f"{text} would not raise it: what stops it is {what}" if text else f"what stops it is {what}"
-        return f"{change} would give it {after:.6g} tasks instead of {now:.6g}"
+        return f"{change} {self._will} give it {after:.6g} tasks instead of {now:.6g}"
+
+    @property
+    def _sums(self) -> bool:
+        """Whether a sum decides, of which several divisions may be best: more for one may be worth nothing."""
+        return policy_named(self.allocation.policy).objective == "sum"
+
+    @property
+    def _will(self) -> str:
+        return "could" if self._sums else "would"
 
     def _after(self, change: str | list[str], i: int) -> float:
+        """Return the tasks of a user after a change; of sums those of now, where the sum has not risen."""
         changes = [change] if isinstance(change, str) else change
-        return float(solve(changed(self.instance, changes), self.allocation.policy).tasks[i])
+        found = solve(changed(self.instance, changes), self.allocation.policy)
+        worth, now = (float(np.sum(np.asarray(one.levels, dtype=float))) for one in (found, self.allocation))
+        same = self._sums and worth <= now * (1 + LEVEL)
+        return float((self.allocation if same else found).tasks[i])
 
 
 def _full(amount: float) -> str:
