@@ -127,16 +127,25 @@ QUESTIONS = (
     ),
     Question(
         name="whole-tasks-alpha",
-        question="What does alpha fairness of whole tasks cost, solved and proven, beside the Nash product of the same pool?",
+        question=(
+            "What does alpha fairness of whole tasks cost, solved and proven, beside the Nash product of the same pool?"
+        ),
         expectation=(
             "Both are one integer program of concave utilities and a tree of prices, so that nothing but the exact "
             "comparison differs: 1 to 3 times the time of the product, which is 0.2 to 1 s up to 20 users and 1 to 5 s "
             "with 50. A of 0.5 is the slowest, as its utilities are the flattest and its levels irrational powers; "
             "A of 5 leaves least to choose. All of them are proven."
         ),
-        sizes=tuple(product(("generic", "tied"), (5, 10, 20, 50))),
+        sizes=tuple(product(("generic", "tied"), (5, 10, 20))),
         run=integers.utilities,
         smoke=(("generic", 4),),
+        happened=(
+            "Wrong by much, and the product is what is fast: with 10 users alpha fairness took 2 to 31 s where the "
+            "product took 0.7 to 1.1 s, 2 to 27 times as long, and with 20 users it ran into the 60 s in three of six "
+            "cases, where the product took 0.1 to 0.4 s: it has a search of its own where nobody has nothing, halves "
+            "that meet in the middle, and alpha fairness has none. A of 5 took 7 to 24 s there. With 50 users, "
+            "measured once, A of 5 took 28 s generic and was not proven in 60 s tied. (Beside two other programs.)"
+        ),
     ),
     Question(
         name="whole-tasks-openb",
