@@ -1,4 +1,4 @@
-"""A cluster's own files, read with what the caller adds: who is a user, machines of another file, tasks for empty queues.
+"""A cluster's own files, and what is asked of them: who is a user, other files' machines, tasks for empty queues.
 
 ``--machines FILE`` is an instance file (its ``[[machines]]`` or ``[capacity]``; users are passed over), a table of
 machines as of format csv, or a file in the format's own words, which is then read with the others.
