@@ -20,7 +20,7 @@ from formulations import asset_integer, ceei_integer, drf_integer
 from .clusters import FILES, cut, data_folder
 from .measure import Absent, Bench, Case, Failure, Row, Verdict, Way, proven, without
 
-__all__ = ["Pools", "against_cbc", "complete_against_cbc", "openb", "plain", "pool", "proven_pools"]
+__all__ = ["Pools", "against_cbc", "complete_against_cbc", "openb", "plain", "pool", "proven_pools", "utilities"]
 
 TASKS = 40
 """Tasks of an average user."""
@@ -91,6 +91,23 @@ def proven_pools(bench: Bench, size: Pools) -> list[Row]:
         f"{size.policy}, {size.family}{limits}", f"n = {size.n}", size.n, build, (Way("all", "drfopt", run, judge),)
     )
     return bench.measure("whole-tasks-proven", case)
+
+
+def utilities(bench: Bench, size: tuple[str, int]) -> list[Row]:
+    """Measure alpha fairness of one pool beside its Nash product, each proven."""
+    family, n = size
+
+    def way(policy: str, role: str) -> Way:
+        return Way(
+            policy,
+            role,
+            lambda i: solve(i, policy, integer=True, time_limit=bench.limit),
+            lambda i, a: proven(a.certificate),
+        )
+
+    ways = (way("ceei", "yardstick"), *(way(f"alpha:{alpha}", "drfopt") for alpha in ("0.5", "2", "5")))
+    case = Case(family, f"n = {n}", n, lambda: pool(family, n, 0), ways, yardstick="the Nash product")
+    return bench.measure("whole-tasks-alpha", case)
 
 
 def against_cbc(bench: Bench, size: tuple[str, str, int, int]) -> list[Row]:
