@@ -64,3 +64,9 @@ def test_the_lowest_of_enclosures_is_enclosed():
     assert isinstance(before, Enclosure) and isinstance(after, Enclosure)
     assert float(before) == pytest.approx(min(map(float, found.before.levels)), rel=1e-12)
     assert float(after) < float(before) and found.to_dict()["totals"]
+
+
+def test_a_sum_of_which_another_has_what_a_limit_keeps_from_somebody():
+    alike = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 3}, max_tasks={"B": 1})
+    row = explain(alike, "throughput", "B").users[0]
+    assert row.remedy == "its limit stops it, and the sum would be no larger without one"

@@ -31,7 +31,7 @@ from ..pricing.price_table import Prices, Worth
 from ..pricing.sensitivity import NOTHING
 from ..pricing.unit_price import price
 from ..pricing.units import MOST, Unit, units_of
-from .tried_remedies import RemedyTrials
+from .tried_remedies import NO_LARGER, RemedyTrials
 
 __all__ = ["Raising", "Remedies", "alone"]
 
@@ -199,6 +199,8 @@ class Remedies(RemedyTrials):
             value *= self.instance.weights[i] * (value * self.allocation.tasks[i]) ** -self.policy.alpha
         if value > cost * (1 + LEVEL):
             return f"raise its limit of {self.instance.limits[i]:.6g}: a task more is worth more than it costs"
+        if self._sums:
+            return NO_LARGER.format(what="limit")
         return "its limit stops it, and prices do at the same point: a higher limit alone does not help"
 
     def _helpless(self, i: int) -> bool:

@@ -30,6 +30,9 @@ UNTRIED = "what would raise its tasks is found by dividing the cluster again: na
 MORE = 1
 """Percent of a pool's resource that is tried, and machines of a class."""
 
+NO_LARGER = "its {what} stops it, and the sum would be no larger without one"
+"""Of a sum as large there may be others, in which it has more: who wins what another loses is not helped by it."""
+
 
 def ceilings_met(allocation: Allocation, i: int) -> list[str]:
     """Return the resources of which user i uses all that its own ceilings allow; what it does not need stops nobody."""
@@ -110,7 +113,7 @@ class RemedyTrials:
         limit, without = float(self.instance.limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
         if without <= limit * (1 + LEVEL):
             if self._sums:
-                return "its limit stops it, and the sum would be no larger without one"
+                return NO_LARGER.format(what="limit")
             return "its limit stops it, and others' claims do at the same point: a higher limit alone does not help"
         return f"raise its limit of {limit:.6g}: without one it {self._will} have {without:.6g} tasks"
 
@@ -137,7 +140,7 @@ class RemedyTrials:
                 has = f"it {self._will} have {after:.6g} tasks instead of {now:.6g}"
                 return f"raise its ceiling{which}: {without} {has}"
         if self._sums:
-            return "its ceiling stops it, and the sum would be no larger without one"
+            return NO_LARGER.format(what="ceiling")
         return "its ceiling stops it, and something else does at the same point: a higher one alone does not help"
 
     def capacity(self, i: int) -> str:
