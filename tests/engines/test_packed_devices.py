@@ -125,7 +125,7 @@ def test_a_formulation_with_devices_says_the_same():
         assert found.certificate.violation == 0
 
 
-def test_a_formulation_of_devices_and_types_equals_enumeration():
+def test_a_formulation_of_devices_and_types_equals_the_proven_levels():
     """Two types of a user beside others; what fits is looked at device by device."""
     types = 0
     for seed in range(14):
