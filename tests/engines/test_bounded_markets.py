@@ -223,6 +223,11 @@ def test_markets_and_sums_with_bounds_in_fractions(seed):
     _exactly(seed)
 
 
+def test_the_price_that_only_somebody_left_nothing_would_pay_is_none():
+    """Everybody is at a floor or limit; A has none of what it asks for, and prices are next to nothing (floats)."""
+    _exactly(22)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10, 30))
 def test_markets_and_sums_with_bounds_in_fractions_many(seed):

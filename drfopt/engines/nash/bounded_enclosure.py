@@ -217,7 +217,8 @@ class _Market:
         """Return the pairs of who is not stuck, and of who could make room for them by running on another class."""
         classes: dict[int, set[int]] = {}
         for q, k in self.all_pairs:
-            classes.setdefault(q, set()).add(k)
+            if self.floors[self.owner[q]] or not self.stuck[self.owner[q]]:  # who has nothing moves nothing
+                classes.setdefault(q, set()).add(k)
         asking = {q for q in classes if not self.stuck[self.owner[q]]}
         while True:
             there = {k for q in asking for k in classes[q]}
