@@ -264,7 +264,8 @@ def _judged(
         best = np.where(profit > 0, np.where(finite, high, tasks), low)
         gain = np.where(playing, profit * (best - tasks), 0.0)
         value = float(rates @ tasks)
-        gap = abs(missed + float(gain.sum())) / value if value > 0 else float(missed > 0)
+        more = abs(missed + float(gain.sum()))
+        gap = more / value if value > 0 else float(more > 0)  # the smallest sum is infinitely more than none
         return gap, np.zeros(instance.n), uncleared
     alpha = policy.alpha
     levels = rates * tasks

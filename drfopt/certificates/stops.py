@@ -186,6 +186,8 @@ class _Replay:
             return f"user {clock.instance.users[left[0]]!r} is neither finished nor at its limit"
         everybody = np.ones(len(self.tasks), dtype=bool)
         self._wrong(everybody, np.abs(state.has - self.tasks), self.tasks)
+        if not clock.exact:
+            self._cancelled()
         return ""
 
     def _wrong(self, who: np.ndarray, amount: np.ndarray, size: np.ndarray) -> None:
@@ -196,6 +198,28 @@ class _Replay:
         elif over.any():
             relative = np.divide(amount, size, where=size > 0, out=np.full(len(size), np.inf))
             self.violations[over] = np.maximum(self.violations[over], relative[over])
+
+    def _cancelled(self) -> None:
+        """Count what rounding leaves of a surplus that begins at a guarantee beyond all there is."""
+        instance, tasks = self.clock.instance, self.tasks
+        rules = instance.organisation
+        if rules is None or rules.meaning != "surplus":
+            return
+        promised = [(np.array([i]), own) for i, own in enumerate(rules.guarantees) if own]
+        promised += [(self.clock.below[group.name], group.guarantee) for group in rules.groups if group.guarantee]
+        total = instance.capacity
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.nan_to_num(np.where(total > 0, instance.demands / total, 0)).max(axis=1) * tasks
+        for users, guarantee in promised:
+            parts = [
+                float(most) / total[j]
+                for j, r in enumerate(instance.resources)
+                if (most := guarantee.get(r)) and total[j]
+            ]
+            if (beyond := sum(parts)) > 1:
+                rounding = np.zeros(len(tasks))
+                rounding[users] = HIDDEN * beyond
+                self._wrong(rounding > 0, np.where(tasks > 0, rounding, 0), shares)
 
     def _hidden(self, risen: np.ndarray, price: np.ndarray, money: float, there: np.ndarray, done: np.ndarray) -> None:
         """Count for those who are done what rounding hides: of who rose since the last stop all live on what is left.
