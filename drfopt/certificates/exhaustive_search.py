@@ -25,7 +25,17 @@ from .packable import Packable
 from .refutation import Inconclusive
 from .verifier.alpha_utility import AlphaUtility
 
-__all__ = ["UtilitySum", "better", "better_under_rules", "exactly", "playing", "powers", "products", "worth"]
+__all__ = [
+    "Undecided",
+    "UtilitySum",
+    "better",
+    "better_under_rules",
+    "exactly",
+    "playing",
+    "powers",
+    "products",
+    "worth",
+]
 
 EXPONENT = 1000
 """Largest exponent to which tasks are raised exactly; weights such as 0.3333333333333333 would need one of 10^16."""
@@ -81,8 +91,8 @@ USERS = 400
 """Users beyond which the search, which looks at one after the other, is not begun."""
 
 
-class _TooLong(Exception):
-    """The search has looked at more than it may."""
+class Undecided(Exception):
+    """More would have to be looked at than may be: branches, or digits of two sums."""
 
 
 def playing(instance: Instance) -> list[int]:
@@ -107,7 +117,7 @@ def better(
         return _Product(
             instance, policy, members, tasks, _Budget(NODES if most is None else min(most, NODES), deadline)
         ).better()
-    except _TooLong:
+    except Undecided:
         return None
 
 
@@ -119,7 +129,7 @@ class _Budget:
         """Count a branch, or an allocation."""
         self.left -= 1
         if self.left < 0:
-            raise _TooLong
+            raise Undecided
         self.deadline.check("the exact search for something better")
 
 
@@ -209,7 +219,7 @@ class UtilitySum(Fraction):
         if abs(apart := self - other) > self.error + other.error:
             return apart
         if (sign := self.utility.sign([*self.terms, *((-weight, level) for weight, level in other.terms)])) is None:
-            raise _TooLong
+            raise Undecided
         return sign
 
 
@@ -262,7 +272,7 @@ def better_under_rules(
     """Say whether some allocation is strictly better than the members' tasks; None when there are too many."""
     try:
         return _Search(users, tasks, _Budget(nodes, deadline)).extend([])
-    except (_TooLong, Inconclusive):
+    except (Undecided, Inconclusive):
         return None
 
 

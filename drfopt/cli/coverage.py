@@ -97,14 +97,18 @@ class Refusal:
 
 
 MARKETS = ("alpha", "sum")
-LEXIMIN_ONLY = ("schedule", "rebalance")
 NOTHING_KNOWN = ("servers", "formulation")
 
 ROWS = (
     Refusal(
         "levels only",
-        lambda a: a.command in LEXIMIN_ONLY and a.family != "leximin",
-        "task by task, and move by move, levels are compared, which the notion does not do",
+        lambda a: a.command == "schedule" and a.family != "leximin",
+        "task by task levels are compared, which the notion does not do",
+    ),
+    Refusal(
+        "best unknown",
+        lambda a: a.command == "rebalance" and a.family in NOTHING_KNOWN,
+        "nothing says which whole tasks are best under the notion, so that there is nothing to move to",
     ),
     Refusal(
         "order",
@@ -235,7 +239,11 @@ BOUNDED = (
         "decided of certified floats or of whole tasks, or by trials",
     ),
     Bounded("size", lambda a: True, "proven to be the cheapest, or the best known with its bound when the time is up"),
-    Bounded("rebalance", lambda a: True, "proven to be the fewest moves, or those known when the time is up"),
+    Bounded(
+        "rebalance",
+        lambda a: True,
+        "proven to be the fewest moves, or those known when the time is up or rounding hides what is best",
+    ),
 )
 """What may be answered with a bound, or in part; all other answers are proven, whole tasks on machines as far as time
 goes."""
@@ -276,7 +284,7 @@ def _short(what: list[str]) -> list[str]:
     found = list(what)
     for option, tasks in (("--integer", "whole"), ("--exact", "exact"), ("", "divisible")):
         able = [f"{command} {option}".strip() for command, kinds in QUESTIONS.items() if tasks in kinds]
-        able = [name for name in able if name.split()[0] not in LEXIMIN_ONLY]
+        able = [name for name in able if name != "schedule"]
         if set(able) <= set(found):
             found = [name for name in found if name not in able] + [option or "every command"]
     return found

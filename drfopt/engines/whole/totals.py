@@ -36,7 +36,15 @@ from .integer_program import Model, Terms, UnfinishedProgram
 from .milp import SEARCH, Supply, placed, supply
 from .rounding import task_by_task
 
-__all__ = ["solve", "solve_by_halves", "solve_product"]
+__all__ = [
+    "first_chords",
+    "keep_promises",
+    "missing_chords",
+    "solve",
+    "solve_by_halves",
+    "solve_product",
+    "utility_columns",
+]
 
 
 @dataclass
@@ -105,7 +113,7 @@ def task_columns(
         numbers = _numbers(model, users, p, column) if len(sequence.rows) > 1 else {}
         found.numbers.append(numbers)
         found.terms.append({c: float(x) for x, c in numbers.items()} or {column[sequence.rows[0]]: 1.0})
-    _keep(model, users, found.terms, kept)
+    keep_promises(model, users, found.terms, kept)
     return found
 
 
@@ -120,7 +128,7 @@ def _numbers(model: Model, users: WholeUsers, p: int, column: dict[int, int]) ->
     return numbers
 
 
-def _keep(model: Model, users: WholeUsers, terms: list[Terms], kept: dict[int, int]) -> None:
+def keep_promises(model: Model, users: WholeUsers, terms: list[Terms], kept: dict[int, int]) -> None:
     """Add the guarantees: whoever does not have a part that so many may have keeps its own."""
     at: dict[int, Terms] = {value: {} for value in kept}
     for mine, scale in zip(terms, users.scales, strict=True):
@@ -236,7 +244,7 @@ def solve_product(problem: Problem) -> Answer:
 
 def _largest_product(problem: Problem, users: WholeUsers) -> Answer:
     kept = kept_parts(problem, users)
-    chords = [_first_chords(u) for u in users.most]
+    chords = [first_chords(u) for u in users.most]
     served = _served(problem, users, kept) if users.serving else None
     deadline = problem.deadline.part(SEARCH)
     best = -math.inf
@@ -261,7 +269,7 @@ def _largest_product(problem: Problem, users: WholeUsers) -> Answer:
                 )
             best = value
             tasks = columns.tasks(values)
-            if not _missing(chords, columns, users.most, tasks):
+            if not missing_chords(chords, columns.numbers, users.most, tasks):
                 return placed(problem, columns.supplied, values, tasks, users=users), columns.beyond(values)
         raise SolverError(f"the product's chords did not settle in {ROUNDS} rounds: use a smaller instance")
 
@@ -273,19 +281,21 @@ def _largest_product(problem: Problem, users: WholeUsers) -> Answer:
     return found
 
 
-def _missing(chords: list[set[int]], columns: TaskColumns, most: Sequence[int], tasks: Sequence[int]) -> int:
+def missing_chords(
+    chords: list[set[int]], numbers: list[dict[int, int]], most: Sequence[int], tasks: Sequence[int]
+) -> int:
     """Add the chords that a solution needs and lacks, and return how many these are."""
     missing = 0
     for p, x in enumerate(tasks):
         # A chord is exact at both of its ends, and every other one is above it there.
-        if x > 1 and not columns.numbers[p] and not chords[p] & {x - 1, x}:
+        if x > 1 and not numbers[p] and not chords[p] & {x - 1, x}:
             fresh = {q for q in (x - 1, x) if q < most[p]}
             chords[p] |= fresh
             missing += len(fresh)
     return missing
 
 
-def _first_chords(most: int) -> set[int]:
+def first_chords(most: int) -> set[int]:
     """Return the integers q whose chord, from log q to log(q + 1), is there from the start: powers of two."""
     return {2**e for e in range(most.bit_length()) if 2**e < most}
 
@@ -324,23 +334,41 @@ def _product_program(
     """
     model = Model(problem.solver)
     columns = task_columns(model, problem, users, kept, spare)
-    served_by = []
+    served_by, worth = utility_columns(model, users, columns.terms, columns.numbers, chords)
+    for column, x in worth.items():
+        model.cost[column] = -x
+    if served is not None:
+        model.row(served, served, {column: x for terms in served_by for column, x in terms.items()})
+    return model, columns, served_by
+
+
+def utility_columns(
+    model: Model, users: WholeUsers, terms: list[Terms], numbers: list[dict[int, int]], chords: list[set[int]] | None
+) -> tuple[list[Terms], Terms]:
+    """Add what tasks of the members are worth in a market, in units of `utility_unit`.
+
+    `terms` and `numbers` are as `TaskColumns` has them; `chords` are those of what tasks are worth, None for a model
+    without that.  Returns for each member whether it has a task, and what all tasks are worth together at most.
+    """
+    served_by: list[Terms] = []
+    together: Terms = {}
     unit = users.utility_unit
-    for p, (most, numbers) in enumerate(zip(users.most, columns.numbers, strict=True)):
-        if numbers:
+    for p, (most, mine) in enumerate(zip(users.most, numbers, strict=True)):
+        if mine:
             # Of several types every number of tasks has a column, and what it is worth is known.
-            served_by.append({column: 1.0 for x, column in numbers.items() if x})
-            for x, column in numbers.items() if chords is not None else ():
-                model.cost[column] = -users.utility(p, x) / unit if x else 0.0
+            served_by.append({column: 1.0 for x, column in mine.items() if x})
+            if chords is not None:
+                together |= {column: users.utility(p, x) / unit for x, column in mine.items() if x}
             continue
-        tasks, has = columns.terms[p], model.column(1.0)
+        tasks, has = terms[p], model.column(1.0)
         served_by.append({has: 1.0})
         model.row(0, math.inf, tasks | {has: -1.0})
         model.row(-math.inf, 0, tasks | {has: -float(most)})
         if chords is None or not most:
             continue
         ends = [0.0, users.utility(p, 1) / unit, users.utility(p, most) / unit]
-        worth = model.column(max(ends), -1.0, min(ends), whole=False)
+        worth = model.column(max(ends), 0.0, min(ends), whole=False)
+        together[worth] = 1.0
         for q in sorted(chords[p]):
             this, later = users.utility(p, q) / unit, users.utility(p, q + 1) / unit
             # At most this + slope (x - q) for who has a task, and 0 for who has none.
@@ -348,9 +376,7 @@ def _product_program(
             model.row(-math.inf, 0, {worth: 1.0} | line | {has: (later - this) * q - this})
         if most == 1:
             model.row(-math.inf, 0, {worth: 1.0, has: -ends[1]})
-    if served is not None:
-        model.row(served, served, {column: x for terms in served_by for column, x in terms.items()})
-    return model, columns, served_by
+    return served_by, together
 
 
 GROWTH = ((1_000, 2.0), (50_000, 1.35), (math.inf, 1.15))

@@ -43,7 +43,7 @@ from ...model.packings import Packing, device_room, integer_rows, program_rows
 from ...model.whole_values import WholeUsers
 from .current import Current
 
-__all__ = ["BestEnds", "Fairest", "Placement", "Tasks", "Within"]
+__all__ = ["BestEnds", "Fairest", "Placement", "Tasks", "Within", "nearest"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +257,7 @@ class Fairest:
         """Return a plan with these levels, and whether it is proven that no fewer tasks leave."""
         program = Tasks(self.problem, self.current, self.most)
         self._ask(program, None)
-        return _nearest(program, deadline)
+        return nearest(program, deadline)
 
     def misses(self, plan: Placement) -> str:
         """Return what of a plan is not as good as was asked for, in words."""
@@ -396,7 +396,7 @@ class BestEnds:
                 for p in alike:
                     model.row(1.0, 1.0, {chosen[p, x]: 1.0 for x in numbers})
                     model.row(0.0, 0.0, program.of(p) | {chosen[p, x]: -float(x) for x in numbers if x})
-            found.append(_nearest(program, deadline))
+            found.append(nearest(program, deadline))
         plan, _ = min(found, key=lambda row: row[0].leaving(self.current))
         return plan, all(proven for _, proven in found)
 
@@ -406,7 +406,7 @@ class BestEnds:
         return "" if tasks in self.ends else "it is not the end of a best way to choose who stops"
 
 
-def _nearest(program: Tasks, deadline: Deadline) -> tuple[Placement, bool]:
+def nearest(program: Tasks, deadline: Deadline) -> tuple[Placement, bool]:
     """Return the plan of a program for which the fewest tasks leave, and whether that is proven."""
     for column in program.leaving.values():
         program.model.cost[column] = 1.0

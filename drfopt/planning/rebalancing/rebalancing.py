@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...base.deadline import Deadline
-from ...base.errors import CertificateError, InstanceError, PolicyError
+from ...base.errors import CertificateError, InstanceError, PolicyError, TimeLimitError
 from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...certificates.group_sweep import GroupSweep
@@ -21,16 +21,26 @@ from ...model.allocation import Allocation
 from ...model.evidence import WholeEvidence
 from ...model.instance import FEATURES, Instance
 from ...model.naming import labels
-from ...model.policies import AnyPolicy, policy_named
+from ...model.policies import AnyPolicy, Policy, policy_named
 from ...model.whole_values import WholeUsers, type_rows
 from ...solving.allocating import solve
 from .current import Current, current_of, labelled, load_current
+from .largest import Largest, largest_within
 from .moves import BestEnds, Fairest, Placement, Tasks, Within
 
 __all__ = ["MoveStep", "Rebalancing", "check", "rebalance"]
 
 SEARCH = 0.5
 """Part of the time in which the optimum, or the levels within the moves, are looked for; the rest is for the moves."""
+
+
+GOALS = {
+    "levels": ("these levels", "is fairer"),
+    "sum": ("a sum as large", "has a larger sum"),
+    "product": ("a product as large", "has more users with a task, or as many and a larger product"),
+    "utilities": ("utilities as large", "has larger utilities"),
+}
+"""What moves lead to, and what nothing else does, by what is to be best."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,10 @@ class Rebalancing(Result):
     decided : int
         Users, from the lowest level up, whose levels are proven to be the fairest.
     seconds : float
+    goal : str
+        What is to be best: ``levels``, a ``sum``, a ``product`` or ``utilities``.
+    undecided : bool
+        Whether what is not proven is a matter of rounding, and not of time.
     """
 
     _schema = "drfopt rebalancing 1"
@@ -104,11 +118,13 @@ class Rebalancing(Result):
     decided: int
     seconds: float = field(compare=False)
     too_large: bool = False
+    goal: str = "levels"
+    undecided: bool = False
 
     @property
     def status(self) -> str:
-        """``optimal`` where all is proven; ``feasible`` if the program of moves was too large, else ``time_limit``."""
-        unproven = "feasible" if self.too_large and not self.fewest else "time_limit"
+        """``optimal`` where all is proven; ``feasible`` where size or rounding is why not, else ``time_limit``."""
+        unproven = "feasible" if (self.too_large and not self.fewest) or self.undecided else "time_limit"
         return "optimal" if self.fewest and self.fairest else unproven
 
     def count(self, kind: str) -> int:
@@ -195,13 +211,21 @@ class Rebalancing(Result):
         if len(self.steps) > 20:
             notes.append(f"... and {len(self.steps) - 20} more steps (json has them all)")
         counted = f"{self.count('move')} moves, {self.count('evict')} evictions, {self.count('start')} starts"
-        why = "the cluster is too large for the program of moves" if self.too_large else "the time ran out"
-        few = "no fewer moves and evictions lead to these levels (proven)" if self.fewest else f"fewer may do, {why}"
+        late = (
+            "what is best and what is nearly so differ by less than rounding" if self.undecided else "the time ran out"
+        )
+        why = "the cluster is too large for the program of moves" if self.too_large else late
+        reached, best = GOALS[self.goal]
+        few = f"no fewer moves and evictions lead to {reached} (proven)" if self.fewest else f"fewer may do, {why}"
         notes.append(f"{counted}: {few}")
         placed = int(self.instance.n - self.instance.unplaced(integer=True).sum())
         if self.fairest:
             within = "" if self.most is None else f" with at most {self.most} moves and evictions"
-            notes.append(f"levels: no allocation of whole tasks is fairer{within} (proven)")
+            promised = self.goal != "levels" and "organisation" in self.instance.features
+            kept = " that keeps guarantees as well" if promised else ""
+            notes.append(f"{self.goal}: no allocation of whole tasks{kept}{within} {best} (proven)")
+        elif self.goal != "levels":
+            notes.append(f"{self.goal}: the best known, {late}")
         else:
             notes.append(
                 f"levels: the {self.decided} lowest of {placed} are proven to be the fairest, the time ran out"
@@ -235,7 +259,7 @@ def rebalance(
     moves : int, optional
         Return the fairest allocation that so many moves and evictions, at most, can reach.
     policy : str, Policy or function
-        A leximin policy.
+        A policy of levels, a market or a sum.
     time_limit : float, optional
         Seconds.
 
@@ -259,8 +283,11 @@ def rebalance(
     """
     begun = time.perf_counter()
     chosen = policy_named(policy)
-    if chosen.objective != "leximin":
-        raise PolicyError(f"rebalance compares levels, and {chosen.name} does not: use drf, asset, tasks or single:R")
+    if chosen.objective not in ("leximin", "sum", "alpha"):
+        raise PolicyError(
+            f"rebalance asks which whole tasks are best, and of {chosen.name} nothing says so: use a policy of levels, "
+            "a market or a sum, such as drf, ceei or utilitarian"
+        )
     chosen.check(instance, integer=True, knows=FEATURES)
     deadline = Deadline.asked(time_limit)
     if moves is not None and (isinstance(moves, bool) or not isinstance(moves, int) or moves < 0):
@@ -268,7 +295,8 @@ def rebalance(
     there = _current(current, instance)
     problem = Problem(instance, chosen, integer=True, deadline=deadline)
     users = WholeUsers(instance, chosen, problem.members.tolist())
-    if moves is not None and users.branches:
+    levelled = chosen.objective == "leximin"
+    if moves is not None and users.branches and levelled:
         raise PolicyError(
             "which of two allocations is fairer is not defined in several groups, only which are fairest: leave out "
             "the number of moves, and the fewest to one of these are found"
@@ -277,10 +305,10 @@ def rebalance(
     too_large = False
     try:
         plan, fewest = wanted.fairest.fewest(deadline)
-    except TooLarge:
+    except (TooLarge, TimeLimitError) as stopped:
         if wanted.found is None or there.machines:
             raise
-        plan, too_large = _as_solved(wanted.found), True
+        plan, too_large = _as_solved(wanted.found), isinstance(stopped, TooLarge)
         # Where nothing leaves its place, nothing could leave less.
         fewest = plan.leaving(there) == 0
     check(problem, there, plan, wanted.fairest)
@@ -306,7 +334,16 @@ def rebalance(
         decided=wanted.sure,
         seconds=time.perf_counter() - begun,
         too_large=too_large,
+        goal=_goal(chosen),
+        undecided=isinstance(wanted.fairest, Largest) and wanted.fairest.undecided,
     )
+
+
+def _goal(policy: Policy) -> str:
+    """Return what a policy makes best, as `GOALS` calls it."""
+    if policy.objective == "leximin":
+        return "levels"
+    return "sum" if policy.objective == "sum" else "product" if policy.alpha == 1 else "utilities"
 
 
 @dataclass(frozen=True)
@@ -316,7 +353,7 @@ class _Levels:
     `found` is the allocation that has them, where one was computed.
     """
 
-    fairest: Fairest | BestEnds
+    fairest: Fairest | BestEnds | Largest
     proven: bool
     sure: int
     found: Allocation | None = None
@@ -339,6 +376,9 @@ def _optimum(problem: Problem, current: Current) -> _Levels:
     found = solve(problem.instance, problem.policy, integer=True, time_limit=limit)
     proven = found.status == "optimal"
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    if problem.policy.objective != "leximin":
+        largest = Largest(problem, current, [int(found.tasks[i]) for i in users.members])
+        return _Levels(largest, proven, problem.n if proven else 0, found)
     if users.branches:
         sweep = GroupSweep(users)
         own = sweep.canonical([int(found.tasks[i]) for i in users.members])
@@ -352,8 +392,14 @@ def _optimum(problem: Problem, current: Current) -> _Levels:
 
 def _within(problem: Problem, current: Current, moves: int) -> _Levels:
     """Return the fairest levels that so many moves can reach, as far as there is time."""
-    fairest = Fairest(problem, current, moves)
     deadline = problem.deadline.part(SEARCH)
+    if problem.policy.objective != "leximin":
+        try:
+            largest, proven = largest_within(problem, current, moves, deadline)
+        except Within:
+            raise _too_few(problem, current, moves) from None
+        return _Levels(largest, proven, problem.n if proven else 0)
+    fairest = Fairest(problem, current, moves)
     plan: Placement | None = None
     try:
         while (better := fairest.advance(deadline)) is not None:
@@ -369,12 +415,16 @@ def _within(problem: Problem, current: Current, moves: int) -> _Levels:
         rest = [(value, 1) for value in values[sure:]]
         return _Levels(Fairest(problem, current, moves, _merged([*fairest.decided, *rest])), False, sure)
     except Within:
-        least = Tasks(problem, current).least(problem.deadline)
-        raise InstanceError(
-            f"what runs today does not fit where it runs, or may not run there: at least {least} moves or evictions "
-            f"are needed before anything else, and {moves} are allowed"
-        ) from None
+        raise _too_few(problem, current, moves) from None
     return _Levels(fairest, True, problem.n)
+
+
+def _too_few(problem: Problem, current: Current, moves: int) -> InstanceError:
+    least = Tasks(problem, current).least(problem.deadline)
+    return InstanceError(
+        f"what runs today does not fit where it runs, or may not run there: at least {least} moves or evictions "
+        f"are needed before anything else, and {moves} are allowed"
+    )
 
 
 def _merged(levels: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -397,7 +447,7 @@ def _current(current: Any, instance: Instance) -> Current:
         raise InstanceError(f"the current allocation: {error}") from None
 
 
-def check(problem: Problem, current: Current, plan: Placement, wanted: Fairest | BestEnds) -> None:
+def check(problem: Problem, current: Current, plan: Placement, wanted: Fairest | BestEnds | Largest) -> None:
     """Raise `CertificateError` where a plan is not feasible, exactly, moves too much, or misses the levels."""
     instance, packing = problem.instance, plan.packing
     if current.machines:

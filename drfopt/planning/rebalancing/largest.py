@@ -1,0 +1,313 @@
+"""Where whole tasks run after a few moves, when a sum, a product or utilities are to be as large as they can be.
+
+Given   V         what the best whole tasks are worth, in exact numbers: guarantees kept, users served, sum or product
+        v[i](x)   what x tasks of user i add to that, concave: its share, income times log x, or its utility
+
+Find    z[i, p] as in `drfopt.planning.rebalancing.moves`, x[i] = sum_p z[i, p]
+
+    minimise    tasks that leave their place
+    subject to  sum_i v[i](x[i])  >=  V - what a solver does not see             (as large)
+                as many users have a task; guarantees are kept as far as the best tasks keep them
+
+v is written as its chords between neighbouring numbers of tasks, of which some are left out at first.  Every program
+allows more than is asked, so that what it says of moves is a bound; an answer that lacks a chord gets it, one that is
+worth less than V in exact numbers is cut off, and the first that is worth V has the fewest moves.
+
+With at most K tasks leaving the largest is found first: guarantees, users served, then the sum, each kept for the next;
+what is as good but for rounding is asked for, and compared exactly.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from ...base.deadline import Deadline
+from ...base.errors import SolverError, TimeLimitError
+from ...base.progress import report
+from ...certificates.exhaustive_search import Undecided, exactly, powers, worth
+from ...certificates.second_solver import FAR_APART
+from ...engines.problem import Problem
+from ...engines.whole.integer_program import Terms
+from ...engines.whole.totals import first_chords, keep_promises, missing_chords, utility_columns
+from ...model.packings import program_values
+from ...model.whole_values import WholeUsers
+from .current import Current
+from .moves import Fairest, Placement, Tasks, Within, nearest
+
+__all__ = ["Largest", "largest_within"]
+
+ROUNDS = 200
+"""Programs at most, each with a chord more or a worse answer cut off."""
+
+ROUNDING = 1e-7, 1e-10
+"""By how much a row may be missed by what meets it exactly: at least, and as a part of it."""
+
+UNSEEN = 1e-6
+"""By how much, or by which part, another answer may seem worse and be better: solvers print eight digits."""
+
+SEARCH = 0.7
+"""Part of the time in which all that is as good is looked through; the rest is for the tasks that are known."""
+
+ALIKE = 30
+"""Answers that are as good but for rounding, looked at before it is left open which is best."""
+
+
+@dataclass
+class Largest:
+    """The plan with the fewest tasks leaving that is worth as much as given tasks.
+
+    Attributes
+    ----------
+    tasks : list of int
+        Of the members: what is to be reached.
+    most : int or None
+        The most tasks that may leave their place.
+    undecided : bool
+        Whether rounding hides what is best, or nearest.
+    """
+
+    problem: Problem
+    current: Current
+    tasks: list[int]
+    most: int | None = None
+    undecided: bool = False
+    chords: list[set[int]] = field(default_factory=list, repr=False)
+    worse: list[list[int]] = field(default_factory=list, repr=False)
+
+    @cached_property
+    def users(self) -> WholeUsers:
+        """Who takes part, and what tasks are worth."""
+        return WholeUsers(self.problem.instance, self.problem.policy, self.problem.members.tolist())
+
+    @cached_property
+    def worth(self) -> Callable[[Sequence[int]], tuple]:
+        """What tasks of the members are worth, larger is better, in exact numbers."""
+        return worth(self.users)
+
+    @cached_property
+    def kept(self) -> dict[int, int]:
+        """How many users have which part of their guarantees."""
+        values = (scale.value(x) for scale, x in zip(self.users.scales, self.tasks, strict=True))
+        return dict(Counter(value for value in values if value < self.users.first_level))
+
+    @property
+    def served(self) -> int | None:
+        """How many users have a task, where that comes first."""
+        return sum(1 for x in self.tasks if x) if self.users.serving else None
+
+    @property
+    def far_apart(self) -> bool:
+        """Whether no solver tells utilities apart, so that programs speak of moves alone."""
+        users = self.users
+        return users.policy.objective != "sum" and users.policy.alpha != 1 and users.utility_spread > FAR_APART
+
+    def as_good(self, tasks: Sequence[int]) -> bool:
+        """Say whether tasks of the members are worth as much, exactly.
+
+        Raises
+        ------
+        Undecided
+            When no digits tell.
+        """
+        return list(tasks) == self.tasks or bool(self.worth(tasks) >= self.worth(self.tasks))
+
+    def misses(self, plan: Placement) -> str:
+        """Return what of a plan is not as good as was asked for, in words."""
+        tasks = Tasks(self.problem, self.current).tasks(plan)
+        return "" if self.as_good(tasks) else "it is worth less than was asked for"
+
+    def fewest(self, deadline: Deadline) -> tuple[Placement, bool]:
+        """Return a plan that is worth as much, and whether it is proven that no fewer tasks leave."""
+        bound, sure, late = 0, True, False
+        early = deadline.part(SEARCH)
+        try:
+            for attempt in range(ALIKE if self.far_apart else ROUNDS):
+                report(f"moves: round {attempt + 1}, at least {bound}")
+                program, total, _ = self.program(self.kept, self.served)
+                if total.terms:
+                    unit = self._sum(total, self.tasks)
+                    allowed = 0.5 if total.whole else ROUNDING[0] + ROUNDING[1] * abs(unit)
+                    program.model.row(unit - allowed, math.inf, total.terms)
+                plan, proven = nearest(program, early)
+                tasks = program.tasks(plan)
+                if late := not proven:
+                    break
+                bound = max(bound, plan.leaving(self.current)) if sure else bound
+                if total.missing(tasks):
+                    continue
+                try:
+                    if self.as_good(tasks):
+                        self.undecided = not sure
+                        return plan, sure
+                except Undecided:
+                    sure = False
+                self.worse.append(tasks)
+        except TimeLimitError:
+            late = True
+        # The tasks that are known to be as good, wherever they run.
+        program = Tasks(self.problem, self.current, self.most)
+        for p, x in enumerate(self.tasks):
+            program.model.row(float(x), float(x), program.of(p))
+        plan, _ = nearest(program, deadline)
+        fewest = plan.leaving(self.current) <= bound
+        self.undecided = self.undecided or not (fewest or late)
+        return plan, fewest
+
+    def program(self, kept: dict[int, int], served: int | None) -> tuple[Tasks, "_Total", list[Terms]]:
+        """Return the program of what runs where, with what all of it is worth, and who is served."""
+        users = self.users
+        program = Tasks(self.problem, self.current, self.most)
+        terms = [program.of(p) for p in range(len(users.members))]
+        keep_promises(program.model, users, terms, kept)
+        for tasks in self.worse:
+            self._other(program, terms, tasks)
+        if users.policy.objective == "sum":
+            rates = program_values(users.rates) if users.members else []
+            together: Terms = {}
+            for mine, rate in zip(terms, rates, strict=True):
+                together |= {column: rate * x for column, x in mine.items()}
+            return program, _Total(together, rates, None), []
+        if self.far_apart:
+            return program, _Total({}, [], None), []
+        if not self.chords:
+            self.chords = [first_chords(most) for most in users.most]
+            missing_chords(self.chords, [{} for _ in terms], users.most, self.tasks)
+        served_by, together = utility_columns(program.model, users, terms, program.chosen, self.chords)
+        if served is not None:
+            program.model.row(float(served), math.inf, {c: x for mine in served_by for c, x in mine.items()})
+        return program, _Total(together, [], (self.chords, program.chosen, users.most)), served_by
+
+    def _sum(self, total: "_Total", tasks: Sequence[int]) -> float:
+        """Return what tasks are worth in a program."""
+        if total.rates:
+            return math.fsum(rate * x for rate, x in zip(total.rates, tasks, strict=True))
+        users = self.users
+        return math.fsum(users.utility(p, x) / users.utility_unit for p, x in enumerate(tasks) if x)
+
+    def step(self, whole: bool) -> float:
+        """Return by how much anything better than the tasks is worth more at least; 0 where that is not known."""
+        users = self.users
+        if whole or not users.members:
+            return 1.0
+        if users.policy.objective == "sum" or users.policy.alpha != 1 or not exactly(users.incomes):
+            return 0.0
+        raised = powers(users.incomes)
+        product = math.prod(x**power for x, power in zip(self.tasks, raised, strict=True) if x)
+        return float(users.incomes[0]) / raised[0] / product if product < 1 / UNSEEN else 0.0
+
+    def _other(self, program: Tasks, terms: list[Terms], tasks: Sequence[int]) -> None:
+        """Say that somebody has more or less tasks than these."""
+        model, other = program.model, {}
+        for p, (mine, x, most) in enumerate(zip(terms, tasks, self.users.most, strict=True)):
+            if x > 0:
+                less = model.column(1.0)
+                model.row(-math.inf, float(most), mine | {less: float(most - x + 1)})
+                other[less] = 1.0
+            if x < self.users.most[p]:
+                more = model.column(1.0)
+                model.row(0.0, math.inf, mine | {more: -float(x + 1)})
+                other[more] = 1.0
+        model.row(1.0, math.inf, other or {model.column(0.0): 1.0})
+
+    def best(
+        self, kept: dict[int, int], served: int | None, deadline: Deadline
+    ) -> tuple[list[int], float, bool] | None:
+        """Return the tasks of the members that a program calls the largest, what they are worth, and if that is whole.
+
+        None where nothing is possible.
+        """
+        for _ in range(ROUNDS):
+            program, total, _ = self.program(kept, served)
+            for column, x in total.terms.items():
+                program.model.cost[column] = -x
+            values = program.model.solve(deadline)
+            if values is None:
+                return None
+            tasks = program.tasks(program.plan(values))
+            if not total.missing(tasks):
+                return tasks, self._sum(total, tasks), total.whole
+        raise SolverError(f"the product's chords did not settle in {ROUNDS} rounds: use a smaller instance")
+
+
+@dataclass
+class _Total:
+    """What all tasks are worth in a program: an expression; of a sum its rates, else which chords there are."""
+
+    terms: Terms
+    rates: list[float]
+    chords: tuple[list[set[int]], list[dict[int, int]], list[int]] | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a sum of whole numbers, which differ by 1 where they differ."""
+        return bool(self.rates) and all(rate.is_integer() for rate in self.rates)
+
+    def missing(self, tasks: Sequence[int]) -> int:
+        """Add the chords that tasks need and the program lacked, and return how many these are."""
+        if self.chords is None:
+            return 0
+        chords, numbers, most = self.chords
+        return missing_chords(chords, numbers, most, tasks)
+
+
+def largest_within(problem: Problem, current: Current, moves: int, deadline: Deadline) -> tuple[Largest, bool]:
+    """Return what the best tasks are worth that so many moves can reach, and whether it is proven that none are better.
+
+    Raises
+    ------
+    Within
+        When nothing is within the moves.
+    TimeLimitError
+        When the time is up.
+    """
+    found = Largest(problem, current, [0] * len(problem.members), moves)
+    users = found.users
+    kept = _kept_within(problem, current, moves, deadline) if any(users.promises) else {}
+    served = None
+    if found.far_apart:
+        raise SolverError(
+            f"utilities of {problem.policy.name} are too far apart for a solver to tell: leave out the number of "
+            "moves, or use a smaller alpha"
+        )
+    if users.serving:
+        program, _, served_by = found.program(kept, None)
+        for mine in served_by:
+            for column, x in mine.items():
+                program.model.cost[column] = -x
+        values = program.model.solve(deadline)
+        if values is None:
+            raise Within("no plan keeps within the moves")
+        served = sum(1 for x in program.tasks(program.plan(values)) if x)
+    first = found.best(kept, served, deadline)
+    if first is None:
+        raise Within("no plan keeps within the moves")
+    tasks, value, whole = first
+    found.tasks, unseen = tasks, UNSEEN * max(1.0, abs(value))
+    if found.step(whole) > 2 * unseen:
+        return replace(found, worse=[]), True
+    # What is as good but for rounding is compared exactly.
+    for _ in range(ALIKE):
+        found.worse.append(tasks)
+        other = found.best(kept, served, deadline)
+        if other is None or other[1] < value - unseen:
+            return replace(found, worse=[]), True
+        tasks = other[0]
+        try:
+            if not found.worth(found.tasks) >= found.worth(tasks):
+                found.tasks = tasks
+        except Undecided:
+            break
+    return replace(found, worse=[], undecided=True), False
+
+
+def _kept_within(problem: Problem, current: Current, moves: int, deadline: Deadline) -> dict[int, int]:
+    """Return how many users have which part of their guarantees at best within the moves."""
+    leximin = replace(problem, policy=replace(problem.policy, objective="leximin"))
+    fairest = Fairest(leximin, current, moves)
+    first = fairest.users.first_level
+    while not (fairest.decided and fairest.decided[-1][0] >= first):
+        if fairest.advance(deadline) is None:
+            break
+    return {value: count for value, count in fairest.decided if value < first}
