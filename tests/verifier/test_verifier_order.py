@@ -391,3 +391,46 @@ def noisy(policy="drf"):
 
 def test_a_price_of_next_to_nothing_finishes_nobody():
     assert verify(noisy()).valid is False
+
+
+@pytest.mark.parametrize(
+    "cluster, policy",
+    [
+        (  # The small class is full, and what it costs is less than what rounding may make of the other's price.
+            Instance(
+                [[1], [1], [1], ["1e-6"]],
+                machines=[Machine("a", ["1e-6"]), Machine("b", [7], 2)],
+                weights=["1e-6", 3, 1, 10**6],
+            ),
+            "tsf",
+        ),
+        (
+            Instance(
+                [["1e-6", 10**6], [10**6, 0], [1, 10**6], [1, "1e-6"]],
+                machines=[Machine("a", [10**6, 10**6]), Machine("b", ["1e-6", 10**6], 3)],
+            ),
+            "tasks",
+        ),
+    ],
+)
+def test_where_prices_that_may_be_rounding_decide_floats_do_not_tell(cluster, policy):
+    report = verify(file_of(cluster, policy))
+    assert report.valid is None
+    assert any("floats do not tell" in check.worst for check in report.checks)
+    assert verify(file_of(cluster, policy, exact=True)).valid is True
+
+
+def unlit(left):
+    """Return a market's file in which nothing runs on a class with so much of what there is."""
+    cluster = Instance([["1e-20"], ["1e-20"]], machines=[Machine("a", [1]), Machine("b", [left])])
+    found = file_of(cluster, "ceei")
+    for user in found["users"]:
+        user["tasks"] = found["placement"][user["name"]]["a"]
+        found["placement"][user["name"]] = {"a": user["tasks"]}
+        del user["level"]
+    return found
+
+
+def test_what_is_left_of_a_small_class_matters_to_who_would_notice():
+    assert verify(unlit(1e-11)).valid is True
+    assert verify(unlit(1e-7)).valid is False

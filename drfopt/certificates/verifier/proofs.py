@@ -23,6 +23,13 @@ __all__ = ["Proof"]
 CLOSED = Fraction(1, 10**4)
 """Part of her price by which a class must be too dear for a user, in a file of floats, to be closed to her."""
 
+NO_TELLING = (
+    "floats do not tell, since prices that rounding may have made decide ('solve --exact' has none): without them"
+)
+
+Prices = list[list[Fraction]]
+"""What a unit of every resource of every class costs."""
+
 
 class Proof(PossibleClaim):
     """The checks of step 2: nothing is better."""
@@ -30,15 +37,22 @@ class Proof(PossibleClaim):
     why = ""
     """Why the trees of the file do not prove it."""
 
-    def rounds(self) -> list[tuple[Fraction, list[int], list[list[Fraction]]]] | None:
-        """Return levels, who is finished, and prices: the file's or, of a pool, one a saturated resource."""
+    def rounds(self) -> list[tuple[Fraction, list[int], list[Prices]]] | None:
+        """Return levels, who is finished, and prices: the file's or, of a pool, one a saturated resource.
+
+        Of a file of floats they come without those that rounding may have made; then, if these are of what is used up,
+        as they are.
+        """
         if "rounds" in self.proof:
             at = {name: i for i, name in enumerate(self.c.users)}
             found, rising = [], self.below()
             for step in self.proof["rounds"]:
                 finished = [at[u] for u in step["finished"]]
-                paid, _ = firm(self, self.prices(step["prices"]), self.ceilings({}), rising)
-                found.append((number(step["level"]), finished, paid))
+                given = self.prices(step["prices"])
+                paid, _ = firm(self, given, self.ceilings({}), rising)
+                slight = [(k, j) for k, row in enumerate(paid) for j, v in enumerate(row) if v != given[k][j]]
+                spent = all(self.near(self.used(k, j), self.c.room[k][j]) for k, j in slight)
+                found.append((number(step["level"]), finished, [paid, given] if slight and spent else [paid]))
                 rising -= set(finished)
             return found
         found, waiting, m = [], set(self.n), range(len(self.c.resources))
@@ -46,7 +60,7 @@ class Proof(PossibleClaim):
         highest = {j: self.top([self.y[i] for i in self.n if self.c.d[i][j] and self.plays[i]]) for j in full}
         for j in full:
             stop = [i for i in waiting if self.c.d[i][j] and self.plays[i] and self.near(self.y[i], highest[j])]
-            found.append((highest[j], stop, [[number(int(j == other)) for other in m]]))
+            found.append((highest[j], stop, [[[number(int(j == other)) for other in m]]]))
             waiting -= set(stop)
         return found if self.c.pool else None
 
@@ -58,19 +72,14 @@ class Proof(PossibleClaim):
         """Everybody is at her limit or finished by a round, whose prices prove that she cannot rise."""
         rounds, times, e, last = self.rounds(), [0] * len(self.n), self.report.accuracy, number(0)
         below = self.below()
-        for t, named, p in rounds or []:
+        for t, named, given in rounds or []:
             finished = [i for i in named if i in below]  # Who is at her limit needs no proof.
-            q, money, unspent = self.market(p)
-            top = total(q[i] * self.x[i] for i in self.n if e and self.plays[i] and self.y[i] >= t * (1 - e))
-            faults = ["some price is negative"] if min(map(min, p)) < 0 else []
-            if abs(unspent) > e * top + (ROUNDING * money if e else 0):
-                faults.append(f"of the {shown(money)} that all capacities cost, {shown(unspent)} is not spent")
-            most = t * (1 + e)
-            faults += self.names((i for i in self.n if q[i] and self.plays[i] and above(self.y[i], most)), self.y, q)
-            faults += self.names((i for i in finished if not q[i] or not self.near(self.y[i], t)), self.y, q)
-            faults += self.names((i for i in finished if could_rise(self, i, q, money, unspent)), self.y, q)
-            faults += [f"the round before has level {shown(last)}"] * (not self.c.pool and t * (1 + e) < last)
-            self.report.add(f"nobody finished at level {shown(t)} can rise", faults)
+            late = [f"the round before has level {shown(last)}"] * (not self.c.pool and t * (1 + e) < last)
+            faults, missing = self.risers(t, finished, given[0]) + late, ""
+            if len(given) > 1 and faults and not (late or self.risers(t, finished, given[1])):
+                faults, missing = [], f"{NO_TELLING} {faults[0]}"
+            self.report.add(f"nobody finished at level {shown(t)} can rise", faults, missing)
+            _, money, unspent = self.market(given[1 if missing else 0])
             last, spare = t, max(unspent - (ROUNDING * money if e else 0), number(0))
             for i in set(finished):
                 times[i] += 1
@@ -86,6 +95,19 @@ class Proof(PossibleClaim):
         unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
         alone: Iterable[str] = [] if unknown else self.names(astray, self.y)
         self.report.add("everybody is at its limit or finished once", alone, unknown)
+
+    def risers(self, t: Fraction, finished: list[int], p: Prices) -> list[str]:
+        """Return what speaks against the prices of a round of level t, by which some users are finished."""
+        e = self.report.accuracy
+        q, money, unspent = self.market(p)
+        top = total(q[i] * self.x[i] for i in self.n if e and self.plays[i] and self.y[i] >= t * (1 - e))
+        faults = ["some price is negative"] if min(map(min, p)) < 0 else []
+        if abs(unspent) > e * top + (ROUNDING * money if e else 0):
+            faults.append(f"of the {shown(money)} that all capacities cost, {shown(unspent)} is not spent")
+        most = t * (1 + e)
+        faults += self.names((i for i in self.n if q[i] and self.plays[i] and above(self.y[i], most)), self.y, q)
+        faults += self.names((i for i in finished if not q[i] or not self.near(self.y[i], t)), self.y, q)
+        return [*faults, *self.names((i for i in finished if could_rise(self, i, q, money, unspent)), self.y, q)]
 
     def by_rules(self) -> None:
         """Rules of an organisation say who comes before whom, and groups who rises with whom."""
@@ -173,7 +195,13 @@ class Proof(PossibleClaim):
         )
         self.report.add("everybody has what it would choose", self.names(off, x, q))
         cells = [(k, j) for k, row in enumerate(p) for j, price in enumerate(row) if price]
-        idle = [self.cell(k, j) for k, j in cells if not self.near(self.used(k, j), self.c.room[k][j])]
+        unnoticed = e * min((q[i] * x[i] for i in playing), default=number(0))
+        left = {(k, j): self.c.room[k][j] - self.used(k, j) for k, j in cells}
+        idle = [
+            self.cell(k, j)
+            for (k, j), spare in left.items()
+            if abs(spare) > e * self.c.room[k][j] and abs(p[k][j] * spare) > unnoticed
+        ]
         met = zip(self.bounds, self.c.ceilings, strict=True)
         held = (
             (group, total(x[i] * self.c.d[i][j] for i in mine), most) for price, (group, j, most, mine) in met if price
