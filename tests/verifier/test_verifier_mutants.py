@@ -305,7 +305,16 @@ TOLD_TWICE = {
 
 EVERY = [
     (file, name, text)
-    for file in ("possible.py", "order.py", "clock.py", "proofs.py", "whole_search.py", "__init__.py", "audited.py")
+    for file in (
+        "possible.py",
+        "order.py",
+        "clock.py",
+        "rounds.py",
+        "proofs.py",
+        "whole_search.py",
+        "__init__.py",
+        "audited.py",
+    )
     for name, text in checks_of(file)
     if name not in TOLD_TWICE
 ]

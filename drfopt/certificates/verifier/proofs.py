@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import reduce
 from typing import Any
 
 from .clock import by_the_clock
-from .order import ROUNDING, could_rise, firm, in_order, kept, rounds_of
+from .order import in_order, kept, rounds_of
 from .possible import PossibleClaim
 from .reading import number, shown, total
+from .rounds import finished_in_rounds
 from .trees import Carried, Undecided
 from .whole import better, score
 from .whole_groups import Cuts, StopProof
@@ -20,16 +20,6 @@ from .work import bits, spend
 
 __all__ = ["Proof"]
 
-CLOSED = Fraction(1, 10**4)
-"""Part of her price by which a class must be too dear for a user, in a file of floats, to be closed to her."""
-
-NO_TELLING = (
-    "floats do not tell, since prices that rounding may have made decide ('solve --exact' has none): without them"
-)
-
-Prices = list[list[Fraction]]
-"""What a unit of every resource of every class costs."""
-
 
 class Proof(PossibleClaim):
     """The checks of step 2: nothing is better."""
@@ -37,77 +27,9 @@ class Proof(PossibleClaim):
     why = ""
     """Why the trees of the file do not prove it."""
 
-    def rounds(self) -> list[tuple[Fraction, list[int], list[Prices]]] | None:
-        """Return levels, who is finished, and prices: the file's or, of a pool, one a saturated resource.
-
-        Of a file of floats they come without those that rounding may have made; then, if these are of what is used up,
-        as they are.
-        """
-        if "rounds" in self.proof:
-            at = {name: i for i, name in enumerate(self.c.users)}
-            found, rising = [], self.below()
-            for step in self.proof["rounds"]:
-                finished = [at[u] for u in step["finished"]]
-                given = self.prices(step["prices"])
-                paid, _ = firm(self, given, self.ceilings({}), rising)
-                slight = [(k, j) for k, row in enumerate(paid) for j, v in enumerate(row) if v != given[k][j]]
-                spent = all(self.near(self.used(k, j), self.c.room[k][j]) for k, j in slight)
-                found.append((number(step["level"]), finished, [paid, given] if slight and spent else [paid]))
-                rising -= set(finished)
-            return found
-        found, waiting, m = [], set(self.n), range(len(self.c.resources))
-        full = [j for j in m if self.c.room[0][j] and self.near(self.used(0, j), self.c.room[0][j])]
-        highest = {j: self.top([self.y[i] for i in self.n if self.c.d[i][j] and self.plays[i]]) for j in full}
-        for j in full:
-            stop = [i for i in waiting if self.c.d[i][j] and self.plays[i] and self.near(self.y[i], highest[j])]
-            found.append((highest[j], stop, [[[number(int(j == other)) for other in m]]]))
-            waiting -= set(stop)
-        return found if self.c.pool else None
-
-    def top(self, levels: list[Fraction]) -> Fraction:
-        """Return the highest level, 0 where there is none."""
-        return reduce(lambda one, other: other if above(other, one) else one, levels, number(0))
-
     def leximin(self) -> None:
         """Everybody is at her limit or finished by a round, whose prices prove that she cannot rise."""
-        rounds, times, e, last = self.rounds(), [0] * len(self.n), self.report.accuracy, number(0)
-        below = self.below()
-        for t, named, given in rounds or []:
-            finished = [i for i in named if i in below]  # Who is at her limit needs no proof.
-            late = [f"the round before has level {shown(last)}"] * (not self.c.pool and t * (1 + e) < last)
-            faults, missing = self.risers(t, finished, given[0]) + late, ""
-            if len(given) > 1 and faults and not (late or self.risers(t, finished, given[1])):
-                faults, missing = [], f"{NO_TELLING} {faults[0]}"
-            self.report.add(f"nobody finished at level {shown(t)} can rise", faults, missing)
-            _, money, unspent = self.market(given[1 if missing else 0])
-            last, spare = t, max(unspent - (ROUNDING * money if e else 0), number(0))
-            for i in set(finished):
-                times[i] += 1
-            for at, kind in enumerate(self.c.kinds):
-                if len(self.open[at]) > 1:
-                    costs = {k: self.cost(at, k) for k in self.open[at]}
-                    least, lost = min(costs.values()), 10 * self.r[kind.owner] / kind.part * spare * self.unit
-                    slight = {
-                        k: e and (v - least < CLOSED * least or lost > e * t * (v - least)) for k, v in costs.items()
-                    }
-                    self.open[at] = [k for k, v in costs.items() if v == least or slight[k]]
-        astray = [i for i in self.n if (self.plays[i] and times[i] > 1) or (i in below and not times[i])]
-        unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
-        alone: Iterable[str] = [] if unknown else self.names(astray, self.y)
-        self.report.add("everybody is at its limit or finished once", alone, unknown)
-
-    def risers(self, t: Fraction, finished: list[int], p: Prices) -> list[str]:
-        """Return what speaks against the prices of a round of level t, by which some users are finished."""
-        e = self.report.accuracy
-        q, money, unspent = self.market(p)
-        top = total(q[i] * self.x[i] for i in self.n if e and self.plays[i] and self.y[i] >= t * (1 - e))
-        faults = ["some price is negative"] if min(map(min, p)) < 0 else []
-        if abs(unspent) > e * top + (ROUNDING * money if e else 0):
-            faults.append(f"of the {shown(money)} that all capacities cost, {shown(unspent)} is not spent")
-        most = t * (1 + e)
-        faults += self.names((i for i in self.n if q[i] and self.plays[i] and above(self.y[i], most)), self.y, q)
-        faults += self.names((i for i in finished if not q[i] or not self.near(self.y[i], t)), self.y, q)
-        return [*faults, *self.names((i for i in finished if could_rise(self, i, q, money, unspent)), self.y, q)]
+        finished_in_rounds(self)
 
     def by_rules(self) -> None:
         """Rules of an organisation say who comes before whom, and groups who rises with whom."""
@@ -300,20 +222,6 @@ class Proof(PossibleClaim):
         elif self.beyond:
             why = f"{self.beyond} is not followed here"
         self.report.add("optimality", [], f"{why}: only feasibility was checked")
-
-
-def above(one: Fraction, other: Fraction) -> bool:
-    """Say whether one number is larger: rounding keeps the order, and multiplying out long fractions is slow."""
-    if one == other:
-        return False
-    try:
-        rounded = float(one), float(other)
-    except OverflowError:
-        rounded = 0.0, 0.0
-    if rounded[0] == rounded[1]:
-        spend((bits(one) + bits(other)) // 2)
-        return one > other
-    return rounded[0] > rounded[1]
 
 
 def _up(value: Fraction) -> Fraction:
