@@ -245,7 +245,7 @@ MARKETS = ("ceei", "alpha:2", "alpha:0.5", "utilitarian", "throughput")
 
 
 def companies(seed, machines):
-    """Return a small cluster of groups with weights and ceilings, and users who are promised something."""
+    """Return a small cluster of groups with weights and ceilings, and users, or groups, that are promised something."""
     chance = np.random.default_rng(seed)
     n, m = int(chance.integers(2, 6)), int(chance.integers(1, 4))
     users, resources = [f"u{i}" for i in range(n)], [f"r{j}" for j in range(m)]
@@ -256,7 +256,9 @@ def companies(seed, machines):
     paths = {u: str(chance.choice(["a", "b", "a/x", "a/y"])) for u in users if chance.random() < 0.7}
     names = sorted({name for path in paths.values() for name in (path.split("/")[0], path)})
     caps = [{r: int(chance.integers(1, 8)) for r in resources if chance.random() < 0.3} for _ in names]
-    groups = [Group(name, int(chance.integers(1, 4)), {}, cap) for name, cap in zip(names, caps, strict=True)]
+    sizes = chance.integers(1, 4, len(names)).tolist()
+    own = [{r: min(int(chance.integers(1, 6)), cap.get(r, 9)) for r in resources if seed % 2} for cap in caps]
+    groups = [Group(*each) for each in zip(names, sizes, own, caps, strict=True)]
     more = {
         "organisation": Organisation({u: row for u, row in given.items() if row}, paths=paths, groups=groups),
         "weights": {u: int(chance.integers(1, 4)) for u in users},
@@ -284,7 +286,7 @@ def proven(files):
 
 
 def test_markets_and_sums_under_rules_are_decided():
-    assert proven(traded_files(range(1))) == 10
+    assert proven(traded_files(range(2))) == 20
 
 
 @pytest.mark.slow

@@ -76,8 +76,10 @@ class RuleClock:
         c, (word, _, argument) = self.c, self.claim.policy.partition(":")
         weight, promise = group.weight or number(1), group.given.get("guarantee", {})
         mine = [i for i in group.everyone() if i in self.most]
-        if word in ("tasks", "tsf"):
-            return [({i: self.claim.r[i] * c.w[i][0] / weight for i in mine}, number(0))]
+        if word in ("tasks", "tsf", "throughput"):
+            rates = {i: max(slope for slope, _ in self.claim.by_weight[i]) for i in mine}
+            own_weight = word != "throughput"
+            return [({i: rate * (c.w[i][0] if own_weight else 1) / weight for i, rate in rates.items()}, number(0))]
         found = []
         for j, (name, room) in enumerate(zip(c.resources, c.cluster, strict=True)):
             if room and j not in c.excluded and (word != "single" or name == argument):
@@ -104,7 +106,7 @@ class RuleClock:
         ranks: dict[Any, list[Path]] = {}
         for i in group.users:
             if i in most and has[i] < most[i]:
-                ranks.setdefault(self.c.rank[i], []).append(self.leaf(i, has[i], most[i], self.claim.lines[i]))
+                ranks.setdefault(self.c.rank[i], []).append(self.leaf(i, has[i], most[i], self.claim.by_weight[i]))
         for child in group.groups:
             if any(i in most and has[i] < most[i] for i in child.everyone()):
                 rank = (-number(child.given.get("tier", 0)), not child.weight)

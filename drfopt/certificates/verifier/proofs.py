@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from .clock import by_the_clock
+from .clock import RuleClock, by_the_clock
 from .order import in_order, kept, rounds_of
 from .possible import PossibleClaim
 from .reading import number, shown, total
@@ -63,7 +63,7 @@ class Proof(PossibleClaim):
             return self.report.add("no sum is larger", [])
         if (p := self.p) is None:
             return self.report.add("no sum is larger", [], "the file has no prices")
-        stuck = kept(self)
+        stuck = self.promised()
         q, money, _ = self.market(p, self.bounds)
         playing = [i for i in self.n if self.plays[i]]
         free = [i for i in playing if self.u[i] is None and i not in stuck]
@@ -75,7 +75,7 @@ class Proof(PossibleClaim):
 
         def gain(i: int, rise: Fraction) -> Fraction:
             """Return what tasks of a user that are possible gain beyond their cost at most."""
-            each, least = self.r[i] - rise * q[i], min(self.x[i], self.c.floor[i])
+            each, least = self.r[i] - rise * q[i], min(self.x[i], self.floor[i])
             return each * (self.x[i] if i in stuck else least if each < 0 else self.u[i] or 0)
 
         value = total(self.y[i] for i in playing)
@@ -92,7 +92,7 @@ class Proof(PossibleClaim):
             return self.report.add("everybody has what it would choose", [])
         if (p := self.p) is None:
             return self.report.add("prices", [], "the file has no prices, or no point in the enclosures")
-        stuck = kept(self)
+        stuck = self.promised()
         q, money, unspent = self.market(p, self.bounds)
         e, a, x = self.report.accuracy, self.alpha, self.x
         wrong = ["some price is negative"] * (min([*map(min, p), *self.bounds]) < 0)
@@ -109,7 +109,7 @@ class Proof(PossibleClaim):
         # (q / marginal utility) to the power b, which is rational.
         ratio = {i: (q[i] / (w[i] * self.r[i])) ** b * self.y[i] ** a.numerator for i in playing}
         full = {i for i, most in self.most_of(playing).items() if self.near(x[i], most)}
-        least = {i for i in playing if x[i] <= self.c.floor[i] * (1 + e)}
+        least = {i for i in playing if x[i] <= self.floor[i] * (1 + e)}
         off = (
             i
             for i in playing
@@ -117,7 +117,7 @@ class Proof(PossibleClaim):
         )
         self.report.add("everybody has what it would choose", self.names(off, x, q))
         cells = [(k, j) for k, row in enumerate(p) for j, price in enumerate(row) if price]
-        unnoticed = e * min((q[i] * x[i] for i in playing), default=number(0))
+        unnoticed = e * min((q[i] * x[i] for i in playing if i not in full), default=number(0))
         left = {(k, j): self.c.room[k][j] - self.used(k, j) for k, j in cells}
         idle = [
             self.cell(k, j)
@@ -133,6 +133,13 @@ class Proof(PossibleClaim):
         lost = [f"{shown(unspent)} of {shown(money)}"] * (abs(unspent) > e * money)
         return self.report.add("nobody uses a class that is dear to it", lost)
 
+    def promised(self) -> set[int]:
+        """Return who has no more while guarantees are kept; those of groups promise their users what is worked out."""
+        if any(group.get("guarantee") for group in self.c.groups):
+            floor = RuleClock(self).promised
+            self.floor = [floor.get(i, number(0)) for i in self.n]
+        return kept(self)
+
     def most_of(self, users: Iterable[int]) -> dict[int, Fraction]:
         """Return the most tasks of some users: those that each could run alone, or her limit."""
         alone = {i: min(self.alone(at) / self.c.kinds[at].part for at in self.c.kinds_of[i]) for i in users}
@@ -140,9 +147,9 @@ class Proof(PossibleClaim):
 
     def enclosures(self, q: list[Fraction], unspent: Fraction, m: dict[int, Fraction]) -> None:
         """The optimum is in every enclosure: outside of one, more would be lost than there is to gain."""
-        x, a, c = self.x, self.alpha, self.c
+        x, a = self.x, self.alpha
         most = self.most_of(m)
-        low = {i: min(c.floor[i], x[i]) for i in m}
+        low = {i: min(self.floor[i], x[i]) for i in m}
         off = ((m[i] - q[i], most[i] - x[i], x[i] - low[i]) for i in m)
         gain = unspent + total(_up(max(more * up, -more * down)) for more, up, down in off)
 
