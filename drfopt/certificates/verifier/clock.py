@@ -58,8 +58,7 @@ class RuleClock:
     """The rules of one claim: what everybody is promised, and the paths of all groups."""
 
     def __init__(self, claim: Claim):
-        self.claim, self.c, self.root = claim, claim.c, tree(claim.c)
-        c = claim.c
+        self.claim, self.c, self.root = claim, (c := claim.c), tree(claim.c)
         self.plays = [i for i in claim.n if claim.plays[i]]
         alone = {i: min(r / d for r, d in zip(c.cluster, c.d[i], strict=True) if d) * BEYOND for i in self.plays}
         self.most = {i: x if (u := claim.u[i]) is None else min(u, x) for i, x in alone.items()}
@@ -77,9 +76,8 @@ class RuleClock:
         weight, promise = group.weight or number(1), group.given.get("guarantee", {})
         mine = [i for i in group.everyone() if i in self.most]
         if word in ("tasks", "tsf", "throughput"):
-            rates = {i: max(slope for slope, _ in self.claim.by_weight[i]) for i in mine}
-            own_weight = word != "throughput"
-            return [({i: rate * (c.w[i][0] if own_weight else 1) / weight for i, rate in rates.items()}, number(0))]
+            own = {i: number(1) if word == "throughput" else c.w[i][0] for i in mine}
+            return [({i: max(self.claim.by_weight[i])[0] * own[i] / weight for i in mine}, number(0))]
         found = []
         for j, (name, room) in enumerate(zip(c.resources, c.cluster, strict=True)):
             if room and j not in c.excluded and (word != "single" or name == argument):
