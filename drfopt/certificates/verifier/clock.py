@@ -76,8 +76,8 @@ class RuleClock:
         weight, promise = group.weight or number(1), group.given.get("guarantee", {})
         mine = [i for i in group.everyone() if i in self.most]
         if word in ("tasks", "tsf", "throughput"):
-            own = {i: number(1) if word == "throughput" else c.w[i][0] for i in mine}
-            return [({i: max(self.claim.by_weight[i])[0] * own[i] / weight for i in mine}, number(0))]
+            counts = {i: number(1) if word == "throughput" else c.w[i][0] for i in mine}
+            return [({i: max(self.claim.by_weight[i])[0] * counts[i] / weight for i in mine}, number(0))]
         found = []
         for j, (name, room) in enumerate(zip(c.resources, c.cluster, strict=True)):
             if room and j not in c.excluded and (word != "single" or name == argument):
