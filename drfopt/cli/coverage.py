@@ -222,10 +222,9 @@ BOUNDED = (
     Bounded(
         "verify",
         lambda a: a.ruled or (a.whole and a.typed) or a.family == "formulation",
-        "of leximin rules are decided; of markets and sums they are "
-        "but for guarantees of groups; of sums and products of whole tasks that do not keep a guarantee, and of "
-        "formulation files feasibility is, and whether nothing is better is not; of other whole tasks it is, unless "
-        "their trees grew too large",
+        "of leximin rules, markets and sums are decided; of sums and products of whole tasks that do not keep a "
+        "guarantee, and of formulation files feasibility is, and whether nothing is better is not; of other whole "
+        "tasks it is, unless their trees grew too large",
     ),
     Bounded(
         "crosscheck",

@@ -305,7 +305,16 @@ TOLD_TWICE = {
 
 EVERY = [
     (file, name, text)
-    for file in ("possible.py", "order.py", "clock.py", "proofs.py", "whole_search.py", "__init__.py", "audited.py")
+    for file in (
+        "possible.py",
+        "order.py",
+        "clock.py",
+        "rounds.py",
+        "proofs.py",
+        "whole_search.py",
+        "__init__.py",
+        "audited.py",
+    )
     for name, text in checks_of(file)
     if name not in TOLD_TWICE
 ]
@@ -503,6 +512,15 @@ def grouped(tasks, **groups):
     return found
 
 
+def promised_to_a_group():
+    """A market in which nothing is promised, with a promise to a group of more than it has."""
+    groups = [Group("g"), Group("h")]
+    rules = Organisation(paths={"A": "g", "B": "h"}, groups=groups)
+    found = file_of(Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 4}, organisation=rules), "ceei")
+    found["instance"]["groups"] = [{"name": "g", "guarantee": {"a": 3}}, {"name": "h"}]
+    return without_levels(found)
+
+
 def limited():
     """A sum of users at no limit, where nothing costs anything."""
     found = ruled([2, 1], {"guarantees": {"A": {"a": 1}}}, "throughput", prices={})
@@ -526,8 +544,9 @@ ORDER = [
         grouped([6, 3, 3], tier=1)]),
     ("clock.py", "self.promised |= self.worth(group)", "pass", [grouped([6, 3, 3], guarantee={"a": 8})]),
     ("clock.py", "if not claim.near(claim.x[i], has[i])", "if claim.x[i] < 0", [grouped([4, 4, 4])]),
-    ("proofs.py", "least = {i for i in playing if x[i] <= self.c.floor[i] * (1 + e)}", "least = set(playing)", [
+    ("proofs.py", "least = {i for i in playing if x[i] <= self.floor[i] * (1 + e)}", "least = set(playing)", [
         ruled([3, 1], {"guarantees": {"A": {"a": 1}}}, "ceei", prices={"a": "1"})]),
+    ("proofs.py", "floor.get(i, number(0))", "number(0)", [promised_to_a_group()]),
     ("proofs.py", "each * (self.x[i] if i in stuck", "each * (self.x[i] if True", [limited()]),
 ]  # fmt: skip
 

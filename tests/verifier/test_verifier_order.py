@@ -245,7 +245,7 @@ MARKETS = ("ceei", "alpha:2", "alpha:0.5", "utilitarian", "throughput")
 
 
 def companies(seed, machines):
-    """Return a small cluster of groups with weights and ceilings, and users who are promised something."""
+    """Return a small cluster of groups with weights and ceilings, and users, or groups, that are promised something."""
     chance = np.random.default_rng(seed)
     n, m = int(chance.integers(2, 6)), int(chance.integers(1, 4))
     users, resources = [f"u{i}" for i in range(n)], [f"r{j}" for j in range(m)]
@@ -256,7 +256,9 @@ def companies(seed, machines):
     paths = {u: str(chance.choice(["a", "b", "a/x", "a/y"])) for u in users if chance.random() < 0.7}
     names = sorted({name for path in paths.values() for name in (path.split("/")[0], path)})
     caps = [{r: int(chance.integers(1, 8)) for r in resources if chance.random() < 0.3} for _ in names]
-    groups = [Group(name, int(chance.integers(1, 4)), {}, cap) for name, cap in zip(names, caps, strict=True)]
+    sizes = chance.integers(1, 4, len(names)).tolist()
+    own = [{r: min(int(chance.integers(1, 6)), cap.get(r, 9)) for r in resources if seed % 2} for cap in caps]
+    groups = [Group(*each) for each in zip(names, sizes, own, caps, strict=True)]
     more = {
         "organisation": Organisation({u: row for u, row in given.items() if row}, paths=paths, groups=groups),
         "weights": {u: int(chance.integers(1, 4)) for u in users},
@@ -284,7 +286,7 @@ def proven(files):
 
 
 def test_markets_and_sums_under_rules_are_decided():
-    assert proven(traded_files(range(1))) == 10
+    assert proven(traded_files(range(2))) == 20
 
 
 @pytest.mark.slow
@@ -391,3 +393,46 @@ def noisy(policy="drf"):
 
 def test_a_price_of_next_to_nothing_finishes_nobody():
     assert verify(noisy()).valid is False
+
+
+@pytest.mark.parametrize(
+    "cluster, policy",
+    [
+        (  # The small class is full, and what it costs is less than what rounding may make of the other's price.
+            Instance(
+                [[1], [1], [1], ["1e-6"]],
+                machines=[Machine("a", ["1e-6"]), Machine("b", [7], 2)],
+                weights=["1e-6", 3, 1, 10**6],
+            ),
+            "tsf",
+        ),
+        (
+            Instance(
+                [["1e-6", 10**6], [10**6, 0], [1, 10**6], [1, "1e-6"]],
+                machines=[Machine("a", [10**6, 10**6]), Machine("b", ["1e-6", 10**6], 3)],
+            ),
+            "tasks",
+        ),
+    ],
+)
+def test_where_prices_that_may_be_rounding_decide_floats_do_not_tell(cluster, policy):
+    report = verify(file_of(cluster, policy))
+    assert report.valid is None
+    assert any("floats do not tell" in check.worst for check in report.checks)
+    assert verify(file_of(cluster, policy, exact=True)).valid is True
+
+
+def unlit(left):
+    """Return a market's file in which nothing runs on a class with so much of what there is."""
+    cluster = Instance([["1e-20"], ["1e-20"]], machines=[Machine("a", [1]), Machine("b", [left])])
+    found = file_of(cluster, "ceei")
+    for user in found["users"]:
+        user["tasks"] = found["placement"][user["name"]]["a"]
+        found["placement"][user["name"]] = {"a": user["tasks"]}
+        del user["level"]
+    return found
+
+
+def test_what_is_left_of_a_small_class_matters_to_who_would_notice():
+    assert verify(unlit(1e-11)).valid is True
+    assert verify(unlit(1e-7)).valid is False

@@ -94,7 +94,8 @@ class Claim:
         if word == "path" and (self.whole or not cluster.pool):
             raise ValueError(f"{self.policy} is defined for one pool and divisible tasks")
         lines = self.on_path if word == "path" else partial(cluster.lines, policy=self.policy)
-        self.lines = [lines(i) for i in self.n] if self.objective else []
+        self.lines = self.by_weight = [lines(i) for i in self.n] if self.objective else []
+        self.floor = list(cluster.floor)
         # What everybody has to spend in a market, of which a group's members have their parts.
         self.income = [row[0] for row in cluster.w]
         if cluster.ruled and self.objective == "alpha":
@@ -125,15 +126,12 @@ class Claim:
             return ""
         if word in ("per-server", "path") or not self.objective:
             return f"what {self.policy} makes of the rules of an organisation"
-        grouped = any(group.get("guarantee") for group in c.groups)
         meant = f"what {self.policy} makes of guarantees that are {c.meaning}"
         if self.objective == "leximin":
             return "" if c.meaning == "floor" or not promised or word not in TASKS else meant
         # A market knows floors, incomes and ceilings, and no order of service.
         if later or any(number(group.get("tier", 0)) or not number(group.get("weight", 1)) for group in c.groups):
             return f"an order of service in {self.policy}"
-        if grouped and not self.whole:
-            return f"what {self.policy} makes of guarantees of groups"
         return "" if c.meaning == "floor" or not promised else meant
 
     def level(self, i: int, tasks: Fraction) -> Fraction:

@@ -58,8 +58,7 @@ class RuleClock:
     """The rules of one claim: what everybody is promised, and the paths of all groups."""
 
     def __init__(self, claim: Claim):
-        self.claim, self.c, self.root = claim, claim.c, tree(claim.c)
-        c = claim.c
+        self.claim, self.c, self.root = claim, (c := claim.c), tree(claim.c)
         self.plays = [i for i in claim.n if claim.plays[i]]
         alone = {i: min(r / d for r, d in zip(c.cluster, c.d[i], strict=True) if d) * BEYOND for i in self.plays}
         self.most = {i: x if (u := claim.u[i]) is None else min(u, x) for i, x in alone.items()}
@@ -76,8 +75,9 @@ class RuleClock:
         c, (word, _, argument) = self.c, self.claim.policy.partition(":")
         weight, promise = group.weight or number(1), group.given.get("guarantee", {})
         mine = [i for i in group.everyone() if i in self.most]
-        if word in ("tasks", "tsf"):
-            return [({i: self.claim.r[i] * c.w[i][0] / weight for i in mine}, number(0))]
+        if word in ("tasks", "tsf", "throughput"):
+            counts = {i: number(1) if word == "throughput" else c.w[i][0] for i in mine}
+            return [({i: max(self.claim.by_weight[i])[0] * counts[i] / weight for i in mine}, number(0))]
         found = []
         for j, (name, room) in enumerate(zip(c.resources, c.cluster, strict=True)):
             if room and j not in c.excluded and (word != "single" or name == argument):
@@ -104,7 +104,7 @@ class RuleClock:
         ranks: dict[Any, list[Path]] = {}
         for i in group.users:
             if i in most and has[i] < most[i]:
-                ranks.setdefault(self.c.rank[i], []).append(self.leaf(i, has[i], most[i], self.claim.lines[i]))
+                ranks.setdefault(self.c.rank[i], []).append(self.leaf(i, has[i], most[i], self.claim.by_weight[i]))
         for child in group.groups:
             if any(i in most and has[i] < most[i] for i in child.everyone()):
                 rank = (-number(child.given.get("tier", 0)), not child.weight)

@@ -57,7 +57,7 @@ class OrderKey(NamedTuple):
 
 def place(claim: Claim, i: int, asks: bool) -> OrderKey | None:
     """Return the place of the last that user i has, or of what it asks for; None where it has nothing."""
-    x, promised, e = claim.x[i], claim.c.floor[i], claim.report.accuracy
+    x, promised, e = claim.x[i], claim.floor[i], claim.report.accuracy
     if not asks and not x:
         return None
     if x < promised * (1 - e) if asks else x <= promised * (1 + e):
@@ -89,7 +89,7 @@ def stopped(claim: Claim, rounds: list[Round]) -> Iterator[int]:
         q, money, unspent = claim.market(p, bounds)
         paying = [i for i in playing if q[i]]
         last = max((given for i in paying if (given := gives[i])), default=None)
-        floor = claim.c.floor
+        floor = claim.floor
         kept = total(q[i] * (x[i] - floor[i]) for i in paying if floor[i] < x[i] <= floor[i] * (1 + e))
         near = {i for i in paying if last and (given := gives[i]) and not last.after(given)}
         most, hidden = total(q[i] * x[i] for i in near), money * (ROUNDING if e else 0)
@@ -175,7 +175,7 @@ def rounds_of(claim: Claim, key: str) -> tuple[list[Round], str]:
 
 def kept(claim: Claim) -> set[int]:
     """Return who has no more while all guarantees are kept as far as they fit together, which is checked."""
-    x, e, floor = claim.x, claim.report.accuracy, claim.c.floor
+    x, e, floor = claim.x, claim.report.accuracy, claim.floor
     if not any(floor):
         return set()
     given, missing = rounds_of(claim, "promises")

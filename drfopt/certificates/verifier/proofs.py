@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import reduce
 from typing import Any
 
-from .clock import by_the_clock
-from .order import ROUNDING, could_rise, firm, in_order, kept, rounds_of
+from .clock import RuleClock, by_the_clock
+from .order import in_order, kept, rounds_of
 from .possible import PossibleClaim
 from .reading import number, shown, total
+from .rounds import finished_in_rounds
 from .trees import Carried, Undecided
 from .whole import better, score
 from .whole_groups import Cuts, StopProof
@@ -20,9 +20,6 @@ from .work import bits, spend
 
 __all__ = ["Proof"]
 
-CLOSED = Fraction(1, 10**4)
-"""Part of her price by which a class must be too dear for a user, in a file of floats, to be closed to her."""
-
 
 class Proof(PossibleClaim):
     """The checks of step 2: nothing is better."""
@@ -30,62 +27,9 @@ class Proof(PossibleClaim):
     why = ""
     """Why the trees of the file do not prove it."""
 
-    def rounds(self) -> list[tuple[Fraction, list[int], list[list[Fraction]]]] | None:
-        """Return levels, who is finished, and prices: the file's or, of a pool, one a saturated resource."""
-        if "rounds" in self.proof:
-            at = {name: i for i, name in enumerate(self.c.users)}
-            found, rising = [], self.below()
-            for step in self.proof["rounds"]:
-                finished = [at[u] for u in step["finished"]]
-                paid, _ = firm(self, self.prices(step["prices"]), self.ceilings({}), rising)
-                found.append((number(step["level"]), finished, paid))
-                rising -= set(finished)
-            return found
-        found, waiting, m = [], set(self.n), range(len(self.c.resources))
-        full = [j for j in m if self.c.room[0][j] and self.near(self.used(0, j), self.c.room[0][j])]
-        highest = {j: self.top([self.y[i] for i in self.n if self.c.d[i][j] and self.plays[i]]) for j in full}
-        for j in full:
-            stop = [i for i in waiting if self.c.d[i][j] and self.plays[i] and self.near(self.y[i], highest[j])]
-            found.append((highest[j], stop, [[number(int(j == other)) for other in m]]))
-            waiting -= set(stop)
-        return found if self.c.pool else None
-
-    def top(self, levels: list[Fraction]) -> Fraction:
-        """Return the highest level, 0 where there is none."""
-        return reduce(lambda one, other: other if above(other, one) else one, levels, number(0))
-
     def leximin(self) -> None:
         """Everybody is at her limit or finished by a round, whose prices prove that she cannot rise."""
-        rounds, times, e, last = self.rounds(), [0] * len(self.n), self.report.accuracy, number(0)
-        below = self.below()
-        for t, named, p in rounds or []:
-            finished = [i for i in named if i in below]  # Who is at her limit needs no proof.
-            q, money, unspent = self.market(p)
-            top = total(q[i] * self.x[i] for i in self.n if e and self.plays[i] and self.y[i] >= t * (1 - e))
-            faults = ["some price is negative"] if min(map(min, p)) < 0 else []
-            if abs(unspent) > e * top + (ROUNDING * money if e else 0):
-                faults.append(f"of the {shown(money)} that all capacities cost, {shown(unspent)} is not spent")
-            most = t * (1 + e)
-            faults += self.names((i for i in self.n if q[i] and self.plays[i] and above(self.y[i], most)), self.y, q)
-            faults += self.names((i for i in finished if not q[i] or not self.near(self.y[i], t)), self.y, q)
-            faults += self.names((i for i in finished if could_rise(self, i, q, money, unspent)), self.y, q)
-            faults += [f"the round before has level {shown(last)}"] * (not self.c.pool and t * (1 + e) < last)
-            self.report.add(f"nobody finished at level {shown(t)} can rise", faults)
-            last, spare = t, max(unspent - (ROUNDING * money if e else 0), number(0))
-            for i in set(finished):
-                times[i] += 1
-            for at, kind in enumerate(self.c.kinds):
-                if len(self.open[at]) > 1:
-                    costs = {k: self.cost(at, k) for k in self.open[at]}
-                    least, lost = min(costs.values()), 10 * self.r[kind.owner] / kind.part * spare * self.unit
-                    slight = {
-                        k: e and (v - least < CLOSED * least or lost > e * t * (v - least)) for k, v in costs.items()
-                    }
-                    self.open[at] = [k for k, v in costs.items() if v == least or slight[k]]
-        astray = [i for i in self.n if (self.plays[i] and times[i] > 1) or (i in below and not times[i])]
-        unknown = "the file has no rounds, which machines need" if astray and rounds is None else ""
-        alone: Iterable[str] = [] if unknown else self.names(astray, self.y)
-        self.report.add("everybody is at its limit or finished once", alone, unknown)
+        finished_in_rounds(self)
 
     def by_rules(self) -> None:
         """Rules of an organisation say who comes before whom, and groups who rises with whom."""
@@ -119,7 +63,7 @@ class Proof(PossibleClaim):
             return self.report.add("no sum is larger", [])
         if (p := self.p) is None:
             return self.report.add("no sum is larger", [], "the file has no prices")
-        stuck = kept(self)
+        stuck = self.promised()
         q, money, _ = self.market(p, self.bounds)
         playing = [i for i in self.n if self.plays[i]]
         free = [i for i in playing if self.u[i] is None and i not in stuck]
@@ -131,7 +75,7 @@ class Proof(PossibleClaim):
 
         def gain(i: int, rise: Fraction) -> Fraction:
             """Return what tasks of a user that are possible gain beyond their cost at most."""
-            each, least = self.r[i] - rise * q[i], min(self.x[i], self.c.floor[i])
+            each, least = self.r[i] - rise * q[i], min(self.x[i], self.floor[i])
             return each * (self.x[i] if i in stuck else least if each < 0 else self.u[i] or 0)
 
         value = total(self.y[i] for i in playing)
@@ -148,7 +92,7 @@ class Proof(PossibleClaim):
             return self.report.add("everybody has what it would choose", [])
         if (p := self.p) is None:
             return self.report.add("prices", [], "the file has no prices, or no point in the enclosures")
-        stuck = kept(self)
+        stuck = self.promised()
         q, money, unspent = self.market(p, self.bounds)
         e, a, x = self.report.accuracy, self.alpha, self.x
         wrong = ["some price is negative"] * (min([*map(min, p), *self.bounds]) < 0)
@@ -165,7 +109,7 @@ class Proof(PossibleClaim):
         # (q / marginal utility) to the power b, which is rational.
         ratio = {i: (q[i] / (w[i] * self.r[i])) ** b * self.y[i] ** a.numerator for i in playing}
         full = {i for i, most in self.most_of(playing).items() if self.near(x[i], most)}
-        least = {i for i in playing if x[i] <= self.c.floor[i] * (1 + e)}
+        least = {i for i in playing if x[i] <= self.floor[i] * (1 + e)}
         off = (
             i
             for i in playing
@@ -173,7 +117,13 @@ class Proof(PossibleClaim):
         )
         self.report.add("everybody has what it would choose", self.names(off, x, q))
         cells = [(k, j) for k, row in enumerate(p) for j, price in enumerate(row) if price]
-        idle = [self.cell(k, j) for k, j in cells if not self.near(self.used(k, j), self.c.room[k][j])]
+        unnoticed = e * min((q[i] * x[i] for i in playing if i not in full), default=number(0))
+        left = {(k, j): self.c.room[k][j] - self.used(k, j) for k, j in cells}
+        idle = [
+            self.cell(k, j)
+            for (k, j), spare in left.items()
+            if abs(spare) > e * self.c.room[k][j] and abs(p[k][j] * spare) > unnoticed
+        ]
         met = zip(self.bounds, self.c.ceilings, strict=True)
         held = (
             (group, total(x[i] * self.c.d[i][j] for i in mine), most) for price, (group, j, most, mine) in met if price
@@ -183,6 +133,13 @@ class Proof(PossibleClaim):
         lost = [f"{shown(unspent)} of {shown(money)}"] * (abs(unspent) > e * money)
         return self.report.add("nobody uses a class that is dear to it", lost)
 
+    def promised(self) -> set[int]:
+        """Return who has no more while guarantees are kept; those of groups promise their users what is worked out."""
+        if any(group.get("guarantee") for group in self.c.groups):
+            floor = RuleClock(self).promised
+            self.floor = [floor.get(i, number(0)) for i in self.n]
+        return kept(self)
+
     def most_of(self, users: Iterable[int]) -> dict[int, Fraction]:
         """Return the most tasks of some users: those that each could run alone, or her limit."""
         alone = {i: min(self.alone(at) / self.c.kinds[at].part for at in self.c.kinds_of[i]) for i in users}
@@ -190,9 +147,9 @@ class Proof(PossibleClaim):
 
     def enclosures(self, q: list[Fraction], unspent: Fraction, m: dict[int, Fraction]) -> None:
         """The optimum is in every enclosure: outside of one, more would be lost than there is to gain."""
-        x, a, c = self.x, self.alpha, self.c
+        x, a = self.x, self.alpha
         most = self.most_of(m)
-        low = {i: min(c.floor[i], x[i]) for i in m}
+        low = {i: min(self.floor[i], x[i]) for i in m}
         off = ((m[i] - q[i], most[i] - x[i], x[i] - low[i]) for i in m)
         gain = unspent + total(_up(max(more * up, -more * down)) for more, up, down in off)
 
@@ -272,20 +229,6 @@ class Proof(PossibleClaim):
         elif self.beyond:
             why = f"{self.beyond} is not followed here"
         self.report.add("optimality", [], f"{why}: only feasibility was checked")
-
-
-def above(one: Fraction, other: Fraction) -> bool:
-    """Say whether one number is larger: rounding keeps the order, and multiplying out long fractions is slow."""
-    if one == other:
-        return False
-    try:
-        rounded = float(one), float(other)
-    except OverflowError:
-        rounded = 0.0, 0.0
-    if rounded[0] == rounded[1]:
-        spend((bits(one) + bits(other)) // 2)
-        return one > other
-    return rounded[0] > rounded[1]
 
 
 def _up(value: Fraction) -> Fraction:
