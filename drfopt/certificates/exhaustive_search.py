@@ -26,7 +26,7 @@ from .refutation import Inconclusive
 from .verifier.alpha_utility import AlphaUtility
 
 __all__ = [
-    "Undecided",
+    "SearchTooLong",
     "UtilitySum",
     "better",
     "better_under_rules",
@@ -91,7 +91,7 @@ USERS = 400
 """Users beyond which the search, which looks at one after the other, is not begun."""
 
 
-class Undecided(Exception):
+class SearchTooLong(Exception):
     """More would have to be looked at than may be: branches, or digits of two sums."""
 
 
@@ -117,7 +117,7 @@ def better(
         return _Product(
             instance, policy, members, tasks, _Budget(NODES if most is None else min(most, NODES), deadline)
         ).better()
-    except Undecided:
+    except SearchTooLong:
         return None
 
 
@@ -129,7 +129,7 @@ class _Budget:
         """Count a branch, or an allocation."""
         self.left -= 1
         if self.left < 0:
-            raise Undecided
+            raise SearchTooLong
         self.deadline.check("the exact search for something better")
 
 
@@ -219,7 +219,7 @@ class UtilitySum(Fraction):
         if abs(apart := self - other) > self.error + other.error:
             return apart
         if (sign := self.utility.sign([*self.terms, *((-weight, level) for weight, level in other.terms)])) is None:
-            raise Undecided
+            raise SearchTooLong
         return sign
 
 
@@ -272,7 +272,7 @@ def better_under_rules(
     """Say whether some allocation is strictly better than the members' tasks; None when there are too many."""
     try:
         return _Search(users, tasks, _Budget(nodes, deadline)).extend([])
-    except (Undecided, Inconclusive):
+    except (SearchTooLong, Inconclusive):
         return None
 
 

@@ -26,7 +26,7 @@ from functools import cached_property
 from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
 from ...base.progress import report
-from ...certificates.exhaustive_search import Undecided, exactly, powers, worth
+from ...certificates.exhaustive_search import SearchTooLong, exactly, powers, worth
 from ...certificates.second_solver import FAR_APART
 from ...engines.problem import Problem
 from ...engines.whole.integer_program import Terms
@@ -108,7 +108,7 @@ class Largest:
 
         Raises
         ------
-        Undecided
+        SearchTooLong
             When no digits tell.
         """
         return list(tasks) == self.tasks or bool(self.worth(tasks) >= self.worth(self.tasks))
@@ -141,7 +141,7 @@ class Largest:
                     if self.as_good(tasks):
                         self.undecided = not sure
                         return plan, sure
-                except Undecided:
+                except SearchTooLong:
                     sure = False
                 self.worse.append(tasks)
         except TimeLimitError:
@@ -297,7 +297,7 @@ def largest_within(problem: Problem, current: Current, moves: int, deadline: Dea
         try:
             if not found.worth(found.tasks) >= found.worth(tasks):
                 found.tasks = tasks
-        except Undecided:
+        except SearchTooLong:
             break
     return replace(found, worse=[], undecided=True), False
 
