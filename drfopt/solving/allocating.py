@@ -412,9 +412,9 @@ def _servers(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, 
 
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify feasibility only: what a user's notion calls optimal is hers to define."""
-    if problem.integer and problem.instance.task_types is not None:
+    users = WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist()) if problem.integer else None
+    if users is not None and problem.instance.task_types is not None:
         # What several types use is not what their mean does.
-        users = WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist())
         packing = None if placement is None else answer.evidence.packing
         reason = whole.impossible(users, [int(x) for x in tasks.tolist()], packing)
         violation = float("inf") if reason else 0.0
@@ -427,7 +427,7 @@ def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None,
         clock = Clock(problem.instance, policy_named("drf"))
         if fault := stops.exceeded(clock, tasks, placement):
             raise CertificateError(f"{problem.policy.name} gave an allocation that is not possible: {fault}")
-        lost = broken(clock, tasks)
+        lost = broken(clock, tasks) if users is None else users.broken([int(x) for x in tasks.tolist()])
     valid = False if violation > CAPACITY else None
     return Certificate(
         "feasibility", valid, violation, gap=None, evidence=replace(answer.evidence, broken=lost), reason=reason

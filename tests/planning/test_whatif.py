@@ -183,3 +183,11 @@ def test_levels_of_a_changed_user_are_of_the_weights_and_capacities_before():
     levels = found.baseline.levels(found.after)
     a, b, c = found.after.tasks
     assert levels.tolist() == pytest.approx([float(a) * 4 / 18, float(b) * 6 / 9, float(c) / 9])
+
+
+def test_who_wanted_nothing_before_counts_when_it_wants_something():
+    cluster = Instance({"A": {"cpu": 1}, "C": {"cpu": 1}}, {"cpu": 8}, max_tasks={"C": 0})
+    assert what_if(cluster, ["set-limit C=1"]).totals()["lowest level"] == (1, F(1, 8))
+    # A task that fits nowhere is nobody's level, whatever its limit.
+    large = Instance({"A": {"cpu": 1}, "C": {"cpu": 9}}, machines=[Machine("m", {"cpu": 8})], max_tasks={"C": 0})
+    assert what_if(large, ["set-limit C=1"]).totals()["lowest level"] == (1, 1)
