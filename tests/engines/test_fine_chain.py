@@ -105,7 +105,7 @@ def test_points_that_are_none_are_refused():
 def test_prices_tasks_and_rounds_that_are_none_are_refused():
     instance = uneven_cluster(1, 24, 5, 0.4)
     found, judged = fine(instance)
-    point, rounds = found.fine, found.evidence.rounds
+    point, rounds = found.chain_point, found.evidence.rounds
     refused = 0
     for r, table in enumerate(point.prices):
         cells = list(zip(*np.nonzero(table.high), strict=True))

@@ -45,7 +45,7 @@ def finer(problem: Problem, answer: Answer) -> Answer | None:
     if not ((amounts.high > 0).all() and all((table.high >= 0).all() for table in prices)):
         return None
     tasks = np.where(chain.round_of < 0, problem.limits, amounts.sums(chain.starts, user).high)
-    table = np.zeros(len(answer.amounts))
+    table = np.zeros(len(problem.pairs[0]))
     table[chain.pairs] = amounts.high
     links = [
         replace(link, level=float(level), prices=(one * chain.room).high)
