@@ -142,7 +142,7 @@ class UtilityLosses:
         return np.array(order, dtype=np.int64), np.array([found[x] for x in order], dtype=np.int64)
 
     def gain(self, p: int, x: int) -> float:
-        """Return about what a task after x of a member's is worth, in logarithms: those of large alpha are no floats."""
+        """Return about what a task after x of a member's is worth, in logarithms: of large alpha it is no float."""
         alpha, rate = float(self.alpha), float(self.rates[p])
         return math.log(float(self.weights[p])) + (1 - alpha) * math.log(rate) - alpha * math.log(x + 0.5)
 

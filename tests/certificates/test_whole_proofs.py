@@ -11,9 +11,9 @@ from drfopt.certificates import meet_in_the_middle, refutation, whole
 from drfopt.certificates.exhaustive_search import playing
 from drfopt.certificates.level_claims import ABOVE, claims
 from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
-from drfopt.certificates.utility_losses import BITS
 from drfopt.certificates.packing_bound import worth_of
 from drfopt.certificates.refutation import Better, Inconclusive, Refutation, holds
+from drfopt.certificates.utility_losses import BITS
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.packings import split
