@@ -56,7 +56,7 @@ class RemedyTrials:
         """Return the resources of which its own ceilings hold user i."""
         return ceilings_met(self.allocation, i)
 
-    def stops(self, i: int) -> tuple[str, ...]:
+    def held_by(self, i: int) -> tuple[str, ...]:
         """Return what stops user i."""
         stopped_by = self.allocation.certificate.bottlenecks[i] or ()
         return (stopped_by,) if isinstance(stopped_by, str) else tuple(stopped_by)
@@ -159,7 +159,7 @@ class RemedyTrials:
             return UNTRIED
         if i in (closed := closed_by(self.instance)):
             return f"what stops it is {', '.join(closed[i])}"
-        names = self.stops(i)
+        names = self.held_by(i)
         if self.instance.machines is None:
             # What stops her may be a ceiling of her group, which has a name as well.
             # Others may be used up as well, and under guarantees it may be those that matter.

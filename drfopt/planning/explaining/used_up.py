@@ -44,6 +44,6 @@ class UsedUpTrials(RemedyTrials):
         super().__init__(allocation, thorough)
         self.stopping = stopping
 
-    def stops(self, i: int) -> tuple[str, ...]:
+    def held_by(self, i: int) -> tuple[str, ...]:
         """Return what stops user i."""
         return self.stopping[i]
