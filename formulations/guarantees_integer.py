@@ -8,7 +8,7 @@ Given    d[i, j]  units of resource j that one task of user i needs, the average
          f[i]     tasks that user i is guaranteed; 0 where nothing is given             (n,)
          v[i, j]  units of resource j that are a share of 1 for user i; c[j] where
                   nothing is given (her guarantee, where shares are parts of it)        (n, m)
-         O[i, j]  units of resource j above which she is measured; 0 where not given    (n, m)
+         H[i, j]  units of resource j above which she is measured; 0 where not given    (n, m)
          y[j]     whether resource j counts; all do where nothing is given              (m,)
          r[i]     tier of user i, higher ones first; 0 where nothing is given           (n,)
          G[b, i]  whether user i is in the group of ceiling b; none where not given     (b, n)
@@ -25,7 +25,7 @@ Given    d[i, j]  units of resource j that one task of user i needs, the average
 Derived  V[i, x]  value of x tasks of user i: from her guarantee on L[i, x], and more than all
                   levels differ for each tier above hers; below it x / f[i], less so much that
                   it is lower than all levels, where
-                  L[i, x] = max_j (d[i, j] x - O[i, j]) / (v[i, j] w[i, j]) over the y[j]
+                  L[i, x] = max_j (d[i, j] x - H[i, j]) / (v[i, j] w[i, j]) over the y[j]
          P[l]     all values in their order
          a[i, l]  fewest tasks of user i that are worth P[l]
          g[j] = min_p D[p, j] over the kinds that need j: unit of resource j
@@ -98,7 +98,7 @@ def build(data: Any, held: np.ndarray) -> Round:
     users, machines, resources, kinds = range(len(d)), range(len(C)), range(len(c)), range(len(D))
     f, r = getattr(data, "promised", np.zeros(len(d))), 1.0 * getattr(data, "tiers", np.zeros(len(d)))
     v = getattr(data, "units", np.tile(np.where(c > 0, c, 1.0), (len(d), 1)))
-    O = getattr(data, "surplus", np.zeros(d.shape))
+    H = getattr(data, "surplus", np.zeros(d.shape))
     y = getattr(data, "counted", c > 0) & (c > 0)
     G, B = getattr(data, "grouped", np.zeros((1, len(d)))), getattr(data, "ceilings", np.full((1, len(c)), np.inf))
     f = np.floor(f * (1 + 2.0**-50))  # 0.3 / 0.1 misses 3 by a rounding
@@ -111,7 +111,7 @@ def build(data: Any, held: np.ndarray) -> Round:
     measure = getattr(data, "measure", "dominant")
 
     def level(i: int, x: int) -> float:
-        shares = (d[i] * x - O[i]) / (v[i] * w[i])
+        shares = (d[i] * x - H[i]) / (v[i] * w[i])
         some = {"dominant": shares[y & (d[i] > 0)].max, "asset": shares[y].sum, "tasks": lambda: x / w[i, 0]}
         return some[measure]()
 

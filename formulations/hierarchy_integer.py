@@ -7,13 +7,13 @@ Given    d[i, j]  units of resource j that one task of user i needs, the average
          u[i]     most tasks of user i, her ceilings included, inf for no limit         (n,)
          f[i]     tasks that user i is guaranteed; 0 where nothing is given             (n,)
          v[j]     whether resource j counts; all do where nothing is given              (m,)
-         B[i, j], O[i, j]  units of resource j that are a share of 1 for user i, and above which
+         B[i, j], H[i, j]  units of resource j that are a share of 1 for user i, and above which
                   she is measured; c[j] and 0 where nothing is given                    (n, m)
          r[i]     tier of user i, higher ones first; 0 where nothing is given           (n,)
          A[i]     group that user i is directly in; -1, the root, where not given       (n,)
          P[g]     group that group g is directly in, -1 for the root                    (g,)
          W[g], R[g]  weight of group g against its siblings, and its tier; 1, 0         (g,)
-         F[g, j], Q[g, j]  the same as B and O, of group g                              (g, m)
+         F[g, j], Q[g, j]  the same as B and H, of group g                              (g, m)
          G[b, i]  whether user i is in the group of ceiling b; none where not given     (b, n)
          L[b, j]  units of resource j that this group may use, positive, or inf         (b, m)
          D[p, j]  units of resource j that one task of kind p needs; where nothing is
@@ -27,7 +27,7 @@ Derived  X[s, i] = tasks of user i after s turns of the clock, at times T[1] < T
                 turn of those who go on and have the smallest part of their guarantees; else, from
                 the root down, of the children of the highest tier, and of these of all of the
                 lowest level: the largest, over all v[j], of what her or its tasks use above
-                O[i, j], Q[g, j], over B[i, j], F[g, j], over her weight or its; of a group 0 at
+                H[i, j], Q[g, j], over B[i, j], F[g, j], over her weight or its; of a group 0 at
                 least. All of them have one more task, but who is held by then.
                 The last turn, S + 1, is one that capacities, a ceiling or a limit rule out.
          Y[s, p] tasks of kind p among the first X[s, i] of every user i
@@ -97,7 +97,7 @@ def build(data: Any, held: np.ndarray) -> Round:
     v, whole = getattr(data, "counted", c > 0) & (c > 0), np.where(c > 0, c, 1.0)
     A, P = getattr(data, "parent", np.full(len(d), -1)), getattr(data, "group_parent", np.zeros(0, dtype=int))
     W, R = getattr(data, "group_weights", np.ones(len(P))), getattr(data, "group_tiers", np.zeros(len(P)))
-    B, O = getattr(data, "units", np.tile(whole, (len(d), 1))), getattr(data, "surplus", np.zeros(d.shape))
+    B, H = getattr(data, "units", np.tile(whole, (len(d), 1))), getattr(data, "surplus", np.zeros(d.shape))
     F, Q = getattr(data, "group_units", np.tile(whole, (len(P), 1))), getattr(data, "group_surplus", 0.0 * P[:, None])
     G, L = getattr(data, "grouped", np.zeros((1, len(d)))), getattr(data, "ceilings", np.full((1, len(c)), np.inf))
     # 0.3 / 0.1 misses 3 by a rounding, hence the factor.
@@ -117,13 +117,13 @@ def build(data: Any, held: np.ndarray) -> Round:
         known = {"dominant": shares[some].max, "asset": shares[v].sum, "tasks": lambda: tasks}
         return known[measure]() if some.any() else 0.0
 
-    E = np.array([A == g for g in range(len(P))]).reshape(len(P), len(d))
+    E = np.array([g == A for g in range(len(P))]).reshape(len(P), len(d))
     for g in reversed(range(len(P))):  # parents come before their children
         if P[g] >= 0:
             E[P[g]] |= E[g]
     alone = np.where(d > 0, c / np.where(d > 0, d, 1.0), np.inf).min(axis=1)
     light = max(1 / w.min(), (1 / W).max(initial=0.0))
-    low = light * (O / B).max()
+    low = light * (H / B).max()
     above = 1 + low + light * max(len(c) * (c / np.vstack([B, F])).max(), alone.sum() if measure == "tasks" else 0.0)
     ranks = sorted({*r[A < 0], *R[P < 0]}, reverse=True)
 
@@ -139,8 +139,8 @@ def build(data: Any, held: np.ndarray) -> Round:
     def lowest(g: int, x: np.ndarray, on: np.ndarray) -> tuple[float, float, np.ndarray]:
         """Return tier and level of the children of group g that come first, and whose turn it is below them."""
         children = []
-        for i in np.flatnonzero(on & (A == g)):
-            share = (d[i] * x[i] - O[i]) / (B[i] * w[i])
+        for i in np.flatnonzero(on & (g == A)):
+            share = (d[i] * x[i] - H[i]) / (B[i] * w[i])
             children.append((r[i], level(share, v & (d[i] > 0), x[i] / w[i, 0]), i, None))
         for q in (q for q in range(len(P)) if P[q] == g and (E[q] & on).any()):
             share = ((E[q] * x) @ d - Q[q]) / (F[q] * W[q])
@@ -216,8 +216,8 @@ if __name__ == "__main__":
     show(
         build,
         __doc__,
-        "max T[s + 1]: sum_p D[p, j] z[p] <= c[j], z[p] = the tasks of kind p among the first x[i] of every i, x[i] = tasks of user "
-        "i after s turns of the clock; x whole",
+        "max T[s + 1]: sum_p D[p, j] z[p] <= c[j], z[p] = the tasks of kind p among the first x[i] of every i, "
+        "x[i] = tasks of user i after s turns of the clock; x whole",
         demands=[[1, 4], [1, 4], [3, 1]],
         users=["A1", "A2", "B"],
         parent=[0, 0, -1],

@@ -114,7 +114,7 @@ def build(data: Any, held: np.ndarray) -> Program:
 
     each = np.ones(len(R))  # income of a group for each unit of weight directly in it; parents come before children
     for o in range(len(R)):
-        inside = M[o] + w[r == o].sum() + W[R == o].sum()
+        inside = M[o] + w[r == o].sum() + W[o == R].sum()
         each[o] = W[o] * (each[R[o]] if R[o] >= 0 else 1.0) / inside if inside else 0.0
     income = w * np.array([each[o] if o >= 0 else 1.0 for o in r])
     share = (d / np.where(c > 0, c, 1.0) * y).max(axis=1)

@@ -412,7 +412,8 @@ def _servers(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, 
 
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify feasibility only: what a user's notion calls optimal is hers to define."""
-    ruled, lost = "organisation" in problem.instance.features, ()
+    ruled = "organisation" in problem.instance.features
+    lost: tuple = ()
     # What is promised and forbidden has nothing to do with the notion: no shares are compared here.
     if problem.integer:
         users = WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist())

@@ -281,7 +281,9 @@ def crosscheck(
 def beside(own: Policy, chosen: Policy) -> Policy:
     """Return a formulation that knows which policy it stands beside, for one file can state several."""
     measure = chosen.measure if chosen.measure in ("asset", "tasks") else own.measure
-    return replace(own, measure=measure, alpha=0.0 if chosen.objective == "sum" else chosen.alpha)
+    return replace(
+        own, measure=measure, weights=chosen.weights, alpha=0.0 if chosen.objective == "sum" else chosen.alpha
+    )
 
 
 def _stated(problem: Problem, own: Policy, time_limit: float | None) -> second_methods.Found:

@@ -2,7 +2,6 @@
 
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from organised import again, organised_pool
 from whole_reference import Enumeration, Groups, awkward, equal
 
 from drfopt import (
-    FormulationError,
     Group,
     Instance,
     InstanceError,

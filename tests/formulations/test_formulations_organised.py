@@ -7,11 +7,10 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from formulations import guarantees_integer, rounds
-
 from drfopt import Group, Instance, Organisation, compare, crosscheck
 from drfopt import solve as engine
 from drfopt.base.errors import CertificateError, DrfoptError, FormulationError
+from formulations import guarantees_integer, rounds
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 

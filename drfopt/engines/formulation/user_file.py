@@ -10,6 +10,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,8 @@ def rules(problem: Problem) -> dict[str, np.ndarray]:
         return {}
     n, place = len(members), {group.name: g for g, group in enumerate(organisation.groups)}
     found: dict[str, Any] = {}
-    promised = Clock(instance, policy_named("drf")).promised[members]
+    # What a group is promised is worth to its members what they rise to, by what the policy counts.
+    promised = Clock(instance, replace(problem.policy, objective="leximin")).promised[members]
     if promised.any():
         found["promised"] = promised
     given = [organisation.guarantees[i] for i in members.tolist()]
@@ -100,24 +102,17 @@ def rules(problem: Problem) -> dict[str, np.ndarray]:
         if organisation.meaning != "floor" and any(given):
             name = "group_units" if organisation.meaning == "normalised" else "group_surplus"
             found[name] = _measured(instance, given)
-        left_out = [i for i in range(instance.n) if i not in set(members.tolist())]
-        if problem.integer and left_out and not instance.weights_per_resource:
-            paths = [organisation.paths[i] for i in left_out]
-            found["group_absent"] = np.array(
-                [
-                    sum(
-                        float(instance.weights[i])
-                        for i, path in zip(left_out, paths, strict=True)
-                        if path == group.name
-                    )
-                    for group in organisation.groups
-                ]
-            )
+        if problem.integer and not instance.weights_per_resource:
+            absent = np.zeros(len(place))
+            for i in set(range(instance.n)) - set(members.tolist()):
+                if organisation.paths[i]:
+                    absent[place[organisation.paths[i]]] += float(instance.weights[i])
+            found["group_absent"] = absent
     return found
 
 
 def _measured(instance: Instance, guarantees: Sequence[Mapping[str, Any]]) -> np.ndarray:
-    """Return guarantees as an array (rows, m): what is a share of 1 where levels are parts of them, else what is off."""
+    """Return guarantees as an array (rows, m): a share of 1 where levels are parts of them, else what is off."""
     parts = instance.organisation is not None and instance.organisation.meaning == "normalised"
     whole = np.where(instance.capacity > 0, instance.capacity, 1.0) if parts else np.zeros(instance.m)
     found = np.tile(whole, (len(guarantees), 1))
