@@ -422,22 +422,22 @@ def _servers(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, 
 
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify feasibility only: what a user's notion calls optimal is hers to define."""
-    if problem.integer and problem.instance.task_types is not None:
-        # What several types use is not what their mean does.
-        users = WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist())
-        packing = None if placement is None else answer.evidence.packing
-        reason = whole.impossible(users, [int(x) for x in tasks.tolist()], packing)
-        violation = float("inf") if reason else 0.0
-    else:
-        violation, reason = infeasibility(problem.instance, tasks, placement)
+    ruled = "organisation" in problem.instance.features
     lost: tuple = ()
-    reason = reason or answer.reason
-    if "organisation" in problem.instance.features:
-        # What is promised and forbidden has nothing to do with the notion: no shares are compared here.
-        clock = Clock(problem.instance, policy_named("drf"))
-        if fault := stops.exceeded(clock, tasks, placement):
-            raise CertificateError(f"{problem.policy.name} gave an allocation that is not possible: {fault}")
-        lost = broken(clock, tasks)
+    # What is promised and forbidden has nothing to do with the notion: no shares are compared here.
+    if problem.integer:
+        users = WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist())
+        whole_tasks = [int(x) for x in tasks.tolist()]
+        fault = whole.impossible(users, whole_tasks, None if placement is None else answer.evidence.packing)
+        violation, lost = float("inf") if fault else 0.0, users.broken(whole_tasks)
+    else:
+        violation, fault = infeasibility(problem.instance, tasks, placement)
+        if ruled:
+            clock = Clock(problem.instance, policy_named("drf"))
+            fault, lost = stops.exceeded(clock, tasks, placement), broken(clock, tasks)
+    if fault and ruled:
+        raise CertificateError(f"{problem.policy.name} gave an allocation that is not possible: {fault}")
+    reason = fault or answer.reason
     valid = False if violation > CAPACITY else None
     return Certificate(
         "feasibility", valid, violation, gap=None, evidence=replace(answer.evidence, broken=lost), reason=reason
