@@ -1,35 +1,26 @@
-"""Every way to give the users of a pool whole tasks whose Nash product is near the best: windows, and two halves.
+"""Every way to give the users of a pool whole tasks whose product or utility is near the best: windows, two halves.
 
-Let p >= 0 be prices and f_i(x) = w_i log x - x (p . d_i).  For whole tasks x within the capacity c,
-
-    sum_i w_i log x_i  =  sum_i max f_i  +  p . c  -  [ sum_i (max f_i - f_i(x_i))  +  p . (c - used) ]
-
-and what is in brackets, the *loss*, is a sum of terms that are never negative.  So an allocation with a loss of R at
-most has every user within the window of tasks where her own term is at most R, and leaves no more than R / p_j of any
-resource.  With the prices of the continuous optimum the windows are a few tasks wide.
+Against a bound by prices an allocation has a *loss*, a sum of terms that are never negative (`utility_losses`): one for
+each user, and one for what is left over of each resource.  So an allocation with a loss of R at most has every user
+within the window of tasks where its own term is at most R, and leaves no more than R / p_j of any resource.  With the
+best prices for mixtures of whole numbers the windows are a few tasks wide.
 
 To list all such allocations the users are split into two halves.  All choices of each half whose terms sum to R at most
 are listed; a choice of one half goes with those of the other that use up nearly all that it leaves, and these are found
-by their place in a grid, not by trying.  There is no solver in this; rounding of the logarithms is covered by a margin,
-and who is better is decided by products in integers.
+by their place in a grid, not by trying.  There is no solver in this, and no float: terms are integers, rounded down,
+and who is better is decided exactly.
 """
 
 import itertools
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
-from ..model.instance import Instance
-from ..model.packings import integer_rows, most_alone
-from .exhaustive_search import products
+from .utility_losses import LARGE, TooManyChoices, UtilityLosses
 
 __all__ = ["MeetInTheMiddle", "TooManyChoices"]
-
-MARGIN = 1e-11
-"""Loss, per unit of weight, by which rounding might misjudge an allocation: thousands of roundings of a logarithm."""
 
 CHOICES = 6_000_000
 """Choices of one half that are listed: a gigabyte or so."""
@@ -38,31 +29,14 @@ PAIRS = 2_000_000
 """Pairs that are looked at at a time."""
 
 CLOSE = 10_000
-"""Allocations compared in integers at most."""
+"""Allocations compared exactly at most."""
 
-NEAR = 3
-"""Tasks from the continuous optimum that are mixed to find prices."""
-
-WINDOW = 2_000
-"""Tasks of one user's window at most."""
-
-LARGE = 2**53
-"""Amounts up to here are exact, in numpy's integers and floats."""
+COUNTED = 2**62
+"""Sums of losses up to here are exact in numpy's integers."""
 
 
-class TooManyChoices(Exception):
-    """There are too many choices to list."""
-
-
-class MeetInTheMiddle:
-    """The search among allocations in which every member has a task.
-
-    Parameters
-    ----------
-    instance : Instance
-        A pool.
-    members : sequence of int
-        Users who may run a task.
+class MeetInTheMiddle(UtilityLosses):
+    """The search among allocations, of products and above alpha = 1 among those in which every member has a task.
 
     Attributes
     ----------
@@ -70,127 +44,43 @@ class MeetInTheMiddle:
         Choices of a half that the last search listed.
     """
 
-    def __init__(self, instance: Instance, members: Sequence[int]):
-        self.rows, self.room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
-        self.most = [most_alone(instance, i) for i in members]
-        exact = [instance.exact_weights[i] for i in members]
-        self.weights = np.array([float(w) for w in exact])
-        self.value = products(exact)
-        self.fit = all(sum(row[j] for row in self.rows) <= total for j, total in enumerate(self.room))
-        if max(max(self.room, default=0), max(map(max, self.rows), default=0)) >= LARGE or max(self.most) >= LARGE:
-            raise TooManyChoices
-        self.demands = np.array(self.rows, dtype=np.int64)
-        self.margin = MARGIN * float(self.weights.sum()) * max(1.0, math.log(max(self.most)))
-        self.prices = self._prices()
-        self.cost = self.demands @ self.prices
-        self.best = np.array([self._peak(i) for i in range(len(members))], dtype=np.int64)
-        self.peak = self._worth(np.arange(len(members)), self.best)
-        self.listed = 0
+    listed = 0
 
-    def _prices(self) -> np.ndarray:
-        """Return prices near those of the continuous optimum, (m,); any are right, and better ones are faster."""
-        from scipy.optimize import minimize
-
-        room = np.maximum(np.array(self.room, dtype=float), 1.0)
-        shares, most = self.demands / room, np.array(self.most, dtype=float)
-
-        def dual(prices: np.ndarray) -> tuple[float, np.ndarray]:
-            cost = shares @ prices
-            tasks = self.weights / np.maximum(cost, self.weights / most)
-            value = prices.sum() + (self.weights * np.log(tasks) - cost * tasks).sum()
-            return value, 1 - tasks @ shares
-
-        m = len(room)
-        start = np.full(m, self.weights.sum() / m)
-        found = minimize(dual, start, jac=True, bounds=[(0, None)] * m, method="L-BFGS-B", options=SETTINGS)
-        cost = np.maximum(shares @ found.x, self.weights / most)
-        middle = np.floor(self.weights / cost).astype(np.int64)
-        return self._whole_prices(shares, middle, found.x) / room
-
-    def _whole_prices(self, shares: np.ndarray, middle: np.ndarray, prices: np.ndarray) -> np.ndarray:
-        """Return the prices at which mixtures of whole numbers near the middle are worth most: the losses are less."""
-        from scipy.optimize import linprog
-        from scipy.sparse import csr_array
-
-        near = np.arange(-NEAR, NEAR + 1)
-        user = np.repeat(np.arange(len(middle)), len(near))
-        tasks = np.clip(np.repeat(middle, len(near)) + np.tile(near, len(middle)), 1, np.array(self.most)[user])
-        worth = self.weights[user] * np.log(tasks / np.maximum(middle, 1)[user])
-        one = csr_array((np.ones(len(user)), (user, np.arange(len(user)))))
-        found = linprog(-worth, (shares[user] * tasks[:, None]).T, np.ones(shares.shape[1]), one, np.ones(len(middle)))
-        return np.maximum(-found.ineqlin.marginals, 0.0) if found.status == 0 else np.maximum(prices, 0.0)
-
-    def _worth(self, users: np.ndarray, tasks: np.ndarray) -> np.ndarray:
-        return self.weights[users] * np.log(tasks) - self.cost[users] * tasks
-
-    def _peak(self, i: int) -> int:
-        """Return the whole number of tasks, 1 or more, at which a user's own worth is largest."""
-        middle = self.weights[i] / max(self.cost[i], self.weights[i] / self.most[i])
-        low = max(1, min(self.most[i], math.floor(middle)))
-        options = np.array([low, min(low + 1, self.most[i])])
-        return int(options[np.argmax(self._worth(np.array([i, i]), options))])
-
-    def loss(self, tasks: Sequence[int]) -> float:
-        """Return the loss of whole tasks of the members, each 1 or more; below 0 only by rounding."""
-        x = np.array(tasks, dtype=np.int64)
-        users = np.arange(len(x))
-        left = np.array(
-            [
-                total - sum(int(t) * row[j] for t, row in zip(tasks, self.rows, strict=True))
-                for j, total in enumerate(self.room)
-            ],
-            dtype=float,
-        )
-        return float((self.peak - self._worth(users, x)).sum() + left @ self.prices)
-
-    def gap(self, tasks: Sequence[int]) -> float:
-        """Return the relative distance of the weighted geometric mean of the tasks from a bound of it."""
-        return -math.expm1(-max(0.0, self.loss(tasks)) / float(self.weights.sum()))
-
-    def within(self, loss: float, deadline: Deadline = NEVER, part: float = 1.0) -> list[int] | None:
-        """Return tasks with the largest product among all allocations of at most this loss; None if there is none.
+    def within(self, limit: int, deadline: Deadline = NEVER, part: float = 1.0) -> list[int] | None:
+        """Return tasks that are worth most among all allocations of at most this loss; None if there is none.
 
         With a `part` below 1 only those are looked at in which neither half takes more of the loss than that: most of
         them, in a small fraction of the time.
 
         Raises
         ------
-        TooMany, TimeLimitError
+        TooManyChoices, TimeLimitError
         """
-        limit = loss + self.margin
         if limit < 0:
             return None
-        windows = [self._window(i, limit) for i in range(len(self.most))]
-        left = [
-            total - sum(int(x) * row[j] for x, row in zip(self.best, self.rows, strict=True))
-            for j, total in enumerate(self.room)
-        ]
-        one, other = (self._half(users, windows, part * limit, deadline) for users in _split(windows, limit))
+        windows = [self.window(i, limit) for i in range(len(self.most))]
+        if any(not len(tasks) for tasks, _ in windows):
+            return None
+        self._check(windows, limit)
+        one, other = (self._half(users, windows, int(part * limit), deadline) for users in _split(windows, limit))
         self.listed = max(len(one.terms), len(other.terms))
-        found = self._joined(one, other, np.array(left, dtype=np.int64), limit, deadline)
+        found = self._joined(one, other, np.array(self.left, dtype=np.int64), limit, deadline)
         return max(found, key=self.value, default=None)
 
-    def _window(self, i: int, limit: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return a user's numbers of tasks whose term is within the limit, and the terms."""
-        reach = 1
-        while True:
-            tasks = np.arange(max(1, self.best[i] - reach), min(self.most[i], self.best[i] + reach) + 1)
-            terms = np.maximum(self.peak[i] - self._worth(np.full(len(tasks), i), tasks), 0.0)
-            inside = terms <= limit
-            whole = (tasks[0] == 1 or not inside[0]) and (tasks[-1] == self.most[i] or not inside[-1])
-            if whole:
-                order = np.argsort(terms[inside], kind="stable")
-                return tasks[inside][order], terms[inside][order]
-            reach *= 2
-            if reach > WINDOW:
+    def _check(self, windows: list[tuple[np.ndarray, np.ndarray]], limit: int) -> None:
+        """Refuse what is beyond the integers of numpy."""
+        far = [max(abs(int(x) - b) for x in tasks) for b, (tasks, _) in zip(self.best, windows, strict=True)]
+        for j, (price, left) in enumerate(zip(self.prices, self.left, strict=True)):
+            most = abs(left) + sum(f * row[j] for f, row in zip(far, self.rows, strict=True))
+            if most >= LARGE or most * price * len(self.prices) + 2 * limit >= COUNTED:
                 raise TooManyChoices
 
-    def _half(self, users: list[int], windows: list, limit: float, deadline: Deadline) -> "_Choices":
+    def _half(self, users: list[int], windows: list, limit: int, deadline: Deadline) -> "_Choices":
         """Return all choices of some users whose terms are within the limit."""
-        terms, used = np.zeros(1), np.zeros((1, len(self.room)), dtype=np.int64)
+        terms, used = np.zeros(1, dtype=np.int64), np.zeros((1, len(self.room)), dtype=np.int64)
         trail: list[tuple[np.ndarray, np.ndarray]] = []
         for i in users:
-            deadline.check("the search for a larger product")
+            deadline.check("the search near a bound")
             tasks, own = windows[i]
             # Terms in order: every earlier choice goes with the first so many of them.
             number = np.searchsorted(own, limit - terms, side="right")
@@ -204,18 +94,18 @@ class MeetInTheMiddle:
         return _Choices(users, trail, terms, used)
 
     def _joined(
-        self, one: "_Choices", other: "_Choices", left: np.ndarray, limit: float, deadline: Deadline
+        self, one: "_Choices", other: "_Choices", left: np.ndarray, limit: int, deadline: Deadline
     ) -> list[list[int]]:
         """Return the allocations of the least loss, and those that rounding cannot tell from them."""
-        best, kept = limit, []
+        best, kept, prices = limit, [], np.array(self.prices, dtype=np.int64)
         for a, b in self._partners(one, other, left, limit):
-            deadline.check("the search for a larger product")
+            deadline.check("the search near a bound")
             rest = left - one.used[a] - other.used[b]
-            total = one.terms[a] + other.terms[b] + rest @ self.prices
+            total = one.terms[a] + other.terms[b] + rest @ prices
             good = (rest >= 0).all(axis=1) & (total <= best + self.margin)
             if not good.any():
                 continue
-            best = min(best, float(total[good].min()))
+            best = min(best, int(total[good].min()))
             kept += list(zip(total[good].tolist(), a[good].tolist(), b[good].tolist(), strict=True))
             kept = [row for row in kept if row[0] <= best + self.margin]
             if len(kept) > CLOSE:
@@ -231,12 +121,14 @@ class MeetInTheMiddle:
         return tasks
 
     def _partners(
-        self, one: "_Choices", other: "_Choices", left: np.ndarray, limit: float
+        self, one: "_Choices", other: "_Choices", left: np.ndarray, limit: int
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield pairs of choices by what the first half's terms leave: the more they take, the fewer partners."""
         orders = np.argsort(one.terms), np.argsort(other.terms)
         ends = [
-            np.searchsorted(half.terms[order], limit * np.arange(BANDS + 1) / BANDS, side="right")
+            np.searchsorted(
+                half.terms[order], np.array([limit * band // BANDS for band in range(BANDS + 1)]), side="right"
+            )
             for half, order in zip((one, other), orders, strict=True)
         ]
         for band in range(BANDS):
@@ -244,7 +136,7 @@ class MeetInTheMiddle:
             second = orders[1][: ends[1][BANDS - band]]
             if not len(first) or not len(second):
                 continue
-            rest = limit * (BANDS - band) / BANDS
+            rest = limit * (BANDS - band) // BANDS
             if len(first) >= len(second):
                 for a, b in self._neighbours(one.used[first], other.used[second], left, rest):
                     yield first[a], second[b]
@@ -253,14 +145,13 @@ class MeetInTheMiddle:
                     yield first[a], second[b]
 
     def _neighbours(
-        self, one: np.ndarray, other: np.ndarray, left: np.ndarray, limit: float
+        self, one: np.ndarray, other: np.ndarray, left: np.ndarray, limit: int
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield pairs of uses (choices, m) that could leave less than `limit` worth of every resource, some at a time.
 
         Cells of the grid are as wide as what may be left over: the partners of a choice are in two neighbouring cells.
         """
-        with np.errstate(divide="ignore"):
-            width = np.where(self.prices > 0, np.ceil(np.minimum(limit / self.prices, LARGE)) + 1, np.inf)
+        width = np.array([min(limit // price, LARGE) + 1.0 if price else np.inf for price in self.prices])
         able = ((one >= left - other.max(axis=0) - width) & (one <= left - other.min(axis=0))).all(axis=1)
         kept = np.flatnonzero(able)
         if not len(kept):
@@ -305,7 +196,7 @@ class _Choices:
     used: np.ndarray
 
 
-def _split(windows: list[tuple[np.ndarray, np.ndarray]], limit: float) -> tuple[list[int], list[int]]:
+def _split(windows: list[tuple[np.ndarray, np.ndarray]], limit: int) -> tuple[list[int], list[int]]:
     """Return the users in two halves of about as many choices each."""
     # A user with many cheap options multiplies the choices most: in pairs of neighbours, each half has one of them.
     order = sorted(range(len(windows)), key=lambda i: float(np.exp(-TYPICAL * windows[i][1] / limit).sum()))
@@ -334,6 +225,3 @@ BANDS = 16
 
 GRIDDED = 4
 """Resources that the grid has axes for."""
-
-SETTINGS = {"maxiter": 500, "ftol": 1e-15, "gtol": 1e-10}
-"""Of the search for prices: as near as floats allow; any prices are right."""

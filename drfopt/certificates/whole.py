@@ -7,9 +7,9 @@ large, small sums and products of a pool are searched exhaustively (`exhaustive_
 types, on machines too), and then a second solver is asked for something better on a program of its own
 (`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS where CBC was the first.
 
-A product whose tree grows too large is searched near a bound (`meet_in_the_middle`), which is also what the engine
-``nash-halves`` does.  Of its answers that search, run again, is then all that says that they are best: nothing was
-refuted by a second author, and the certificate says so.
+A product or alpha utility of a pool whose tree grows too large is searched near a bound, in integers
+(`meet_in_the_middle`), which is also what the engine ``nash-halves`` does.  Of its answers that search, run again, is
+then all that says that they are best: nothing was refuted by a second author, and the certificate says so.
 
 Of whole tasks in several groups the verifier's clock decides, by counting and multipliers (`group_stops`).
 
@@ -56,10 +56,10 @@ PATIENCE = 60.0
 NO_TIME = "the allocation is feasible, and there was no time to prove its objective"
 
 AGAIN = "the same search, run again"
-"""The judge of a product where nobody but its finder says that it is the largest."""
+"""The judge where nobody but the finder says that nothing is worth more."""
 
 HALVES = "a search near a bound"
-"""The judge of a product that somebody else found; it prunes on logarithms in floats, within a margin."""
+"""The judge of what somebody else found: all that could be better is listed, in integers."""
 
 HALVINGS = 25
 """Times that the interval of a bound is halved: a few parts in ten million of it are left."""
@@ -73,7 +73,7 @@ SMALL = 12
 BOXES_WITHOUT_RULES = 200
 """Boxes that are looked at for the bound of a sum or product under rules: it is only as good as rules matter little."""
 
-EXACT = ("multipliers", "exact search", BOXES, "nobody to judge")
+EXACT = ("multipliers", "exact search", HALVES, BOXES, "nobody to judge")
 """Judges that decide in integers; of a mixture with a solver's word the whole is no more than that."""
 
 Score = tuple
@@ -261,8 +261,8 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
         return Certificate("bound", True, 0.0, gap=0.0, evidence=WholeEvidence(judge="nobody to judge"))
     bound: Fraction | None = None
     own = [tasks[i] for i in members]
-    halved = policy.alpha == 1 and instance.machines is None and all(own)
-    halves = _halves(instance, members) if halved else None
+    served = policy.objective == "alpha" and (all(own) or policy.alpha < 1)
+    halves = _halves(instance, policy, members) if served and instance.machines is None else None
     try:
         outcome = price_tree.search(
             instance, policy, tasks, deadline.sooner(PATIENCE), impatient=halves is not None and len(members) > SMALL
@@ -444,18 +444,18 @@ def _bounded(
     return Certificate("bound", None, 0.0, gap=found.gap, evidence=evidence, reason=f"{reason}: {found.words}")
 
 
-def _halves(instance: Instance, members: list[int]) -> MeetInTheMiddle | None:
+def _halves(instance: Instance, policy: Policy, members: list[int]) -> MeetInTheMiddle | None:
     try:
-        return MeetInTheMiddle(instance, members)
+        return MeetInTheMiddle(instance, policy, members)
     except TooManyChoices:
         return None
 
 
 def _larger_product(halves: MeetInTheMiddle, own: list[int], deadline: Deadline) -> bool | None:
-    """Say whether some product is larger; None where there are too many allocations to list."""
+    """Say whether something is worth more; None where there are too many allocations to list."""
     try:
-        found = halves.within(max(0.0, halves.loss(own)), deadline)
-    except TooManyChoices:
+        found = halves.within(halves.loss(own), deadline)
+    except (TooManyChoices, exhaustive_search.SearchTooLong):
         return None
     if found is None:
         raise SolverError("the search of halves does not find the allocation at hand: it is not believed")

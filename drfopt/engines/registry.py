@@ -47,8 +47,6 @@ class Engine:
     values : bool
         Whether rules are values of whole tasks to it, so that it takes instances with and without them; groups that
         decide who rises with whom are not.
-    product : bool
-        Whether of alpha fairness it takes the Nash product only.
     types : bool
         Whether it takes users with several task types on machines.
     devices : bool
@@ -75,7 +73,6 @@ class Engine:
     organised: bool = False
     plain: bool = False
     values: bool = False
-    product: bool = False
     divides: bool = False
     types: bool = False
     devices: bool = True
@@ -92,7 +89,7 @@ class Engine:
         exact = ", in rational numbers" if self.exact else ""
         objectives, clusters = "/".join(sorted(self.objectives)), " and ".join(sorted(self.clusters, reverse=True))
         if self.integer:
-            objectives = objectives.replace("alpha", "ceei" if self.product else "ceei/alpha")
+            objectives = objectives.replace("alpha", "ceei/alpha")
         found = ", not always the optimum" if self.heuristic else ""
         rules = " under rules of an organisation" if self.organised else ""
         rules = rules or (" under guarantees, tiers and ceilings as well" if self.values else "")
@@ -103,8 +100,6 @@ class Engine:
         cluster = "pool" if problem.instance.machines is None else "machines"
         objective = problem.policy.objective
         if objective not in self.objectives or cluster not in self.clusters or self.exact != exact:
-            return False
-        if self.product and problem.policy.alpha != 1:
             return False
         tasks = objective == "formulation" or self.integer == problem.integer
         asked = self.programs or problem.solver == DIRECT
@@ -333,11 +328,11 @@ ENGINES = Registry(
     Engine(
         "nash-halves",
         "whole.totals:solve_by_halves",
-        "Nash product by exact search near the continuous prices",
+        "Nash product and alpha fairness by exact search near a bound by prices",
         ALPHA,
         POOL,
         integer=True,
-        product=True,
+        then=("climbing",),
     ),
     Engine(
         "nash-milp",

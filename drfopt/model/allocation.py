@@ -658,7 +658,7 @@ class Allocation(Result):
         if proof.valid is None and proof.reason:
             notes.append(proof.reason)
         if proof.valid and proof.kind == "bound" and not proof.rigorous:
-            notes.append(f"that nothing is better is the word of {proof.evidence.judge}: no proof in exact numbers")
+            notes.append(f"that nothing is better is the word of {proof.evidence.judge}: nobody else has proven it")
         elif proof.valid and proof.kind == "bound" and self.instance.features and proof.evidence.judge not in IN_FILES:
             # Files hold proofs by multipliers and prices.
             judge = proof.evidence.judge

@@ -10,6 +10,8 @@ import numpy as np
 
 from ..base.numbers.enclosures import least
 from ..model.allocation import Allocation
+from ..model.hierarchy import Clock
+from ..model.hierarchy.market import market_rules
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.comparing import wanting
@@ -45,13 +47,20 @@ class Baseline:
         kept = [weights.get(user, weight) for user, weight in own]
         # Types name classes that are gone, perhaps; what counts here is the average task.
         demands = [list(row) for row in instance.exact_demands]
-        given = {"demands": demands, "users": parts["users"], "resources": parts["resources"]}
+        given = {name: parts[name] for name in ("users", "resources", "max_tasks", "organisation")}
+        given["demands"] = demands
         given["weights"] = [list(w) if isinstance(w, tuple) else w for w in kept]
         return Instance(**given, capacity=old["capacity"], machines=old["machines"])
 
     def levels(self, allocation: Allocation) -> np.ndarray:
         """Return the level of every user, (n,)."""
-        return self._measured(self.policy, allocation)
+        ruler, exact = self.ruler(allocation.instance, allocation.exact), allocation.exact
+        if "organisation" not in ruler.features:
+            return self._measured(self.policy, allocation)
+        # Groups have incomes, and guarantees and what is excluded may change what is counted.
+        if self.policy.objective == "leximin":
+            return Clock(ruler, self.policy, exact).levels(allocation.tasks)
+        return np.asarray(market_rules(ruler, self.policy, exact).rates * allocation.tasks)
 
     def shares(self, allocation: Allocation) -> np.ndarray:
         """Return the dominant share of every user, (n,), weights ignored."""

@@ -64,13 +64,14 @@ def test_a_finder_that_stops_too_early_is_found_out(monkeypatch):
     def worse(self, loss, *_):
         tasks = [int(x) for x in self.best]
         while any(sum(x * d[j] for x, d in zip(tasks, self.rows, strict=True)) > c for j, c in enumerate(self.room)):
-            tasks[tasks.index(max(tasks))] -= 1
+            tasks[0] -= 1
         return tasks
 
     assert solve(wide, "ceei", integer=True).certificate.rigorous
     monkeypatch.setattr(MeetInTheMiddle, "within", worse)
     with pytest.raises(CertificateError, match="branch and bound on prices finds a strictly better"):
-        solve(wide, "ceei", integer=True)
+        solve(wide, "ceei", integer=True, engine="nash-halves")
+    assert solve(wide, "ceei", integer=True).engine == "climbing after nash-halves"
 
 
 def test_products_are_compared_exactly_under_any_weights():

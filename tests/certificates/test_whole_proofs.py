@@ -13,6 +13,7 @@ from drfopt.certificates.level_claims import ABOVE, claims
 from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from drfopt.certificates.packing_bound import worth_of
 from drfopt.certificates.refutation import Better, Inconclusive, Refutation, holds
+from drfopt.certificates.utility_losses import BITS
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.packings import split
@@ -141,15 +142,18 @@ def test_raised_claims_bound_a_level():
 # ---- halves -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(10))
+NEAR_A_BOUND = ("ceei", "alpha:2", "alpha:0.5", "alpha:20", "alpha:1.5")
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_halves_miss_nothing(seed):
-    rng = np.random.default_rng(seed)
+    rng, policy = np.random.default_rng(seed), policy_named(NEAR_A_BOUND[seed % 5])
     instance = Instance(rng.integers(1, 6, (4, 2)), rng.integers(20, 40, 2), weights=rng.integers(1, 4, 4))
-    found = MeetInTheMiddle(instance, range(4))
+    found = MeetInTheMiddle(instance, policy, range(4))
     rows = np.array(found.rows)
     every = [
         tasks
-        for tasks in itertools.product(*(range(1, min(most, 12) + 1) for most in found.most))
+        for tasks in itertools.product(*(range(found.least, min(most, 12) + 1) for most in found.most))
         if (np.array(tasks) @ rows <= found.room).all()
     ]
     if not every:
@@ -157,17 +161,39 @@ def test_halves_miss_nothing(seed):
         return
     best = max(map(found.value, every))
     least = min(found.loss(tasks) for tasks in every if found.value(tasks) == best)
-    assert all(found.loss(tasks) >= -1e-12 for tasks in every)
+    assert all(found.loss(tasks) >= 0 for tasks in every)
     assert found.value(found.within(least)) == best
-    assert found.within(least * 0.999 - 1e-9) is None
-    assert found.value(found.within(3 * least + 0.1)) == best
+    assert found.within(least - 2 * found.margin - 1) is None
+    assert found.value(found.within(3 * least + 2**BITS // 20)) == best
+
+
+def test_a_loss_is_rounded_up_and_its_terms_down():
+    rng = np.random.default_rng(5)
+    instance = Instance(rng.integers(1, 60, (6, 3)), rng.integers(900, 1400, 3), weights=[1, 2, 3, "1/3", "0.7", 1])
+    for policy in map(policy_named, NEAR_A_BOUND):
+        found = MeetInTheMiddle(instance, policy, range(6))
+        tasks = found.within(2**BITS // 50)
+        windows = [dict(zip(*map(np.ndarray.tolist, found.window(p, 2**50)), strict=True)) for p in range(6)]
+        left = np.array(found.room) - np.array(tasks) @ np.array(found.rows)
+        terms = sum(window[x] for window, x in zip(windows, tasks, strict=True)) + int(left @ np.array(found.prices))
+        assert 0 <= found.loss(tasks) - terms <= found.margin
+        assert all(2**50 > term >= 0 for window in windows for term in window.values())
+
+
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2"])
+def test_numbers_beyond_those_of_numpy_are_not_searched_near_a_bound(policy):
+    far = Instance([[1, 1], [1, 2]], [2**54, 2**55])
+    with pytest.raises(TooManyChoices):
+        MeetInTheMiddle(far, policy_named(policy), range(2))
+    with pytest.raises(TooManyChoices):
+        MeetInTheMiddle(pool(1, 4), policy_named(policy), range(4)).within(2**62)
 
 
 def test_halves_give_up_where_there_are_too_many(monkeypatch):
-    found = MeetInTheMiddle(pool(1, 12), range(12))
+    found = MeetInTheMiddle(pool(1, 12), policy_named("ceei"), range(12))
     monkeypatch.setattr(meet_in_the_middle, "CHOICES", 10)
     with pytest.raises(TooManyChoices):
-        found.within(5.0)
+        found.within(2**BITS)
 
 
 # ---- packings ---------------------------------------------------------------------------------------------------

@@ -71,11 +71,11 @@ def test_the_same_search_is_no_second_author(monkeypatch):
     assert proof.valid
     assert not proof.rigorous
     assert proof.evidence.judge == "the same search, run again"
-    assert "the word of the same search, run again: no proof in exact numbers" in str(found)
+    assert "that nothing is better is the word of the same search, run again: nobody else has proven it" in str(found)
     assert proof.to_dict()["judge"] == "the same search, run again"
     other = solve(WIDE, "ceei", integer=True, engine="nash-milp").certificate
     assert other.evidence.judge == "a search near a bound"
-    assert not other.rigorous, "it prunes on logarithms in floats"
+    assert other.rigorous, "it lists what could be better in integers, and another one found the answer"
 
 
 def test_a_short_exact_search_is_a_second_author(monkeypatch):

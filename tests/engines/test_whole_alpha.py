@@ -1,5 +1,6 @@
 """Alpha fairness of whole tasks: engines, proofs and enumeration agree, and sums of roots are compared exactly."""
 
+import itertools
 import json
 import pickle
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 from whole_pools import tied
 from whole_reference import awkward, equal
 
-from drfopt import CertificateError, Instance, Machine, PolicyError, TaskType, crosscheck, solve, verify
+from drfopt import CertificateError, Instance, Machine, PolicyError, SolverError, TaskType, crosscheck, solve, verify
 from drfopt.base.deadline import Deadline
 from drfopt.certificates import price_tree, whole
 from drfopt.certificates.document import certificate_document
@@ -91,14 +92,39 @@ def test_all_methods_agree():
         for policy in ("alpha:2", "alpha:0.5"):
             found = crosscheck(instance, policy, integer=True)
             assert found.agree is True
-            assert len(found.methods) == 3
+            assert len(found.methods) == 4
+
+
+@pytest.mark.parametrize("policy", ["alpha:0.5", "alpha:2", "alpha:5", "alpha:20"])
+def test_twenty_users_of_a_pool_are_proven_in_integers(policy, monkeypatch):
+    """Neither chords nor a tree of prices ended there within a minute."""
+    random = np.random.default_rng(20)
+    instance = Instance(random.integers(1, 101, (20, 4)), [40 * 1000] * 4)
+    monkeypatch.setattr(price_tree, "NODES", 40)
+    found = solve(instance, policy, integer=True)
+    assert (found.engine, found.status) == ("nash-halves", "optimal")
+    chosen = policy_named(policy)
+    value = worth(WholeUsers(instance, chosen, range(20)))
+    best = value(found.tasks.tolist())
+    used = found.tasks @ np.array(instance.demands)
+    for i, j in itertools.permutations(range(20), 2):
+        # One task of somebody against as many as fit of somebody else.
+        other = found.tasks.copy()
+        other[i] -= 1
+        free = instance.capacity - used + instance.demands[i]
+        other[j] += int((free // instance.demands[j]).min())
+        assert not value(other.tolist()) > best
 
 
 def test_what_solvers_do_not_tell_apart_is_climbed_to():
     instance = Instance(np.random.default_rng(3).integers(1, 100, (12, 3)), [1200] * 3)
-    found = solve(instance, "alpha:20", integer=True)
+    with pytest.raises(SolverError, match="times apart, which no solver tells apart"):
+        solve(instance, "alpha:20", integer=True, engine="nash-milp")
+    found = solve(instance, "alpha:20", integer=True, engine="climbing")
     assert (found.status, found.certificate.rigorous) == ("optimal", True)
-    assert found.engine == "climbing after nash-milp"
+    near = solve(instance, "alpha:20", integer=True)
+    assert near.engine == "nash-halves"
+    assert near.tasks.tolist() == found.tasks.tolist()
     start = solve(instance, "drf", integer=True)
     assert price_tree.search(instance, policy_named("alpha:20"), start.tasks.tolist(), nodes=50).tree is None
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from drfopt import price, what_if
-from drfopt.base.errors import DrfoptError, InstanceError, PolicyError
+from drfopt.base.errors import DrfoptError, InstanceError, PolicyError, SolverError
 from drfopt.io.readers.asking import read
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
@@ -332,3 +332,27 @@ def test_classes_that_limits_fill_are_closed_to_who_is_above_them():
     assert found["m2"].less.until == pytest.approx(2 / 3), "there A and C are down to the level of B"
     two = Instance({"A": {"cpu": 1}, "B": {"cpu": 3}}, machines=machines, eligible={"B": ["m1"]}, max_tasks={"B": 1})
     assert price(two)["m2"].more.tasks == pytest.approx([9, 0])
+
+
+def test_a_unit_of_which_nothing_is_proven_leaves_the_others(monkeypatch):
+    from drfopt.planning.pricing import unit_price
+
+    def failing(allocation, totals, those=("memory",)):
+        look = looked_at(allocation, totals)
+
+        def one(unit, more):
+            if unit.name in those:
+                raise SolverError(f"no division is proven near {unit.name}")
+            return look(unit, more)
+
+        return one
+
+    looked_at = unit_price.LOOKS["leximin"]
+    monkeypatch.setitem(unit_price.LOOKS, "leximin", failing)
+    found = price(PAPER)
+    assert found["cpu"].more.price > 0
+    assert (found["memory"].more, found["memory"].unknown) == (None, "no division is proven near memory")
+    assert "memory is not known: no division is proven near memory" in str(found)
+    assert [row["unknown"] for row in found.to_dict()["units"]] == [None, "no division is proven near memory"]
+    with pytest.raises(SolverError, match="no division is proven near memory"):
+        price(PAPER, units=["memory"])

@@ -28,6 +28,7 @@ from ...certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from ...certificates.packable import Packable
 from ...certificates.refutation import Inconclusive
 from ...certificates.second_solver import FAR_APART
+from ...certificates.utility_losses import BITS
 from ...model.packings import program_rows, program_values
 from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
@@ -386,13 +387,13 @@ EVEN = 0.6
 """Part of the loss that a half may take in the search for a first allocation."""
 
 SMALLEST = 1e-7
-"""First loss, of the greedy allocation's and per unit of weight: next to nothing is listed."""
+"""First loss, of what all that there is costs: next to nothing is listed."""
 
 
 def solve_by_halves(problem: Problem) -> Answer:
-    """Return whole tasks of the largest product; where time runs out, those of a greedy filling."""
+    """Return whole tasks of the largest product or utility; where time runs out, those of a greedy filling."""
     try:
-        halves = MeetInTheMiddle(problem.instance, problem.members.tolist())
+        halves = MeetInTheMiddle(problem.instance, problem.policy, problem.members.tolist())
     except TooManyChoices:
         return _program(problem)
     if not halves.fit:
@@ -400,18 +401,18 @@ def solve_by_halves(problem: Problem) -> Answer:
     tasks = _greedy(halves)
     most = halves.loss(tasks)
     deadline = problem.deadline.part(SEARCH)
-    loss = SMALLEST * float(halves.weights.sum())
+    loss = int(SMALLEST * 2**BITS)
     try:
         while True:
             loss = min(loss, most)
-            report(f"product: allocations within {loss:.3g} of the bound")
+            report(f"product: allocations within {loss / 2**BITS:.3g} of the bound")
             found = halves.within(loss, deadline, EVEN)
             if found is not None or loss >= most:
                 tasks = found or tasks
-                report(f"product: all allocations within {halves.loss(tasks):.3g} of the bound")
-                best = halves.within(max(0.0, halves.loss(tasks)), deadline)
+                report(f"product: all allocations within {halves.loss(tasks) / 2**BITS:.3g} of the bound")
+                best = halves.within(halves.loss(tasks), deadline)
                 return Answer(np.array(best or tasks, dtype=np.int64))
-            loss *= next(factor for most_listed, factor in GROWTH if halves.listed <= most_listed)
+            loss = int(loss * next(factor for most_listed, factor in GROWTH if halves.listed <= most_listed))
     except TooManyChoices:
         return _program(problem)
     except TimeLimitError:
@@ -430,17 +431,16 @@ def _greedy(halves: MeetInTheMiddle) -> list[int]:
         return all(sum(x * row[j] for x, row in zip(tasks, rows, strict=True)) <= total for j, total in enumerate(room))
 
     low, high = 0, 1 << 40
-    best = halves.best.tolist()
 
     def scaled(part: int) -> list[int]:
-        return [max(1, x * part >> 40) for x in best]
+        return [max(halves.least, x * part >> 40) for x in halves.best]
 
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(scaled(middle)) else (low, middle)
     tasks = scaled(high) if fits(scaled(high)) else scaled(low)
     left = [total - sum(x * row[j] for x, row in zip(tasks, rows, strict=True)) for j, total in enumerate(room)]
-    queue = [(-w * math.log1p(1 / x), i) for i, (w, x) in enumerate(zip(halves.weights.tolist(), tasks, strict=True))]
+    queue = [(-halves.gain(p, x), p) for p, x in enumerate(tasks)]
     heapq.heapify(queue)
     while queue:
         _, i = heapq.heappop(queue)
@@ -450,5 +450,5 @@ def _greedy(halves: MeetInTheMiddle) -> list[int]:
             more = max(1, more // (4 * len(tasks)))
             tasks[i] += more
             left = [f - more * d for d, f in zip(rows[i], left, strict=True)]
-            heapq.heappush(queue, (-halves.weights[i] * math.log1p(1 / tasks[i]), i))
+            heapq.heappush(queue, (-halves.gain(i, tasks[i]), i))
     return tasks
