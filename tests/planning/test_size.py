@@ -5,7 +5,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt import Instance, InstanceError, Machine, Organisation, PolicyError, TaskType, TimeLimitError, size, solve
+from drfopt import (
+    Group,
+    Instance,
+    InstanceError,
+    Machine,
+    Organisation,
+    PolicyError,
+    TaskType,
+    TimeLimitError,
+    size,
+    solve,
+)
 from drfopt.base.deadline import NEVER, Deadline
 from drfopt.model.policies import policy_named
 from drfopt.planning.sizing import branch_and_bound, purchase
