@@ -97,8 +97,7 @@ class SearchTooLong(Exception):
 
 def playing(instance: Instance) -> list[int]:
     """Return the users who are placed and may run at least one whole task."""
-    limits = np.floor(instance.limits)
-    return np.flatnonzero(~instance.unplaced(integer=True) & (limits > 0)).tolist()
+    return np.flatnonzero(~instance.unplaced(integer=True) & (instance.whole_limits > 0)).tolist()
 
 
 def better(

@@ -64,7 +64,7 @@ class Problem:
         """Who is placed and has a limit above 0, bool (n of the instance,)."""
         if not self.instance.limited:
             return ~self.unplaced
-        limits = np.floor(self.instance.limits) if self.integer else self.instance.limits
+        limits = self.instance.whole_limits if self.integer else self.instance.limits
         return ~self.unplaced & (limits > 0)
 
     @cached_property
@@ -117,8 +117,7 @@ class Problem:
     @cached_property
     def limits(self) -> np.ndarray:
         """The most tasks of each user, (n,); whole numbers in the integer version; inf for none."""
-        limits = self.of_members(self.instance.limits)
-        return np.floor(limits) if self.integer else limits
+        return self.of_members(self.instance.whole_limits if self.integer else self.instance.limits)
 
     @cached_property
     def shapes(self) -> list[list[int]]:

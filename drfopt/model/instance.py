@@ -1,6 +1,8 @@
 """A cluster and its users: the one input of everything, checked once, here, and never again behind this door."""
 
+import math
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -351,6 +353,29 @@ class Instance:
             found[i] = TypeSequence(tuple(runs), tuple(kinds[t].count for t in runs))
         return found
 
+    @cached_property
+    def whole_limits(self) -> np.ndarray:
+        """The most whole tasks of each user, (n,); inf for no end.
+
+        Limits are rounded down.  A user's own ceilings count what its types need, not so many times their average.
+        """
+        found = np.floor(self.limits)
+        ceilings = () if self.organisation is None else self.organisation.ceilings
+        for i, sequence in self.type_sequences.items():
+            if not ceilings or not ceilings[i]:
+                continue
+            kinds = (self.task_types or ())[i] or ()
+            needs = [[kinds[t].demand[self.resources.index(r)] for t in sequence.rows] for r in ceilings[i]]
+            most = range(1, int(min(sum(sequence.counts), math.floor(self._asked.floats[i]))) + 1)
+
+            def beyond(x: int, needs: Any = needs, sequence: Any = sequence, own: Any = ceilings[i]) -> bool:
+                started = sequence.started(x)
+                uses = (sum(d * s for d, s in zip(row, started, strict=True)) for row in needs)
+                return any(used > amount for used, amount in zip(uses, own.values(), strict=True))
+
+            found[i] = bisect_left(most, True, key=beyond)
+        return found
+
     def types_started(self, i: int, tasks: int) -> list[int]:
         """Return how many of each type are among so many whole tasks of a user with several types."""
         sequence, found = self.type_sequences[i], [0] * len(self.type_fits[i])
@@ -400,8 +425,7 @@ class Instance:
         helpless = self.helpless(integer)
         if not self.limited:
             return helpless
-        limits = np.floor(self.limits) if integer else self.limits
-        return helpless & (limits > 0)
+        return helpless & ((self.whole_limits if integer else self.limits) > 0)
 
     def helpless(self, integer: bool = False) -> np.ndarray:
         """Who could run no task at all, whatever its limit: bool (n,).

@@ -289,21 +289,16 @@ class WholeUsers:
 
     def _most(self, p: int) -> int:
         i, sequence, instance = self.members[p], self.sequences[p], self.instance
-        ceilings = {} if instance.organisation is None else instance.organisation.ceilings[i]
-        limit = instance.exact_limits[i]
         alone = [most_alone(self.cluster, q) for q in sequence.rows]
 
         def possible(x: int) -> bool:
             started = sequence.started(x)
             if any(y > most for y, most in zip(started, alone, strict=True)):
                 return False
-            held = {name: self.use(p, x, instance.resources.index(name)) for name in ceilings}
-            if any(held[name] > amount for name, amount in ceilings.items()):
-                return False
             pool = instance.exact_capacity if instance.machines is None else ()
             return all(self.use(p, x, j) <= c for j, c in enumerate(pool))
 
-        low, high = 0, sum(sequence.counts) if limit is None else min(sum(sequence.counts), math.floor(limit))
+        low, high = 0, int(min(sum(sequence.counts), instance.whole_limits[i]))
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if possible(middle) else (low, middle - 1)

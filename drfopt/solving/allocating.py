@@ -63,8 +63,8 @@ def solve(
     ----------
     instance : Instance
     policy : str, Policy or function
-        A name of the table (``drf``, ``asset``, ``ceei``, ``single:cpu``, ``tasks``, ``utilitarian``, ``throughput``,
-        ``alpha:2``) or the path of a formulation file (``*.py``).
+        A name of the table, which ``drfopt policies`` prints (``drf``, ``ceei``, ``single:cpu``, ``alpha:2`` ...), the
+        path of a formulation file (``*.py``), or a function ``build(data, held)`` of such a file.
     integer : bool
         Whole tasks instead of divisible ones. A formulation file whose tasks are integer variables is of whole tasks
         at any rate.

@@ -155,6 +155,8 @@ class _Reading:
     def certificate(self) -> Certificate:
         """Return what is said of the proof; the proof itself is not in the document."""
         part = self.document["certificate"]
+        if part.value is not None and not isinstance(part.value, dict):
+            raise part.wrong("give what 'drfopt solve --json' wrote")
         said = part.value or {"kind": "none", "valid": None, "violation": 0.0, "gap": 0.0}
         stops: list[Any] = [None] * self.instance.n
         for entry in self.document["users"].each():
@@ -184,8 +186,8 @@ class _Reading:
         return Certificate(
             part["kind"].text("none"),
             part["valid"].value,
-            float(said.get("violation", 0.0)),
-            None if said.get("gap") is None else float(said["gap"]),
+            _plain(part["violation"]) or 0.0,
+            _plain(part["gap"]),
             partial(tuple, stops) if any(stops) else tuple,
             evidence,
             part["reason"].text(),
@@ -198,6 +200,14 @@ class _Reading:
         return Broken(owner, of_group, row["resource"].text(), self.read(row["held"]), self.read(row["promised"]))
 
 
+def _plain(part: TreePart) -> float | None:
+    """Return a number of a certificate as a float; None where there is none."""
+    try:
+        return None if part.value is None else float(part.value)
+    except (TypeError, ValueError):
+        raise part.wrong("write a number") from None
+
+
 def _number(part: TreePart) -> Any:
     """Return a number as it was meant: whole, a float, a fraction or an enclosure."""
     value = part.value
@@ -207,7 +217,7 @@ def _number(part: TreePart) -> Any:
         if isinstance(value, str):
             found = number(value)
             return found.value() if isinstance(found, Multiple) else found
-    except (KeyError, ValueError):
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
         raise part.wrong("write a number, a fraction such as '63/25', or its lower and upper ends") from None
     if value is None:
         return 0

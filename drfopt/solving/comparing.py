@@ -233,7 +233,7 @@ def taking_part(instance: Instance, integer: bool = False) -> np.ndarray:
 
 def wanting(instance: Instance, integer: bool = False) -> np.ndarray:
     """Return whose limit lets it run something, bool (n,)."""
-    return np.asarray(instance.limits >= (1 if integer else SMALLEST_FLOAT))
+    return np.asarray(instance.whole_limits >= 1 if integer else instance.limits >= SMALLEST_FLOAT)
 
 
 def _most(

@@ -20,6 +20,7 @@ from drfopt import (
     crosscheck,
     schedule,
     solve,
+    verify,
 )
 from drfopt.base.deadline import Deadline
 from drfopt.certificates import exhaustive_search, group_stops, group_sweep, whole
@@ -518,3 +519,16 @@ def test_a_group_whose_ceiling_is_0_runs_nothing_though_a_member_needs_only_what
     for machines in ({"capacity": {"cpu": 8, "gpu": 8}}, {"machines": [Machine("m", {"cpu": 8, "gpu": 8}, 2)]}):
         found = solve(Instance(users, **machines, organisation=rules), policy, integer=True)
         assert (found.tasks.tolist(), found.certificate.valid) == ([0, 0], True)
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei", "utilitarian"])
+@pytest.mark.parametrize("limit, has", [(None, 2), (1, 1)])
+@pytest.mark.parametrize("cluster", [{"capacity": {"r": 10}}, {"machines": [Machine("m", {"r": 10})]}])
+def test_ceilings_of_a_user_with_types_count_what_these_need(policy, limit, has, cluster):
+    """The first two tasks need 2 of a ceiling of 2; two average ones would need 6."""
+    users = {"u": [TaskType({"r": 1}, 3), TaskType({"r": 9}, 1)], "v": {"r": 1}}
+    own = Organisation(ceilings={"u": {"r": 2}})
+    group = Organisation(paths={"u": "g"}, groups=[Group("g", ceiling={"r": 2})])
+    for rules in (own, group):
+        found = solve(Instance(users, **cluster, max_tasks=[limit, None], organisation=rules), policy, integer=True)
+        assert found.tasks.tolist() == [has, 10 - has] and verify(found).valid is not False

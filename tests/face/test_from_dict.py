@@ -89,3 +89,24 @@ def test_what_is_not_possible_is_refused():
         Allocation.from_dict({"capacity": {"cpu": 1}, "users": [{"name": "A", "demand": {"cpu": 1}}]}, NSDI)
     with pytest.raises(InstanceError, match="has no 'tasks'"):
         Allocation.from_dict({"policy": "drf", "users": [{"name": "A"}]}, NSDI)
+
+
+@pytest.mark.parametrize(
+    "path, value",
+    [
+        (["certificate"], "x"),
+        (["certificate", "violation"], "x"),
+        (["certificate", "gap"], [[1]]),
+        (["placement", "A", "m"], "1/0"),
+        (["placement", "A", "m"], {"lower": 1, "upper": "x"}),
+    ],
+)
+def test_damaged_answers_are_refused(path, value):
+    cluster = Instance({"A": {"cpu": 1}}, machines=[Machine("m", {"cpu": 2})])
+    document = solve(cluster, exact=True).to_dict()
+    place = document
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    with pytest.raises(InstanceError):
+        Allocation.from_dict(document)

@@ -16,7 +16,7 @@ from typing import Any
 from .cluster import Cluster
 from .groups import incomes
 from .reading import Report, dot, number, over_one, products, shown, total
-from .whole import sequences
+from .whole import allowed, sequences
 from .work import bits, spend
 
 __all__ = ["ACCURACY", "SCHEMA", "Claim"]
@@ -83,6 +83,8 @@ class Claim:
         self.plays = [all(self.fits[q] for q in cluster.kinds_of[i]) and self.u[i] != 0 for i in self.n]
         if self.whole:
             self.sequences = sequences(cluster)
+            for i in cluster.typed:
+                self.u[i] = number(allowed(cluster, i, self.sequences[i]))
             self.plays = [bool(mine.kinds) and u != 0 for mine, u in zip(self.sequences, self.u, strict=True)]
             for i in cluster.typed:
                 self.u[i] = number(self.sequences[i].most)

@@ -99,6 +99,7 @@ class Cluster:
         given = [user.get("weight", 1) for user in users]
         last = [not isinstance(w, dict) and not number(w) for w in given]
         self.w = [self._row(1 if late else w, 1) for w, late in zip(given, last, strict=True)]
+        self.max_tasks = [None if user.get("max_tasks") is None else number(user["max_tasks"]) for user in users]
         self.u = [self._most(user, row) for user, row in zip(users, self.d, strict=True)]
         # Whoever is served later, and what is promised, in the order of tiers; weights of 0 come last in theirs.
         self.rank = [(-number(user.get("tier", 0)), late) for user, late in zip(users, last, strict=True)]

@@ -74,7 +74,6 @@ def sequences(cluster: Cluster) -> list[Sequence]:
 
 def _most(cluster: Cluster, i: int, tasks: Sequence) -> int:
     """Return the most tasks that a user can have: what its limit and ceilings allow and, but for types, what fits."""
-    limit = cluster.u[i]
     alone = [
         sum(
             cluster.count[k] * min(math.floor(c / d) for c, d in zip(cluster.C[k], kind.d, strict=True) if d)
@@ -87,11 +86,25 @@ def _most(cluster: Cluster, i: int, tasks: Sequence) -> int:
         return alone[0] if u is None else min(alone[0], math.floor(u))
 
     def possible(x: int) -> bool:
-        caps = all(tasks.uses(x, cluster.resources.index(r)) <= most for r, most in cluster.caps[i].items())
         pool = not cluster.pool or all(tasks.uses(x, j) <= c for j, c in enumerate(cluster.cluster))
-        return caps and pool and all(y <= most for y, most in zip(tasks.started(x), alone, strict=True))
+        return pool and all(y <= most for y, most in zip(tasks.started(x), alone, strict=True))
 
-    low, high = 0, sum(tasks.counts) if limit is None else min(sum(tasks.counts), math.floor(limit))
+    return _largest(allowed(cluster, i, tasks), possible)
+
+
+def allowed(cluster: Cluster, i: int, tasks: Sequence) -> int:
+    """Return the most tasks that the limit and the ceilings of a user with several types allow, by what these need."""
+    limit, many = cluster.max_tasks[i], sum(tasks.counts)
+
+    def below(x: int) -> bool:
+        return all(tasks.uses(x, cluster.resources.index(r)) <= most for r, most in cluster.caps[i].items())
+
+    return _largest(many if limit is None else min(many, math.floor(limit)), below)
+
+
+def _largest(high: int, possible: Callable[[int], bool]) -> int:
+    """Return the largest number up to which something is possible; 0 always is."""
+    low = 0
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if possible(middle) else (low, middle - 1)

@@ -317,7 +317,7 @@ class _Facts:
         self.objective = policy_named(allocation.policy).objective
         self.unplaced = instance.unplaced(allocation.integer)
         limits, self.weights = instance.limits, allocation.weights
-        limits = np.floor(limits) if allocation.integer else limits * (1 - LEVEL)
+        limits = instance.whole_limits if allocation.integer else limits * (1 - LEVEL)
         self.met = ~self.unplaced & (allocation.shortfall.standing == MET)
         self.capped = ~self.unplaced & np.isfinite(limits) & (allocation.tasks >= limits)
         # Of these no rounds are known, and what would be a user's own part of the cluster has not been defined.

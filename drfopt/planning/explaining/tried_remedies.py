@@ -120,7 +120,8 @@ class RemedyTrials:
             return UNTRIED
         if self._helpless(i):
             return NOWHERE.format(self.instance.limits[i])
-        limit, without = float(self.instance.limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
+        limits = self.instance.whole_limits if self.allocation.integer else self.instance.limits
+        limit, without = float(limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
         if without <= limit * (1 + LEVEL):
             if self._sums:
                 return NO_LARGER.format(what="limit")

@@ -137,7 +137,8 @@ class Needs:
         fresh: bool = False,
     ):
         self.instance, self.targets, self.fresh = instance, targets, fresh
-        self.limits = np.where(np.isfinite(instance.limits), instance.limits * DOWN, np.inf)
+        self.most = instance.whole_limits if integer else instance.limits
+        self.limits = np.where(np.isfinite(self.most), self.most * DOWN, np.inf)
         self.own = np.zeros(instance.n)
         for target in targets:
             if target.measure == "tasks":
@@ -213,11 +214,11 @@ class Needs:
         found = []
         for target in self.shared:
             i, rates = target.user, self.plain if target.measure == "share" else self.rates
-            if rates is None or np.isinf(self.instance.limits[i]):
+            if rates is None or np.isinf(self.most[i]):
                 continue
             rows = rates.part[[i]]
             if rates.fixed or (low[rows[0] > 0] > 0).all():
-                most = float(rates.of(rows, low)[0] * self.instance.limits[i])
+                most = float(rates.of(rows, low)[0] * self.most[i])
                 if most < float(target.least) * (1 - LEVEL) * DOWN:
                     found.append((target, most))
         return found
