@@ -292,6 +292,22 @@ WRONG = {
     ),
     "a target by number": (lambda it: drfopt.size(it, [1], {"cpu": 1}), "1 is no target: write for example"),
     "a cost without a name": (lambda it: drfopt.size(it, "A>=4", 1), "costs are 1: give a table"),
+    "moments in words": (
+        lambda it: drfopt.simulate(drfopt.Scenario.library("two-users"), "drf", every="1"),
+        "every is '1': give the seconds",
+    ),
+    "a slowdown by number": (
+        lambda it: drfopt.simulate(drfopt.Scenario.library("two-users"), "drf", slowdown=1),
+        "slowdown is 1: give a Slowdown",
+    ),
+    "no rules": (
+        lambda it: drfopt.simulate_each(drfopt.Scenario.library("two-users"), None),
+        "rules are of type NoneType",
+    ),
+    "a limit that is no number": (
+        lambda it: Instance([[1]], [3], max_tasks=np.array([float("nan")])),
+        "0 or more, or inf or None where there is no limit",
+    ),
     "an array of engines": (lambda it: solve(it, engine=np.array([1, 2])), "there is no engine"),
     "an array of users": (lambda it: drfopt.explain(it, user=np.array([1, 2])), "there is no user"),
     "an array of names": (lambda it: Instance.library(np.array([1, 2])), "there is no library instance"),
