@@ -139,7 +139,7 @@ class Space:
             value = getattr(self, name)
             if not isinstance(value, Integral) or value < least.get(name, 0):
                 raise InstanceError(f"{name} of the search is {value!r}: give a number, {least.get(name, 0)} or more")
-            if value > MOST_NUMBER:
+            if int(value) > MOST_NUMBER:
                 raise InstanceError(f"{name} of the search has {len(str(value))} digits: give {MOST_NUMBER} or less")
             object.__setattr__(self, name, int(value))
         for name in ("zero_demands", "sizes_matter", "names_matter"):
