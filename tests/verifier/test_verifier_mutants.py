@@ -641,7 +641,7 @@ CLOCK = [
     ("clock.py", " or could_rise(claim, i, q, money, unspent)", "", lambda: next_to_nothing(0.999, "1/10000000")),
     ("order.py", " if claim.report.accuracy else number(0)", " * 0", lambda: next_to_nothing(0.5, "1e-30")),
     ("whole.py", "tasks.uses(x, cluster.resources.index(r)) <= most for", "True for", lambda: instead(
-        of_types(20, limit=2), of_types(20, ceiling=4), integer=True)),
+        of_types(20), of_types(20, ceiling=4), integer=True)),
     ("whole.py", "if limit is None else min(many, math.floor(limit))", "", lambda: instead(
         of_types(20), of_types(20, limit=1), integer=True)),
     ("whole.py", "2 * c), t) for t", "2 * c), -t) for t", second_first),
