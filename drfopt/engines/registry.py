@@ -486,10 +486,9 @@ def _suits(engine: Engine, problem: Problem) -> bool:
         return True
     if engine.crowded is not None:
         pairs, each, cells = engine.crowded
-        if not problem.instance.demands.all():
-            each *= UNLIKE
+        enough = each * problem.n * (1.0 if problem.instance.demands.all() else UNLIKE)
         there = int(np.count_nonzero(problem.instance.fits[problem.members]))
-        return there >= max(pairs, each * problem.n) and problem.k * problem.m <= cells
+        return there >= max(pairs, enough) and problem.k * problem.m <= cells
     if engine.largest is None:
         return True
     from .whole.milp import columns
