@@ -106,8 +106,7 @@ class Enumeration:
         leximin = replace(self.policy, objective="leximin")
         promised = Clock(instance, leximin, exact=True).promised if self.ruled else [0] * self.n
         self.promised = [int(p // 1) for p in promised]
-        limits = instance.exact_limits
-        self.playing = [i for i in range(self.n) if self.tasks[i] and (limits[i] is None or limits[i] >= 1)]
+        self.playing = [i for i in range(self.n) if self.tasks[i] and self._allowed(i, 1)]
         self.most = [self._most(i) if i in self.playing else 0 for i in range(self.n)]
         if self.policy.objective != "leximin":
             self._incomes = {i: self.income(i) for i in self.playing}
@@ -135,8 +134,18 @@ class Enumeration:
         )
         return [(able[t][0].demand, able[t][1]) for _, t in places]
 
+    def _allowed(self, i: int, x: int) -> bool:
+        """Say whether a user's own limit and ceilings allow it x tasks, by what these need."""
+        limit, rules = self.instance.max_tasks[i], self.instance.organisation
+        if limit is not None and x > limit:
+            return False
+        tasks, resources = [x * (h == i) for h in range(self.n)], self.instance.resources
+        return rules is None or all(
+            self.used(tasks, [i], resources.index(r)) <= most for r, most in rules.ceilings[i].items()
+        )
+
     def _most(self, i: int) -> int:
-        limit, x = self.instance.exact_limits[i], 0
+        limit, x = self.instance.max_tasks[i], 0
         top = len(self.tasks[i]) if limit is None else min(len(self.tasks[i]), int(limit))
         while x < top and self.possible([x + 1 if p == i else 0 for p in range(self.n)]):
             x += 1

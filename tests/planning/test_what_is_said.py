@@ -355,3 +355,10 @@ def test_a_limit_of_0_is_not_to_be_raised_where_the_sum_would_be_no_larger():
     found = explain(Instance(users, {"cpu": 4}, max_tasks={"C": 0}), "throughput")
     assert found["C"].remedy == "its limit stops it, and the sum would be no larger without one"
     assert explain(Instance(users, {"cpu": 4}, max_tasks={"A": 0}), "throughput")["A"].remedy.startswith("raise its")
+
+
+def test_a_remedy_that_no_policy_can_try_is_not_known():
+    """Whoever has a limit of 0 has no level where all it uses is excluded: without the limit the policy refuses it."""
+    rules = Organisation(excluded=("b",))
+    found = explain(Instance({"A": {"a": 1}, "B": {"b": 1}}, {"a": 4, "b": 4}, max_tasks={"B": 0}, organisation=rules))
+    assert found["B"].remedy.startswith("what would help is not known: user 'B' uses only resources")

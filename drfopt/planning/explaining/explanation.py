@@ -113,7 +113,7 @@ class Explained:
         """One sentence on what would raise her level, or why that is not known."""
         try:
             return self.advice()
-        except (SolverError, CertificateError) as error:
+        except (CertificateError, PolicyError, SolverError) as error:
             return f"what would help is not known: {error}"
 
     def to_dict(self) -> dict[str, Any]:
