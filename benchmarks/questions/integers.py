@@ -174,7 +174,7 @@ QUESTIONS = (
         question=(
             "What of whole tasks is proven in the seconds of cpu aimed at, three seeds each: 48 machines alike and 8 "
             "users, 200 machines of 8 classes and 50 users, 1,000 and 100 (there a bound one task of its user above "
-            "is enough, as on openb), 10,000 users alike on 48 machines, 500 users who tie in a pool, and products?"
+            "is enough, as on openb), 10,000 users alike on 48 machines, 500 users who tie in a pool, products, and alpha fairness?"
         ),
         expectation=(
             "Before the work: 48 machines take 2 to 4 s instead of 0.5, the 200 and 1,000 machines are not proven and "

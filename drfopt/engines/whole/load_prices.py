@@ -17,15 +17,16 @@ import numpy as np
 
 from ...base.errors import TimeLimitError
 from ...base.progress import report
+from ...certificates.machine_loads import MachineLoads, Packed
+from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
 from . import rounding
 from .frontier import best_ways
 from .leximin_milp import Counting
-from .machine_loads import MachineLoads, Packed
 from .milp import SEARCH, Supply, columns, placed
 from .user_kinds import Kinds, PricedPool
 
-__all__ = ["solve"]
+__all__ = ["LISTED", "packed_answer", "solve"]
 
 WAYS = 20
 """Optima of the pool that are tried to pack."""
@@ -45,7 +46,8 @@ def solve(problem: Problem) -> Answer:
     by_type = problem.by_type
     if len(by_type.shapes) * by_type.k > CELLS:
         return replace(rounding.solve(problem), engine="rounding")
-    pool, loads = PricedPool(problem), MachineLoads(by_type, problem.deadline.part(SEARCH))
+    first = [int(by_type.members[positions[0]]) for positions in by_type.shapes]
+    pool, loads = PricedPool(problem), MachineLoads(by_type.instance, first, problem.deadline.part(SEARCH))
     best: list[int] = []
     try:
         while True:
@@ -55,7 +57,7 @@ def solve(problem: Problem) -> Answer:
                     break
                 best = best or tasks
                 if (packing := loads.pack(pool.asked(tasks))) is not None:
-                    return _answer(problem, pool, tasks, packing)
+                    return packed_answer(problem, pool.users, tasks, packing)
             else:
                 break
             report(f"{len(pool.room)} resources of the pool that contains all packings")
@@ -70,13 +72,15 @@ def solve(problem: Problem) -> Answer:
     return replace(counting.solve(), engine="leximin-milp")
 
 
-def _answer(problem: Problem, pool: PricedPool, tasks: list[int], packing: Packed, status: str = "optimal") -> Answer:
+def packed_answer(
+    problem: Problem, users: WholeUsers, tasks: list[int], packing: Packed, status: str = "optimal"
+) -> Answer:
     """Return tasks of the members, packed, as an answer."""
     rows = problem.by_type
     first = [int(rows.members[positions[0]]) for positions in rows.shapes]
     packs = [(at, k, {first[s]: x for s, x in load}) for at, (k, _, load) in enumerate(packing)]
     values = np.array([float(number) for _, number, _ in packing])
-    return placed(problem, Supply(rows.shapes, [], packs, []), values, tasks, status, pool.users)
+    return placed(problem, Supply(rows.shapes, [], packs, []), values, tasks, status, users)
 
 
 def _kept(problem: Problem, pool: PricedPool, loads: MachineLoads, best: list[int]) -> Answer:
@@ -92,4 +96,4 @@ def _kept(problem: Problem, pool: PricedPool, loads: MachineLoads, best: list[in
         if (kept := loads.pack(pool.asked(tasks))) is not None:
             found, packing = tasks, kept
             break
-    return rounding.filled(problem, _answer(problem, pool, found, packing, "feasible"))
+    return rounding.filled(problem, packed_answer(problem, pool.users, found, packing, "feasible"))
