@@ -1,53 +1,77 @@
-"""DRF with guarantees, tiers and ceilings of groups, whole tasks: one round.
+"""DRF with guarantees, tiers, ceilings, types of tasks and devices, whole tasks: one round.
 
-Given    d[i, j]  units of resource j that one task of user i needs                     (n, m)
+Given    d[i, j]  units of resource j that one task of user i needs, the average one    (n, m)
          c[j]     units of resource j in the whole cluster                              (m,)
          C[q, j]  units of resource j on machine q, one by one; a pool is one machine   (q, m)
-         e[i, q]  whether user i may use machine q; a pool is open to all               (n, q)
          w[i, j]  weight of user i on resource j, positive                              (n, m)
          u[i]     most tasks of user i, her ceilings included, inf for no limit         (n,)
          f[i]     tasks that user i is guaranteed; 0 where nothing is given             (n,)
          v[i, j]  units of resource j that are a share of 1 for user i; c[j] where
                   nothing is given (her guarantee, where shares are parts of it)        (n, m)
-         q[j]     whether resource j counts; all do where nothing is given              (m,)
+         H[i, j]  units of resource j above which she is measured; 0 where not given    (n, m)
+         y[j]     whether resource j counts; all do where nothing is given              (m,)
          r[i]     tier of user i, higher ones first; 0 where nothing is given           (n,)
          G[b, i]  whether user i is in the group of ceiling b; none where not given     (b, n)
-         L[b, j]  units of resource j that this group may use, positive, or inf         (b, m)
-         h[i]     level at which user i is held, NaN while she rises                    (n,)
+         B[b, j]  units of resource j that this group may use, or inf                   (b, m)
+         D[p, j]  units of resource j that one task of kind p needs; where nothing is
+                  given a user is a kind                                                (p, m)
+         e[p, q]  whether tasks of kind p may run on machine q; a pool is open to all   (p, q)
+         k[i, s]  kind of the s-th task that user i starts, -1 after her last; where
+                  not given as many of her kind as she could run alone                  (n, s)
+         N[q, j], S[q, j]  devices of resource j on machine q, units on each; or 0, 1   (q, m)
+         h[i]     values that are settled, one a user, NaN for those to come; whose
+                  they are plays no part                                                (n,)
 
-Derived  a[i] = max_j d[i, j] / (v[i, j] w[i, j]) over the j that count: level of one task
-         A    = 1 + max_i a[i] min_j c[j] / d[i, j]      more than the level of anybody
-         B[i] = A times the number of tiers above hers: no level of a tier is as low as one above
-         g    = min_i a[i]                               unit of t
-         k[j] = min_i d[i, j] over the users who need j  unit of resource j
+Derived  V[i, x]  value of x tasks of user i: from her guarantee on L[i, x], and more than all
+                  levels differ for each tier above hers; below it x / f[i], less so much that
+                  it is lower than all levels, where
+                  L[i, x] = max_j (d[i, j] x - H[i, j]) / (v[i, j] w[i, j]) over the y[j]
+         P[l]     all values in their order
+         a[i, l]  fewest tasks of user i that are worth P[l]
+         g[j] = min_p D[p, j] over the kinds that need j: unit of resource j
 
-Find     z[i, q] >= 0, whole  tasks of user i on machine q, where e[i, q];  x[i] = sum_q z[i, q]
-         t                    lowest level of those who rise, tiers counted, in units of g
+Find     b[i, s] in {0, 1}    whether user i runs the s-th of her tasks;  x[i] = sum_s b[i, s]
+         t[l] in {0, 1}       whether all have a value of P[l] but as many as are settled
+         z[p, q] >= 0, whole  tasks of kind p on machine q, where e[p, q]
+         m[p, o] >= 0, whole  tasks of kind p that have a part, D[p, j] < S[q, j], of device o
+         n[o] in {0, 1}       whether o is had whole, by tasks with D[p, j] a multiple of S[q, j]
 
-    maximise    t                               (0 when nobody rises)
-    subject to  a[i] x[i] + B[i]  >=  t g       for every user i who rises, and
-                a[i] x[i] + B[i]  >=  h[i]      for every user i who is held     (level_i)
-                x[i]  >=  f[i], rounded down    for every user i                 (promise_i)
-                sum_i d[i, j] / k[j] z[i, q]  <=  C[q, j] / k[j]
+    maximise    sum_l t[l]                      (0 when all are settled)
+    subject to  sum_i b[i, a[i, l]]  >=  (n - number of h[i] that are settled) t[l]
+                                                for every value l, b[i, 0] = 1   (value_p)
+                b[i, s]  <=  b[i, s - 1]        none before the one ahead of it  (order_i_s)
+                sum_q z[p, q]  =  sum b[i, s] over all (i, s) with k[i, s] = p
+                                                for every kind p                 (kind_p)
+                sum_p D[p, j] / g[j] z[p, q]  <=  C[q, j] / g[j]
                                                 for every machine q, resource j  (capacity_q_j)
-                x[i]  <=  u[i]                  for every user i with a limit    (limit_i)
-    and, where there are ceilings of groups, named ceiling_b_j,
-                sum_i G[b, i] d[i, j] / k[j] x[i]  <=  L[b, j] / k[j]
+                sum_p D[p, j] / S[q, j] m[p, o]  <=  1 - n[o]
+                                                for every device o of q, j       (device_q_j_o)
+                z[p, q]  =  sum_o m[p, o]       for every kind p of parts        (parts_q_j_p)
+                sum_p D[p, j] / S[q, j] z[p, q]  <=  sum_o n[o]
+                                                over the kinds of whole devices  (entire_q_j)
+    and, where there are such, named settled_l and ceiling_b_j,
+                sum_i b[i, a[i, l]]  >=  n + 1 - l for the l-th lowest of the h[i], and
+                sum G[b, i] D[k[i, s], j] b[i, s]  <=  B[b, j]
 
-The tasks of user i are x[i], her level is a[i] x[i] + B[i]: one leximin serves one tier after the
-other, and of all ways to serve a higher tier as well the one that is best for the next.
-Guarantees must fit together: the round is infeasible where they do not.
-There are no duals, and a round settles t alone. Who stays at t can be a choice (room for three
-tasks, two users alike), and a leximin has to try each way.
+A round finds the next of the sorted values, of whoever it is: after n of them they are the
+lexicographically largest. So guarantees that do not fit together are kept to their best parts, and
+one tier is served after the other. Values nearer than SAME are one.
+There are no duals.
 
-Source   Ghodsi et al., "Dominant Resource Fairness", NSDI 2011, section 4.3 (weights);
-         guarantees and tiers as in the schedulers of YARN, Kueue, YuniKorn and KAI.
+Source   Ghodsi et al., "Dominant Resource Fairness", NSDI 2011, section 4.3 (weights); guarantees
+         and tiers as in the schedulers of YARN, Kueue, YuniKorn and KAI. Sorted values one by one:
+         Ogryczak and Sliwinski, "On solving linear programs with the ordered weighted averaging
+         objective", EJOR 148(1), 2003. The order of the tasks of several types is Webster's
+         apportionment (Balinski and Young, "Fair Representation", 1982).
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pulp
+
+SAME = 1e-9
 
 
 class Round(NamedTuple):
@@ -56,48 +80,107 @@ class Round(NamedTuple):
     problem: pulp.LpProblem
     tasks: list[pulp.LpAffineExpression]
     levels: list[pulp.LpAffineExpression]
+    finished: Callable[[], np.ndarray]
 
 
 def build(data: Any, held: np.ndarray) -> Round:
-    """Return the round in which the users with NaN in `held`, shape (n,), rise tier by tier."""
+    """Return the round that finds the lowest value which is not settled."""
     d, c, w, u, h = data.demands, data.capacity, data.weights, data.limits, held
+    D = getattr(data, "kind_demands", d)
     if data.machines is None:
-        C, e = c[None, :], np.ones((len(d), 1), dtype=bool)
+        C, e = c[None, :], np.ones((len(D), 1), dtype=bool)
     else:
-        C, e = np.repeat(data.machines, data.counts, axis=0), np.repeat(data.eligible, data.counts, axis=1)
-    users, machines, resources = range(len(d)), range(len(C)), range(len(c))
+        fits = getattr(data, "kind_eligible", data.eligible)
+        C, e = np.repeat(data.machines, data.counts, axis=0), np.repeat(fits, data.counts, axis=1)
+    N, S = np.zeros(C.shape, dtype=int), np.ones(C.shape)
+    if getattr(data, "devices", None) is not None:
+        N, S = (np.repeat(table, data.counts, axis=0) for table in (data.devices, data.device_size))
+    users, machines, resources, kinds = range(len(d)), range(len(C)), range(len(c)), range(len(D))
+    f, r = getattr(data, "promised", np.zeros(len(d))), 1.0 * getattr(data, "tiers", np.zeros(len(d)))
+    v = getattr(data, "units", np.tile(np.where(c > 0, c, 1.0), (len(d), 1)))
+    H = getattr(data, "surplus", np.zeros(d.shape))
+    y = getattr(data, "counted", c > 0) & (c > 0)
+    G, B = getattr(data, "grouped", np.zeros((1, len(d)))), getattr(data, "ceilings", np.full((1, len(c)), np.inf))
+    f = np.floor(f * (1 + 2.0**-50))  # 0.3 / 0.1 misses 3 by a rounding
+    if hasattr(data, "kinds"):
+        k = [row[row >= 0] for row in data.kinds]
+    else:
+        room = [(C[:, d[i] > 0] / d[i, d[i] > 0]).min(axis=1) * (1 + 2.0**-50) for i in users]
+        k = [[i] * int(min(u[i], np.floor(room[i])[e[i]].sum())) for i in users]
 
-    # Nobody can run a task that needs what is not there, so any divisor will do in its place.
-    c = np.where(c > 0, c, 1.0)
-    f, v, q = getattr(data, "promised", np.zeros(len(d))), getattr(data, "units", c), getattr(data, "counted", c > 0)
-    r = 1.0 * getattr(data, "tiers", np.zeros(len(d)))
-    G, L = getattr(data, "grouped", np.zeros((1, len(d)))), getattr(data, "ceilings", np.full((1, len(c)), np.inf))
-    a = (d / (v * w) * q).max(axis=1)
-    A = 1 + (a * np.where(d > 0, c / np.where(d > 0, d, 1.0), np.inf).min(axis=1)).max()
-    B = A * np.array([len(set(r[r > own])) for own in r])
-    g = a.min()
-    k = np.where(d > 0, d, np.inf).min(axis=0)
+    measure = getattr(data, "measure", "dominant")
+
+    def level(i: int, x: int) -> float:
+        shares = (d[i] * x - H[i]) / (v[i] * w[i])
+        some = {"dominant": shares[y & (d[i] > 0)].max, "asset": shares[y].sum, "tasks": lambda: x / w[i, 0]}
+        return some[measure]()
+
+    L = [np.array([level(i, x) for x in range(len(k[i]) + 1)]) for i in users]
+    low, top = min(0.0, *(row.min() for row in L)), max(row.max() for row in L)
+    V = []
+    for i in users:
+        x, above = np.arange(len(k[i]) + 1), len(set(r[r > r[i]]))
+        V.append(np.where(x < f[i], low - 1 + x / max(f[i], 1.0), L[i] + (1 + top - low) * above))
+    P = np.sort(np.concatenate(V))
+    P = P[np.append(True, np.diff(P) > SAME)]
+    a = [np.searchsorted(V[i] + SAME, P) for i in users]
+    settled = np.sort(h[~np.isnan(h)])
+    g = np.where(D > 0, D, np.inf).min(axis=0)
 
     problem = pulp.LpProblem("guarantees_integer", pulp.LpMaximize)
-    z = {(i, q): pulp.LpVariable(f"z_{i}_{q}", lowBound=0, cat="Integer") for i, q in np.argwhere(e)}
-    x = [pulp.lpSum(z[i, q] for q in machines if e[i, q]) for i in users]
-    t = pulp.LpVariable("t")
-    problem += t if np.isnan(h).any() else 0
+    b = [[pulp.LpVariable(f"b_{i}_{s}", cat="Binary") for s in range(len(k[i]))] for i in users]
+    t = [pulp.LpVariable(f"t_{p}", cat="Binary") for p in range(len(P))] if np.isnan(h).any() else []
+    z = {(p, q): pulp.LpVariable(f"z_{p}_{q}", lowBound=0, cat="Integer") for p, q in np.argwhere(e)}
+
+    def worth(p: int) -> pulp.LpAffineExpression:
+        ends = [b[i][a[i][p] - 1] if a[i][p] else 1 for i in users if a[i][p] <= len(k[i])]
+        return pulp.lpSum(ends)
+
+    problem += pulp.lpSum(t)
+    for p in range(len(t)):
+        problem += worth(p) >= (len(d) - len(settled)) * t[p], f"value_{p}"
+    for j, value in enumerate(settled):
+        problem += worth(np.searchsorted(P + SAME, value)) >= len(d) - j, f"settled_{j}"
     for i in users:
-        problem += x[i] >= (g / a[i] * t if np.isnan(h[i]) else h[i] / a[i]) - B[i] / a[i], f"level_{i}"
-        # 0.3 / 0.1 misses 3 by a rounding, hence the spacing.
-        problem += x[i] >= np.floor(f[i] + 4 * np.spacing(f[i])), f"promise_{i}"
+        for s in range(1, len(k[i])):
+            problem += b[i][s] <= b[i][s - 1], f"order_{i}_{s}"
+    for p in kinds:
+        run = pulp.lpSum(z[p, q] for q in machines if e[p, q])
+        problem += run == pulp.lpSum(b[i][s] for i in users for s in range(len(k[i])) if k[i][s] == p), f"kind_{p}"
     for q in machines:
         for j in resources:
-            used = pulp.lpSum(d[i, j] / k[j] * z[i, q] for i in users if e[i, q] and d[i, j] > 0)
-            problem += used <= C[q, j] / k[j], f"capacity_{q}_{j}"
-    for i in users:
-        if np.isfinite(u[i]):
-            problem += x[i] <= u[i], f"limit_{i}"
-    for b, j in np.argwhere(np.isfinite(L)):
-        used = pulp.lpSum(d[i, j] / k[j] * x[i] for i in users if G[b, i] and d[i, j] > 0)
-        problem += used <= L[b, j] / k[j], f"ceiling_{b}_{j}"
-    return Round(problem, tasks=x, levels=[a[i] * x[i] + B[i] for i in users])
+            used = pulp.lpSum(D[p, j] / g[j] * z[p, q] for p in kinds if e[p, q] and D[p, j] > 0)
+            problem += used <= C[q, j] / g[j], f"capacity_{q}_{j}"
+            if N[q, j]:
+                need = {p: D[p, j] / S[q, j] for p in kinds if e[p, q] and D[p, j] > 0}
+                parts, devices = [p for p in need if need[p] < 1], range(N[q, j])
+                n = [pulp.LpVariable(f"n_{q}_{j}_{o}", cat="Binary") for o in devices]
+                m = {
+                    (p, o): pulp.LpVariable(f"m_{q}_{j}_{p}_{o}", lowBound=0, cat="Integer")
+                    for p in parts
+                    for o in devices
+                }
+                for o in devices:
+                    problem += pulp.lpSum(need[p] * m[p, o] for p in parts) <= 1 - n[o], f"device_{q}_{j}_{o}"
+                for p in parts:
+                    problem += z[p, q] == pulp.lpSum(m[p, o] for o in devices), f"parts_{q}_{j}_{p}"
+                entire = pulp.lpSum(need[p] * z[p, q] for p in need if need[p] >= 1)
+                problem += entire <= pulp.lpSum(n), f"entire_{q}_{j}"
+    for o, j in np.argwhere(np.isfinite(B)):
+        used = pulp.lpSum(D[k[i][s], j] * b[i][s] for i in users if G[o, i] for s in range(len(k[i])))
+        problem += used <= B[o, j], f"ceiling_{o}_{j}"
+
+    next_one = P[0] + pulp.lpSum((P[p] - P[p - 1]) * t[p] for p in range(1, len(t)))
+    levels = [next_one + 0 if np.isnan(h[i]) else h[i] + 0 * next_one for i in users]
+    if not t:
+        steps = [np.diff(V[i]) for i in users]
+        levels = [V[i][0] + pulp.lpSum(steps[i][s] * b[i][s] for s in range(len(k[i]))) for i in users]
+
+    def finished() -> np.ndarray:
+        """One value is settled"""
+        return np.arange(len(d)) == np.isnan(h).argmax()
+
+    return Round(problem, [pulp.lpSum(row) for row in b], levels, finished)
 
 
 if __name__ == "__main__":
@@ -108,7 +191,7 @@ if __name__ == "__main__":
     show(
         build,
         __doc__,
-        "max t: s[i] >= t (i rises), s[i] >= h[i] (i is held), x[i] >= f[i], sum_i d[i, j] x[i] <= c[j], x[i] <= u[i]; "
-        "s[i] = max_j d[i, j] x[i] / (v[i, j] w[i, j]), lower tiers above; x whole",
+        "max t: as many V[i, x[i]] >= t as are not settled, sum_p D[p, j] z[p] <= c[j], z[p] = the tasks of kind p "
+        "among the first x[i] of every i; x whole",
         promised=[4, 0],
     )

@@ -16,7 +16,8 @@ Somebody always is finished, as the y[i] of those who rise sum to 1.
 
 Whole tasks: a round settles its level t alone, and who stays there can be a choice. For every user i who rises:
 h[i] = t, and so on until everybody is held; the way whose sorted levels are lexicographically highest is the optimum.
-That is a way for every order of the users: for worked examples, not for clusters.
+That is a way for every order of the users: for worked examples, not for clusters. A round that says
+itself who is `finished` is followed by the next one only, and once all are held by a last program.
 
 Run      python drf.py [--data FILE.json]   the file holds the arrays by their names in `data`; null is no limit
 Use      steps = rounds.steps(drf.build, rounds.read("cluster.json")); steps[-1].tasks
@@ -115,13 +116,13 @@ def steps(build: Callable, data: Any) -> list[Step]:
     if program.levels is None:
         tasks, _ = solve(program)
         return [Step(tasks, None, np.isnan(held), duals(program), "")]
-    if isinstance(program.problem, pulp.LpProblem):
+    if isinstance(program.problem, pulp.LpProblem) and getattr(program, "finished", None) is None:
         return whole(build, data, held)
-    return list(divisible(build, data, held))
+    return list(one_by_one(build, data, held))
 
 
-def divisible(build: Callable, data: Any, h: np.ndarray) -> Iterator[Step]:
-    """Yield the rounds of a leximin, whoever is finished being held from then on."""
+def one_by_one(build: Callable, data: Any, h: np.ndarray) -> Iterator[Step]:
+    """Yield the rounds of a leximin, whoever is finished being held from then on; the last one tells whole tasks."""
     while np.isnan(h).any():
         program, rises = build(data, h), np.isnan(h)
         tasks, levels = solve(program)
@@ -134,6 +135,9 @@ def divisible(build: Callable, data: Any, h: np.ndarray) -> Iterator[Step]:
             raise ValueError("a round finished nobody")
         yield Step(tasks, levels, finished, duals(program), why)
         h = np.where(finished, levels, h)
+    if isinstance(program.problem, pulp.LpProblem):
+        tasks, levels = solve(build(data, h))
+        yield Step(tasks, levels, np.zeros(len(h), dtype=bool), [], "")
 
 
 def whole(build: Callable, data: Any, h: np.ndarray, known: dict | None = None) -> list[Step]:

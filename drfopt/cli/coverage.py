@@ -191,16 +191,6 @@ ROWS = (
         "nothing is known of what holds users under the notion, so that nothing has a price",
     ),
     Refusal(
-        "explained",
-        lambda a: a.command == "explain" and a.family in NOTHING_KNOWN,
-        "what stops users is what keeps their levels from rising, and the notion makes no levels of the cluster rise",
-    ),
-    Refusal(
-        "sized file",
-        lambda a: a.command == "size" and a.family == "formulation",
-        "answers of a formulation file are not proven, so that no purchase is either",
-    ),
-    Refusal(
         "scheduled types",
         lambda a: a.command == "schedule" and a.typed and a.ruled,
         "in which order types of one user are started under rules is not defined",
@@ -236,6 +226,11 @@ BOUNDED = (
         lambda a: a.ruled or "types on machines" in a.instance.features or (a.whole and a.typed),
         "what compares a user with its part, or with another, is not defined under rules and left out; the rest is "
         "decided of certified floats or of whole tasks, or by trials",
+    ),
+    Bounded(
+        "explain",
+        lambda a: a.family in NOTHING_KNOWN,
+        "what is used up where a user could run more: of a formulation file nothing else is known that stops it",
     ),
     Bounded("size", lambda a: True, "proven to be the cheapest, or the best known with its bound when the time is up"),
     Bounded(

@@ -17,7 +17,7 @@ from ..base.numbers.quantities import exact as exact_number
 from ..base.parallel import Workers, one_thread
 from ..base.solvers.table import DIRECT, interface
 from ..base.tolerances import CAPACITY
-from ..certificates import bottleneck, bounds, chain, duals, prices, stops, whole
+from ..certificates import bottleneck, bounds, chain, chain_point, duals, prices, stops, whole
 from ..certificates import exact as exactly
 from ..certificates.exact import certify_filling, certify_rounded
 from ..certificates.feasibility import infeasibility
@@ -212,9 +212,9 @@ def _attempt(
         answer = in_floats(answer)
     if not answer.engine:
         answer = replace(answer, engine=runner.name)
-    tasks = _spread(problem, answer, exact)
-    placement = None if answer.amounts is None else problem.by_type.placement(answer.amounts)
-    proof = _prove(problem, tasks, placement, answer)
+    answer, tasks, placement, proof = _judged(problem, answer, exact)
+    if proof.valid is False and answer.finer is not None and (found := answer.finer()) is not None:
+        answer, tasks, placement, proof = _judged(problem, found, exact)
     # Who calls optimal what is not is found out; whose time is up is helped.
     with suppress(TimeLimitError, SolverError):
         for _ in range(BETTER if answer.status != "optimal" else 0):
@@ -236,6 +236,13 @@ def _attempt(
             f"{proof.reason}"
         )
     return answer, tasks, placement, proof
+
+
+def _judged(problem: Problem, answer: Answer, exact: bool) -> tuple:
+    """Return the answer, its tasks, its placement and what the certificate says of them."""
+    tasks = _spread(problem, answer, exact)
+    placement = None if answer.amounts is None else problem.by_type.placement(answer.amounts)
+    return answer, tasks, placement, _prove(problem, tasks, placement, answer)
 
 
 def _climbed(problem: Problem, answer: Answer, better: list[int]) -> Answer:
@@ -371,7 +378,10 @@ def _chain(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
     """Certify a leximin on machines by its rounds."""
     if answer.exact is not None:
         return _rounded(problem, tasks, placement, answer.exact)
-    return chain.certify(problem.instance, problem.policy, tasks, placement, _of(ChainEvidence, answer).rounds)
+    rounds = _of(ChainEvidence, answer).rounds
+    if answer.chain_point is not None:
+        return chain_point.certify(problem.instance, problem.policy, tasks, placement, rounds, answer.chain_point)
+    return chain.certify(problem.instance, problem.policy, tasks, placement, rounds)
 
 
 def _prices(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
@@ -412,22 +422,22 @@ def _servers(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, 
 
 def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify feasibility only: what a user's notion calls optimal is hers to define."""
-    if problem.integer and problem.instance.task_types is not None:
-        # What several types use is not what their mean does.
-        users = WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist())
-        packing = None if placement is None else answer.evidence.packing
-        reason = whole.impossible(users, [int(x) for x in tasks.tolist()], packing)
-        violation = float("inf") if reason else 0.0
-    else:
-        violation, reason = infeasibility(problem.instance, tasks, placement)
+    ruled = "organisation" in problem.instance.features
     lost: tuple = ()
-    reason = reason or answer.reason
-    if "organisation" in problem.instance.features:
-        # What is promised and forbidden has nothing to do with the notion: no shares are compared here.
-        clock = Clock(problem.instance, policy_named("drf"))
-        if fault := stops.exceeded(clock, tasks, placement):
-            raise CertificateError(f"{problem.policy.name} gave an allocation that is not possible: {fault}")
-        lost = broken(clock, tasks)
+    # What is promised and forbidden has nothing to do with the notion: no shares are compared here.
+    if problem.integer:
+        users = WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist())
+        whole_tasks = [int(x) for x in tasks.tolist()]
+        fault = whole.impossible(users, whole_tasks, None if placement is None else answer.evidence.packing)
+        violation, lost = float("inf") if fault else 0.0, users.broken(whole_tasks)
+    else:
+        violation, fault = infeasibility(problem.instance, tasks, placement)
+        if ruled:
+            clock = Clock(problem.instance, policy_named("drf"))
+            fault, lost = stops.exceeded(clock, tasks, placement), broken(clock, tasks)
+    if fault and ruled:
+        raise CertificateError(f"{problem.policy.name} gave an allocation that is not possible: {fault}")
+    reason = fault or answer.reason
     valid = False if violation > CAPACITY else None
     return Certificate(
         "feasibility", valid, violation, gap=None, evidence=replace(answer.evidence, broken=lost), reason=reason

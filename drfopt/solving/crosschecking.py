@@ -38,6 +38,7 @@ from ..engines.problem import Problem
 from ..engines.promised import kept
 from ..engines.registry import engine_for, engines_for
 from ..model.hierarchy import Clock
+from ..model.hierarchy.market import market_rules
 from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .allocating import in_whole_tasks, solve
@@ -233,6 +234,7 @@ def crosscheck(
     own = None if formulation is None else policy_named(formulation)
     if own is not None and own.objective != "formulation":
         raise PolicyError(f"{formulation!r} is no formulation: give the path of a *.py file, or a function")
+    own = None if own is None else beside(own, chosen)
     Deadline.asked(time_limit)
     chosen.check(instance, integer, FEATURES)
     integer = in_whole_tasks(instance, chosen, integer)
@@ -276,13 +278,25 @@ def crosscheck(
     return CrossCheck(instance, chosen.name, integer, agree, size, tuple(found), worst, silent)
 
 
+def beside(own: Policy, chosen: Policy) -> Policy:
+    """Return a formulation that knows which policy it stands beside, for one file can state several."""
+    measure = chosen.measure if chosen.measure in ("asset", "tasks") else own.measure
+    return replace(
+        own, measure=measure, weights=chosen.weights, alpha=0.0 if chosen.objective == "sum" else chosen.alpha
+    )
+
+
 def _stated(problem: Problem, own: Policy, time_limit: float | None) -> second_methods.Found:
     allocation = solve(problem.instance, own, integer=problem.integer, time_limit=time_limit)
     if allocation.integer != problem.integer:
         raise FormulationError(f"{own.name}: its tasks are whole numbers: ask with integer=True (--integer)")
     if not allocation.finished:
         raise TimeLimitError(allocation.certificate.reason)
-    if "organisation" in problem.instance.features:
+    if problem.integer:
+        return second_methods.from_members(problem, allocation.tasks[problem.members].tolist())
+    if "organisation" in problem.instance.features and problem.policy.objective != "leximin":
+        levels = market_rules(problem.instance, problem.policy).rates * allocation.tasks
+    elif "organisation" in problem.instance.features:
         levels = Clock(problem.instance, problem.policy).levels(allocation.tasks)
     else:
         levels = problem.policy.rates(problem.instance) * allocation.tasks

@@ -138,7 +138,7 @@ def test_a_formulation_of_devices_and_types_equals_the_proven_levels():
         limits = [None, *instance.exact_limits[1:]]
         rows = dict(zip(instance.users, [several, *others], strict=True))
         mixed = Instance(rows, max_tasks=limits, resources=instance.resources, **cluster)
-        stated = solve(mixed, str(FORMULATIONS / "types_integer.py"), integer=True)
+        stated = solve(mixed, str(FORMULATIONS / "guarantees_integer.py"), integer=True)
         found = solve(mixed, "drf", integer=True)
         assert found.certificate.valid
         assert sorted(stated.levels) == pytest.approx(sorted(found.levels)), seed

@@ -2,7 +2,6 @@
 
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from organised import again, organised_pool
 from whole_reference import Enumeration, Groups, awkward, equal
 
 from drfopt import (
-    FormulationError,
     Group,
     Instance,
     InstanceError,
@@ -65,50 +63,6 @@ def test_engines_equal_enumeration_at_length(kind, some):
     assert compared(kind, range(100, 100 + some(900))) > some(600)
 
 
-FORMULATIONS = Path(__file__).parents[2] / "formulations"
-TYPES = str(FORMULATIONS / "types_integer.py")
-STATED = {"drf": "types_integer.py", "ceei": "ceei_types_integer.py", "utilitarian": "utilitarian_integer.py"}
-"""The files that state whole tasks of several types."""
-
-
-def stated_again(kind: str, policy: str, seeds: range) -> int:
-    """Compare a formulation of several types with enumeration; return how many instances somebody plays in."""
-    number = 0
-    for seed in seeds:
-        instance = awkward(seed, **KINDS[kind])
-        found = solve(instance, str(FORMULATIONS / STATED[policy]), integer=True)
-        reference = Enumeration(instance, policy)
-        assert reference.score(found.tasks) == reference.best(), (kind, seed)
-        assert found.certificate.valid is None
-        number += bool(reference.playing) and instance.task_types is not None
-    return number
-
-
-@pytest.mark.parametrize("policy", STATED)
-@pytest.mark.parametrize("kind", ["types", "types on machines"])
-def test_the_formulation_of_types_equals_enumeration(kind, policy):
-    assert stated_again(kind, policy, range(8)) > 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("policy", STATED)
-@pytest.mark.parametrize("kind", ["types", "types on machines"])
-def test_the_formulation_of_types_equals_enumeration_at_length(kind, policy, some):
-    assert stated_again(kind, policy, range(100, 100 + some(300))) > some(150)
-
-
-@pytest.mark.parametrize("policy", STATED)
-def test_the_formulation_of_types_is_a_second_author(policy):
-    for seed in range(4):
-        found = crosscheck(
-            awkward(seed, **KINDS["types on machines"]),
-            policy,
-            integer=True,
-            formulation=str(FORMULATIONS / STATED[policy]),
-        )
-        assert found.agree is True and found.methods[-1].levels is not None
-
-
 @pytest.mark.parametrize("policy", ["utilitarian", "alpha:2", "alpha:0.5"])
 @pytest.mark.parametrize("others", [{}, {"B": {"r0": 1}}], ids=["alone", "beside another"])
 def test_who_needs_what_is_excluded_and_may_have_none_of_it_has_nothing(policy, others):
@@ -116,54 +70,6 @@ def test_who_needs_what_is_excluded_and_may_have_none_of_it_has_nothing(policy, 
     instance = Instance({"A": {"r1": 1}} | others, {"r0": 2, "r1": 2}, organisation=rules)
     found = solve(instance, policy, integer=True)
     assert found.tasks.tolist() == [0, 2][: instance.n] and found.certificate.valid
-
-
-GROUPS = str(FORMULATIONS / "hierarchy_integer.py")
-
-
-def groups_stated_again(seeds: range) -> int:
-    """Compare the formulation of groups with the recursion; return how many instances have several groups."""
-    number = 0
-    for seed in seeds:
-        instance = organised_pool(seed)
-        if max(instance.exact_capacity) > 12 or not instance.organisation:
-            continue
-        if seed % 3 == 0:
-            rooms = [dict.fromkeys(instance.resources, 2 + (seed + k) % 3) for k in range(2)]
-            instance = again(instance, machines=[Machine(f"c{k}", room, 1 + k) for k, room in enumerate(rooms)])
-        try:
-            if sum(Enumeration(instance, "drf").most) > 16:
-                continue
-            found = solve(instance, GROUPS, integer=True)
-        except PolicyError:
-            continue
-        except FormulationError as error:
-            assert "makes no use of the instance's guarantees" in str(error), seed
-            continue
-        assert tuple(found.tasks.tolist()) in Groups(instance, "drf").best(), seed
-        number += instance.organisation.branches
-    return number
-
-
-def test_the_formulation_of_groups_equals_the_recursion():
-    # In number 146 all users have one tier, and groups stand beside them.
-    assert groups_stated_again(range(140, 160)) > 4
-
-
-@pytest.mark.slow
-def test_the_formulation_of_groups_equals_the_recursion_at_length(some):
-    assert groups_stated_again(range(200, 200 + some(1200))) > some(200)
-
-
-def test_the_formulation_of_groups_is_a_second_author():
-    found = crosscheck(Instance.library("tree-of-departments"), "drf", integer=True, formulation=GROUPS)
-    assert found.agree is True and found.methods[-1].levels is not None
-
-
-def test_a_formulation_of_one_type_refuses_several():
-    instance = Instance({"A": [TaskType([1, 2], 2), TaskType([2, 1], 1)]}, [5, 5])
-    with pytest.raises(FormulationError, match=r"no use of task types \(data.kinds\): .*formulations/types_integer.py"):
-        solve(instance, TYPES.replace("types_", "drf_"), integer=True)
 
 
 MARKETS = ("ceei", "utilitarian", "ceei", "throughput")

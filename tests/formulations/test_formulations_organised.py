@@ -10,6 +10,7 @@ import pytest
 from drfopt import Group, Instance, Organisation, compare, crosscheck
 from drfopt import solve as engine
 from drfopt.base.errors import CertificateError, DrfoptError, FormulationError
+from formulations import guarantees_integer, rounds
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -61,12 +62,13 @@ def test_guarantees_of_whole_tasks(lab, seed):
         groups=[Group("g", ceiling={"r1": 9})],
     )
     found = engine(Instance(d, c, max_tasks=data.limits, organisation=rules), integer=True)
-    if found.broken:
-        pytest.skip("guarantees that do not fit together make a round infeasible")
-    a = (d / c).max(axis=1)
-    top = 1 + (a * (c / d).min(axis=1)).max()
-    shifted = found.levels + top * np.array([len(set(tiers[tiers > own])) for own in tiers])
-    assert lab.whole_leximin("guarantees_integer", data) == pytest.approx(sorted(shifted))
+    stated, whole = rounds.steps(guarantees_integer.build, data)[-1].tasks, np.floor(data.promised)
+
+    def values(tasks):
+        parts = np.where(tasks < whole, tasks / np.maximum(whole, 1) - 9, -tiers + (d / c).max(axis=1) * tasks / 9)
+        return sorted(parts)
+
+    assert values(stated) == pytest.approx(values(found.tasks))
 
 
 def test_a_ceiling_of_everybody(lab):
@@ -163,8 +165,8 @@ def test_hierarchies_are_solved_and_cross_checked(name):
         (company(paths={"a": "x"}, tiers=dict.fromkeys("abc", 1)), HIERARCHY, "tiers, or weights of 0"),
         (
             company(paths={"a": "x"}, groups=[Group("x", guarantee={"cpu": 1})], meaning="surplus"),
-            str(FOLDER / "hierarchy_integer.py"),
-            r"guarantees of groups that their levels are measured by \(data.group_promised\)",
+            str(FOLDER / "market_integer.py"),
+            r"guarantees of groups above which their levels are measured \(data.group_surplus\)",
         ),
         (Instance([[1, 1]], machines=[[4, 6]]), HIERARCHY, "stated in one pool"),
         (company(guarantees={"a": {"cpu": 6}, "b": {"cpu": 20}}), GUARANTEES, "guarantees must fit together"),

@@ -29,11 +29,9 @@ EXAMPLE = {  # tasks of the paper's two users; what the two of organisations add
     "guarantees_integer": (4, 1),
     "hierarchy": (3 / 2, 3 / 2, 2),
     "hierarchy_integer": (1, 2, 2),
-    "types_integer": (3, 2),
-    "ceei_types_integer": (3, 2),
-    "utilitarian_integer": (5, 1),
+    "market_integer": (3, 2),
 }
-OF_KINDS = {"types_integer", "ceei_types_integer", "utilitarian_integer"}
+OF_KINDS = {"guarantees_integer", "hierarchy_integer", "market_integer"}
 RACKS = {"demands": [[1, 1], [1, 2], [3, 1]], "machines": [[4, 6], [6, 4]], "counts": [2, 1]}
 
 

@@ -10,7 +10,7 @@ from test_price import machines, pool
 
 from drfopt import explain, price
 from drfopt.axioms.auditing import audit
-from drfopt.base.errors import DrfoptError, InstanceError, PolicyError
+from drfopt.base.errors import DrfoptError, InstanceError
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
@@ -168,8 +168,6 @@ def test_an_organisation():
 def test_what_is_refused():
     with pytest.raises(InstanceError, match=r"there is no user 'AA': did you mean 'A'\?"):
         explain(PAPER, user="AA")
-    with pytest.raises(PolicyError, match="nothing is known here of what stops users under per-server"):
-        explain(PAPER, "per-server")
 
 
 def test_alone_is_what_sharing_incentive_compares():

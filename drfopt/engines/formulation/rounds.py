@@ -96,7 +96,8 @@ def _leximin(file: UserFile, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         # Somebody is stuck in every round; if tolerances hide who, it is whoever can rise least: what others lose in
         # a tolerance may be much to a user who takes next to nothing, and she is told in a later round.
         held[candidates[rise <= max(10 * SAME, 2 * float(rise.min()))]] = level
-    return tasks, held
+    # Of whole tasks what was settled may be a number of anybody's, until the last program says whose.
+    return _must(file, file.round(held)) if problem.integer else (tasks, held)
 
 
 def _rise(file: UserFile, held: np.ndarray, user: int, level: float) -> float:

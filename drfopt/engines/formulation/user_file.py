@@ -5,10 +5,12 @@ sentence that names the file, or the function, and the line.
 """
 
 import importlib.util
+import math
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import numpy as np
 from ...base.errors import DrfoptError, FormulationError, SolverError, TimeLimitError
 from ...base.progress import report
 from ...model.hierarchy import Clock
+from ...model.instance import Instance
 from ...model.policies import policy_named
 from ...model.whole_values import WholeUsers
 from ..problem import Problem
@@ -52,7 +55,8 @@ RULES = {
     "grouped": "ceilings of groups",
     "parent": "groups",
     "group_tiers": "tiers of groups",
-    "group_promised": "guarantees of groups that their levels are measured by",
+    "group_units": "guarantees of groups that shares are parts of",
+    "group_surplus": "guarantees of groups above which their levels are measured",
 }
 """What arrays of an organisation mean; a file that asks for none of them must not be given it."""
 
@@ -68,17 +72,13 @@ def rules(problem: Problem) -> dict[str, np.ndarray]:
         return {}
     n, place = len(members), {group.name: g for g, group in enumerate(organisation.groups)}
     found: dict[str, Any] = {}
-    promised = Clock(instance, policy_named("drf")).promised[members]
+    # What a group is promised is worth to its members what they rise to, by what the policy counts.
+    promised = Clock(instance, replace(problem.policy, objective="leximin")).promised[members]
     if promised.any():
         found["promised"] = promised
     given = [organisation.guarantees[i] for i in members.tolist()]
     if organisation.meaning != "floor" and any(given):
-        units = np.tile(np.where(instance.capacity > 0, instance.capacity, 1.0), (n, 1))
-        for i, guarantee in enumerate(given):
-            for resource, amount in guarantee.items():
-                if amount:
-                    units[i, instance.resources.index(resource)] = float(amount)
-        found["units" if organisation.meaning == "normalised" else "surplus"] = units
+        found["units" if organisation.meaning == "normalised" else "surplus"] = _measured(instance, given)
     # Weights of 0 are one tier lower than the same tier with others.
     tiers = np.array([2 * organisation.tiers[i] - organisation.last[i] for i in members.tolist()])
     several = len({organisation.paths[i] for i in members.tolist()}) > 1
@@ -98,11 +98,28 @@ def rules(problem: Problem) -> dict[str, np.ndarray]:
         found["group_weights"] = np.array([float(group.weight) for group in organisation.groups])
         if any(group.tier for group in organisation.groups) or not found["group_weights"].all():
             found["group_tiers"] = np.array([2 * group.tier - (not group.weight) for group in organisation.groups])
-        if organisation.meaning != "floor" and any(group.guarantee for group in organisation.groups):
-            of_groups = [
-                [float(group.guarantee.get(name, 0)) for name in instance.resources] for group in organisation.groups
-            ]
-            found["group_promised"] = np.array(of_groups)
+        given = [group.guarantee for group in organisation.groups]
+        if organisation.meaning != "floor" and any(given):
+            name = "group_units" if organisation.meaning == "normalised" else "group_surplus"
+            found[name] = _measured(instance, given)
+        if problem.integer and not instance.weights_per_resource:
+            absent = np.zeros(len(place))
+            for i in set(range(instance.n)) - set(members.tolist()):
+                if organisation.paths[i]:
+                    absent[place[organisation.paths[i]]] += float(instance.weights[i])
+            found["group_absent"] = absent
+    return found
+
+
+def _measured(instance: Instance, guarantees: Sequence[Mapping[str, Any]]) -> np.ndarray:
+    """Return guarantees as an array (rows, m): a share of 1 where levels are parts of them, else what is off."""
+    parts = instance.organisation is not None and instance.organisation.meaning == "normalised"
+    whole = np.where(instance.capacity > 0, instance.capacity, 1.0) if parts else np.zeros(instance.m)
+    found = np.tile(whole, (len(guarantees), 1))
+    for row, guarantee in zip(found, guarantees, strict=True):
+        for resource, amount in guarantee.items():
+            if amount:
+                row[instance.resources.index(resource)] = float(amount)
     return found
 
 
@@ -167,6 +184,8 @@ class UserFile:
             eligible=None if instance.fits is None else instance.fits[members],
             weights=np.broadcast_to(weights, (instance.n, instance.m))[members],
             limits=problem.limits,
+            measure=problem.policy.measure,
+            alpha=1.0 if math.isnan(problem.policy.alpha) else problem.policy.alpha,
             **rules(problem),
             **_devices(problem),
             **_kinds(problem),
@@ -188,7 +207,7 @@ class UserFile:
         if self.data.unread(["kinds"]):
             raise FormulationError(
                 f"{self.path}: its whole tasks make no use of task types (data.kinds): give every user one, or name a "
-                "file that does, such as formulations/types_integer.py"
+                "file that does, such as formulations/guarantees_integer.py"
             )
         report(f"{self.path}: {_size(built.problem)} a program; a time limit ends it with what is known")
         self.best: tuple[np.ndarray, np.ndarray | None] | None = None

@@ -35,7 +35,7 @@ from ..allocating import solve
 from ..scheduling import schedule
 from . import slow_chain, slow_dual, slow_exact, slow_market
 
-__all__ = ["AUTHORS", "METHODS", "Found", "SecondMethod", "found", "second_authors"]
+__all__ = ["AUTHORS", "METHODS", "Found", "SecondMethod", "found", "from_members", "second_authors"]
 
 
 Found = tuple[np.ndarray, Any]
@@ -293,7 +293,7 @@ def _enumeration(problem: Problem) -> Found:
         [instance.exact_limits[i] for i in members],
         None if pool else [list(map(bool, instance.fits[i])) for i in members],
     )
-    return _from_members(problem, list(best.tasks))
+    return from_members(problem, list(best.tasks))
 
 
 def _enumerated_values(problem: Problem) -> Found:
@@ -321,7 +321,7 @@ def _enumerated_values(problem: Problem) -> Found:
         )
         if within and any(all(x <= y for x, y in zip(asked, load, strict=True)) for load in loads):
             best, tasks = score, found
-    return _from_members(problem, list(tasks))
+    return from_members(problem, list(tasks))
 
 
 def _in_groups(problem: Problem) -> bool:
@@ -352,7 +352,7 @@ def _cbc(problem: Problem) -> Found:
     for _ in range(IMPROVEMENTS):
         better = second_solver.optimum(instance, policy, tasks, problem.deadline, packings=_packings)
         if whole.score(instance, policy, better) <= whole.score(instance, policy, tasks):
-            return _from_members(problem, [tasks[i] for i in problem.members.tolist()])
+            return from_members(problem, [tasks[i] for i in problem.members.tolist()])
         tasks = better
     raise SolverError(f"CBC improved {IMPROVEMENTS} times and was not done")
 
@@ -369,7 +369,8 @@ def _packings(instance: Instance, k: int, members: Sequence[int]) -> list[dict[i
     return [{i: x for i, x in zip(users, load, strict=True) if x} for load in loads]
 
 
-def _from_members(problem: Problem, tasks: list[int]) -> Found:
+def from_members(problem: Problem, tasks: list[int]) -> Found:
+    """Return what whole tasks (n,) are worth, and the objective."""
     everybody = np.zeros(problem.instance.n, dtype=np.int64)
     everybody[problem.members] = tasks
     if problem.policy.objective == "leximin":
