@@ -188,7 +188,7 @@ ROWS = (
     Refusal(
         "priced",
         lambda a: a.command == "price" and a.family in NOTHING_KNOWN,
-        "nothing is known of what holds users under the notion, so that nothing has a price",
+        "a price is the dual of one objective of the cluster: machine by machine there is none, and a file tells none",
     ),
     Refusal(
         "scheduled types",

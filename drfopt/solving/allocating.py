@@ -214,7 +214,7 @@ def _attempt(
         answer = replace(answer, engine=runner.name)
     answer, tasks, placement, proof = _judged(problem, answer, exact)
     if proof.valid is False and answer.finer is not None and (found := answer.finer()) is not None:
-        answer, tasks, placement, proof = _judged(problem, found, exact)
+        answer, tasks, placement, proof = _judged(problem, replace(found, engine=answer.engine), exact)
     # Who calls optimal what is not is found out; whose time is up is helped.
     with suppress(TimeLimitError, SolverError):
         for _ in range(BETTER if answer.status != "optimal" else 0):

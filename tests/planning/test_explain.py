@@ -198,3 +198,13 @@ def test_who_needs_what_no_machine_has_spoils_nobody_elses_price():
     found = explain(Instance([[0, 1], [2, 0], [2, 1]], machines=[Machine("m", [4, 0])]), "asset")
     assert [row.reason for row in found.users] == ["unplaced", "capacity", "unplaced"]
     assert "u2: " in str(found)
+
+
+def test_of_two_classes_the_machine_that_gives_more_is_told():
+    """A hundredth more of the many small machines would be more than one of the few large ones."""
+    rack = Instance(
+        {"A": {"cpu": 1}, "B": {"cpu": 1}},
+        machines=[Machine("small", {"cpu": 1}, 100), Machine("large", {"cpu": 4}, 2)],
+    )
+    remedy = explain(rack, user="A").users[0].remedy
+    assert remedy.startswith("1 more of large machines (now 2) would give it 56 tasks instead of 54")

@@ -134,7 +134,12 @@ class Remedies(RemedyTrials):
         """Return of what a little more gives her the most tasks."""
         slopes = [(_slope(worth, i), worth) for worth in self.prices.units]
         # What has a price comes first: the rest only makes her share of a larger whole smaller.
-        helping = [(bool(worth.more and worth.more.price > 0), s * worth.now, worth) for s, worth in slopes if s > 0]
+        # Machines are compared one for one, resources, which have no unit in common, as parts of what there is.
+        helping = [
+            (bool(worth.more and worth.more.price > 0), s * (1.0 if worth.kind == "machine" else worth.now), worth)
+            for s, worth in slopes
+            if s > 0
+        ]
         return self._gives(max(helping, key=lambda row: row[:2])[2], i) if helping else self._of_everything(i)
 
     @cached_property
