@@ -15,7 +15,7 @@ from ..base.registry import door
 from ..base.tolerances import RATIOS
 from .arrays import MOST_IN_SETS, as_float, in_mid_range, needed_sets, table
 from .machine import Machine, accepts, capacity_table, devices_of, named_classes, resources_of
-from .naming import Places, aligned, listed, resource_names, row_of, rows_of_users, unique
+from .naming import Places, aligned, as_sequence, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
 from .users import (
     TaskType,
@@ -134,7 +134,7 @@ class Instance:
             )
         self._n = n
 
-        rows = listed(aligned(rows, "demands", ("user", self._users), ("resource", self.resources)))
+        rows = as_sequence(aligned(rows, "demands", ("user", self._users), ("resource", self.resources)))
         names, labels = _Names(self), [machine.name for machine in classes or ()]
         rows, self.task_types = types_of_users(rows, names, self.resources, labels)
         self._demands = demand_table(rows, names, self.resources)
@@ -396,7 +396,15 @@ class Instance:
         return np.array([accepts(Fraction(repr(float(d))), one) for d in needs], dtype=bool)[which]
 
     def unplaced(self, integer: bool = False) -> np.ndarray:
-        """Who can run no task at all, though it has no limit of 0: bool (n,).
+        """Who can run no task at all, though it has no limit of 0: bool (n,)."""
+        helpless = self.helpless(integer)
+        if not self.limited:
+            return helpless
+        limits = np.floor(self.limits) if integer else self.limits
+        return helpless & (limits > 0)
+
+    def helpless(self, integer: bool = False) -> np.ndarray:
+        """Who could run no task at all, whatever its limit: bool (n,).
 
         A pool: a demand for a resource of capacity 0 and, with whole tasks, a demand above the pool.
         Machines: no eligible class on which one whole task fits.  Who has several task types runs all of them in
@@ -415,10 +423,7 @@ class Instance:
             for i, rows in self.type_fits.items():
                 placed = rows.any(axis=1)
                 helpless[i] = not (placed.any() if integer else placed.all())
-        if not self.limited:
-            return helpless
-        limits = np.floor(self.limits) if integer else self.limits
-        return helpless & (limits > 0)
+        return helpless
 
     def _whole_task_fits(self, capacity: np.ndarray, k: int | None) -> np.ndarray:
         fits = np.asarray((self.demands <= capacity).all(axis=1))
@@ -475,6 +480,10 @@ class Instance:
         Columns called ``weight`` and ``max_tasks`` are taken as such (an empty cell is no limit), the index names the
         users; `capacity` and the rest are those of `Instance`.
         """
+        if not hasattr(frame, "columns"):
+            raise InstanceError(
+                f"from_frame takes a pandas frame, not {type(frame).__name__}: use Instance(demands, ...)"
+            )
         columns = {"weight": "weights", "max_tasks": "max_tasks"}
         special = [column for column in columns if column in frame.columns]
         for column in special:
@@ -553,7 +562,7 @@ class Instance:
             if isinstance(capacity, Mapping):
                 capacity = row_of(capacity, self.resources, "capacity", missing=None)
             places = Places("capacity", columns=self.resources, row_word="")
-            room = listed(aligned(capacity, "capacity", ("resource", self.resources)))
+            room = as_sequence(aligned(capacity, "capacity", ("resource", self.resources)))
             self._capacity = table(room, (self.m,), places)
             self.capacity = self._capacity.floats
             return
@@ -573,6 +582,10 @@ class Instance:
     def _organise(self, organisation: Organisation | None, last: np.ndarray | None) -> Organisation | None:
         if organisation is None and last is None:
             return None
+        if organisation is not None and not isinstance(organisation, Organisation):
+            raise InstanceError(
+                f"organisation is {organisation!r}: give an Organisation, such as Organisation(tiers=...)"
+            )
         served_last = np.zeros(self.n, dtype=bool) if last is None else last
         found = (organisation or Organisation()).settled(self.users, self.resources, served_last.tolist())
         return None if found.plain else found

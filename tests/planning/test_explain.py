@@ -53,7 +53,9 @@ def test_a_limit():
 def test_a_limit_that_binds_exactly_at_a_saturation():
     """Both have 3 tasks when cpu runs out, and one of them wants no more: her limit alone is not what stops her."""
     (a, b) = explain(Instance([[1.0], [1.0]], [6.0], max_tasks=[3, None])).users
-    assert a.remedy == "its limit stops it, and others' claims do at the same point: a higher limit alone does not help"
+    assert (
+        a.remedy == "its limit stops it, and something else does at the same point: a higher limit alone does not help"
+    )
     assert b.reason == "capacity"
 
 

@@ -323,6 +323,17 @@ def test_a_resource_and_a_class_of_one_name_are_both_priced():
     assert [(unit.kind, unit.name) for unit in found.units] == [("resource", "gpu"), ("machine", "gpu")]
 
 
+def test_classes_that_limits_fill_are_closed_to_who_is_above_them():
+    """B fills m1 with its one task, so that A, and C if there is one, pay on m2 alone."""
+    machines = [Machine("m1", {"cpu": 3}), Machine("m2", {"cpu": 9})]
+    users, only = {"A": {"cpu": 1}, "C": {"cpu": 1}, "B": {"cpu": 3}}, {"B": ["m1"], "C": ["m2"]}
+    found = price(Instance(users, machines=machines, eligible=only, max_tasks={"B": 1}))
+    assert found["m2"].more.tasks == pytest.approx([4.5, 4.5, 0]) and found["m1"].more.until == pytest.approx(4)
+    assert found["m2"].less.until == pytest.approx(2 / 3), "there A and C are down to the level of B"
+    two = Instance({"A": {"cpu": 1}, "B": {"cpu": 3}}, machines=machines, eligible={"B": ["m1"]}, max_tasks={"B": 1})
+    assert price(two)["m2"].more.tasks == pytest.approx([9, 0])
+
+
 def test_a_unit_of_which_nothing_is_proven_leaves_the_others(monkeypatch):
     from drfopt.planning.pricing import unit_price
 

@@ -31,6 +31,8 @@ UNTRIED = "what would raise its tasks is found by dividing the cluster again: na
 MORE = 1
 """Percent of a pool's resource that is tried, and machines of a class."""
 
+NOWHERE = "its limit is {:.6g}, and its task fits on nothing open to it"
+
 NO_LARGER = "its {what} stops it, and the sum would be no larger without one"
 """Of a sum as large there may be others, in which it has more: who wins what another loses is not helped by it."""
 
@@ -116,12 +118,17 @@ class RemedyTrials:
             return text
         if not self.thorough:
             return UNTRIED
+        if self._helpless(i):
+            return NOWHERE.format(self.instance.limits[i])
         limit, without = float(self.instance.limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
         if without <= limit * (1 + LEVEL):
             if self._sums:
                 return NO_LARGER.format(what="limit")
-            return "its limit stops it, and others' claims do at the same point: a higher limit alone does not help"
+            return "its limit stops it, and something else does at the same point: a higher limit alone does not help"
         return f"raise its limit of {limit:.6g}: without one it {self._will} have {without:.6g} tasks"
+
+    def _helpless(self, i: int) -> bool:
+        return bool(self.instance.helpless(self.allocation.integer)[i])
 
     def notion(self, i: int) -> str:
         """Return that nothing but the notion stops a user."""
