@@ -336,7 +336,7 @@ ENGINES = Registry(
     ),
     Engine(
         "priced-halves",
-        "whole.priced_product",
+        "whole.load_prices:solve_product",
         "the same on machines, as a pool whose resources are prices of their loads",
         ALPHA,
         MACHINES,

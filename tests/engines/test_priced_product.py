@@ -10,7 +10,7 @@ from drfopt import Instance, Machine, solve
 from drfopt.certificates import meet_in_the_middle, price_tree, whole
 from drfopt.certificates.exhaustive_search import playing, worth
 from drfopt.certificates.priced_halves import PricedHalves
-from drfopt.engines.whole import priced_product
+from drfopt.engines.whole import load_prices
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
 
@@ -109,7 +109,7 @@ def test_where_there_is_too_much_to_list_a_bound_is_near(monkeypatch):
     users = WholeUsers(instance, policy_named("ceei"), list(range(8)))
     monkeypatch.setattr(meet_in_the_middle, "CHOICES", 10)
     monkeypatch.setattr(price_tree, "NODES", 1)
-    monkeypatch.setattr(priced_product, "LISTED", 0)
+    monkeypatch.setattr(load_prices, "LISTED", 0)
     found = solve(instance, "ceei", integer=True, time_limit=30, engine="priced-halves")
     assert found.status == "feasible"
     assert 0 < found.certificate.gap < 0.01
