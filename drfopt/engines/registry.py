@@ -342,6 +342,16 @@ ENGINES = Registry(
         then=("climbing",),
     ),
     Engine(
+        "priced-halves",
+        "whole.load_prices:solve_product",
+        "the same on machines, as a pool whose resources are prices of their loads",
+        ALPHA,
+        MACHINES,
+        integer=True,
+        devices=False,
+        then=("nash-milp", "climbing"),
+    ),
+    Engine(
         "nash-milp",
         "whole.totals:solve_product",
         "Nash product and alpha fairness over HiGHS, utilities by their chords between integers",
