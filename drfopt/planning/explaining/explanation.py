@@ -11,6 +11,7 @@ import numpy as np
 from ...base.errors import (
     CertificateError,
     InstanceError,
+    PolicyError,
     SolverError,
     checked_flags,
     suggestion,
