@@ -25,7 +25,18 @@ from .reading import number
 from .whole import LONGEST
 from .work import spend
 
-__all__ = ["CELLS_A_STEP", "Bounds", "Carried", "Tree", "Undecided", "cheapest", "leaves", "price_of", "scale_of"]
+__all__ = [
+    "CELLS_A_STEP",
+    "Bounds",
+    "Carried",
+    "Tree",
+    "Undecided",
+    "cheapest",
+    "dealt",
+    "leaves",
+    "price_of",
+    "scale_of",
+]
 
 LOADS = 20_000
 """Steps in listing what one machine of a class can carry."""
@@ -260,7 +271,7 @@ def _loads(rows: list[list[int]], room: list[int], devices: Devices) -> Iterator
         for load, left in found:
             most = min(f // d for f, d in zip(left, row, strict=True) if d)
             for x in range(most if place == len(rows) - 1 and not devices else 0, most + 1):
-                if not all(_dealt(count, needs, (*load, x)) for count, needs in devices):
+                if not all(dealt(count, needs, (*load, x)) for count, needs in devices):
                     break  # nor can more
                 longer.append(((*load, x), [f - x * d for f, d in zip(left, row, strict=True)]))
             steps += most + 1
@@ -278,7 +289,7 @@ def _loads(rows: list[list[int]], room: list[int], devices: Devices) -> Iterator
             yield load
 
 
-def _dealt(count: Fraction, needs: Sequence[Fraction], load: Sequence[int]) -> bool:
+def dealt(count: Fraction, needs: Sequence[Fraction], load: Sequence[int]) -> bool:
     """Say whether tasks can have their devices: whole ones alone, parts beside others on one device each."""
     free = int(count - sum(need * x for need, x in zip(needs, load, strict=False) if need >= 1))
     sizes = sorted(((need, x) for need, x in zip(needs, load, strict=False) if 0 < need < 1 and x), reverse=True)
