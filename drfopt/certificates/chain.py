@@ -22,31 +22,7 @@ there too much would be missing.  Such a pair is *closed*, and the rounds after 
 meet the bound of a later round's t meet those of all before.  So a round's prices may be those of one part of the
 cluster, and everybody else has a class that is free.
 
-How far are the levels from the true ones?  What a bound leaves open can be small because two errors cancel: a row that
-is overfull and money that is paid on a class too dear.  So they are counted apart.  Let round r miss
-
-    miss_r  =  sum_kj p_kj |1 - used_kj|  +  sum_ik z_ik (cost_ik - lambda_i rate_i)
-
-and let  M_rs  be the sum of lambda_i of round r over those whom round s finishes, M_rr of whom no round before has.
-
-*Theorem.* Let the cluster's optimum y* finish the same users in the same order, on classes that are open here, by rows
-that are full at it, and let its rounds have the same prices.  Let  held_r  be the sum of lambda_i e_i over those
-finished before round r, with e_i what rounding has made of the level at which user i is held.  Then the levels t* of
-the optimum's rounds differ from these by at most
-
-    |t* - t|  <=  |M^-1| (miss + held)                                  (inverse and bound place by place)
-
-*Proof.* At all levels  sum lambda_i y_i + (money idle) + (money paid too dear)  is  sum p.  At y* nothing of it is
-negative: sum lambda_i y*_i <= sum p.  At y it holds with rows that may be overfull, so that  sum lambda_i y_i  is at
-least  sum p - miss_r.  Subtract: sum lambda_i (y*_i - y_i) <= miss_r.  With y and y* exchanged the same holds of the
-optimum, so that it is the absolute value that is bounded.  Everybody of round s moves by t*_s - t_s, but for rounding:
-|M (t* - t)| <= miss + held.  M is triangular, row by row, with positive numbers: where one round is too high a later
-one is too low, and the inverse keeps the signs that worst cases added up from round to round would lose, which can be
-five digits after twenty rounds.
-
-The prices of the optimum are these, but for a part that is as small as what is missed; so the bound of each level is
-part of its user's violation, and an error that grew from round to round is seen.  What rounding makes of the inverse
-itself is counted as missed: a dot product of r terms is off by r roundings of the sum of their absolute values.
+How far the levels are from the true ones, `level_errors` says; that bound is part of every user's violation.
 """
 
 import math
@@ -64,18 +40,21 @@ from ..model.evidence import ChainEvidence, Round
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .feasibility import infeasibility
+from .level_errors import ROUNDINGS, LevelErrors
 from .open_pairs import OpenPairs
 
 __all__ = [
     "CERTAIN",
     "DEARER",
-    "ROUNDINGS",
+    "Account",
     "ChainUsers",
     "Round",
+    "Weighed",
     "cell_name",
     "cell_names",
     "certify",
     "certify_parts",
+    "certify_users",
     "cheapest_costs",
     "excess",
     "firm",
@@ -89,9 +68,6 @@ CERTAIN = 0.1
 DEARER = 1e-7
 """Part of what a class costs a user that it must cost too much to be closed to her: far above what prices are off by;
 what stays open by it does no harm."""
-
-ROUNDINGS = 8
-"""Roundings that a term of the excess has gone through: share, rate, level, product, each by half a unit or so."""
 
 ROUNDED = 4 * np.finfo(float).eps
 """Relative rounding of a level, and of what is used of a row: sums of many terms, each rounded once or twice."""
@@ -135,7 +111,12 @@ def certify(
     instance: Instance, policy: Policy, tasks: np.ndarray, placement: np.ndarray | None, rounds: Sequence[Round]
 ) -> Certificate:
     """Return the chain certificate of tasks (n,) placed as (n, k), or by type (q, k)."""
-    users = ChainUsers(instance, policy.rates(instance), tasks, placement)
+    return certify_users(ChainUsers(instance, policy.rates(instance), tasks, placement), rounds)
+
+
+def certify_users(users: "ChainUsers", rounds: Sequence[Round], account: "Account | None" = None) -> Certificate:
+    """Return the certificate of users who lie in one part."""
+    instance = users.instance
     return certify_parts(
         OnePart(users),
         instance.room,
@@ -143,6 +124,7 @@ def certify(
         lambda part, i: f"user {instance.users[i]!r}",
         partial(cell_name, instance.machine_names if instance.machines is not None else None, instance.resources),
         partial(_stopped_by, instance, users.named),
+        account,
     )
 
 
@@ -163,6 +145,7 @@ def certify_parts(
     called: Callable[[int, int], str],
     cell: Callable[[int, int], str],
     stopped: Callable[[], tuple] = tuple,
+    account: "Account | None" = None,
 ) -> Certificate:
     """Return the certificate of what users have who lie in parts: sums over them, whatever their number.
 
@@ -175,6 +158,8 @@ def certify_parts(
         What a user is called, from the number of its part and its own there; what a resource of a class is called.
     stopped : callable
         The certificate's ``stopped_by``.
+    account : Account, optional
+        What prices are worth at a point nearby; without them, at what users have.
     """
     possible, used = users.look("seen")
     infeasible, reason = possible.value, possible.whose[0] if possible.whose else ""
@@ -183,16 +168,13 @@ def certify_parts(
         k, j = np.unravel_index(int(over.argmax()), over.shape)
         infeasible = float(over[k, j])
         reason = f"capacity of {cell(int(k), int(j))!r} is exceeded by {infeasible:.1e} of it"
-    filled = np.divide(used, room, where=room > 0, out=np.ones_like(room))
-    errors = _LevelErrors(len(rounds))
+    account = account or FloatAccount(np.divide(used, room, where=room > 0, out=np.ones_like(room)))
+    errors = LevelErrors(len(rounds))
     for number, link in enumerate(rounds):
         bought, held, shares = users.look("weighed", number, link)
-        prices = firm(link.prices)
-        total = float(prices.sum())
-        left = max(total - bought - ROUNDINGS * np.finfo(float).eps * total, 0.0) if total < np.inf else np.inf
+        left, idle = account.left(number, link, bought), account.idle(number, link)
         dear = users.look("dear", number, link, left)[0]
-        missed = dear + float((prices * np.abs(1 - filled)).sum()) + ROUNDED * total
-        off = errors.bound(shares, missed + held)
+        off = errors.bound(shares, dear + idle + held)
         users.change("finish", number, link, left, off)
     worst = users.look("worst")[0]
     violation = max(worst.value, infeasible)
@@ -212,31 +194,31 @@ def certify_parts(
     )
 
 
-class _LevelErrors:
-    """How far the levels of rounds are from the optimum's, by the rows of an inverse that grows with each."""
+class Account(Protocol):
+    """What the prices of a round are worth, and what of it is not spent."""
 
-    def __init__(self, rounds: int):
-        self.inverse = np.zeros((rounds, rounds))
-        self.missed, self.bounds = np.zeros(rounds), np.zeros(rounds)
-        self.known = 0
+    def left(self, number: int, link: Round, bought: Any) -> float:
+        """Return what the bound leaves open where users have `bought` so much."""
 
-    def bound(self, shares: np.ndarray, missed: float) -> float:
-        """Return the bound of the next round, of multipliers (rounds so far,) and what it misses; inf where none is."""
-        r = self.known
-        self.known += 1
-        mass, before = float(shares[r]), np.flatnonzero(shares[:r])
-        carried = float(shares[before] @ self.bounds[before])
-        self.missed[r] = missed + ROUNDINGS * (r + 1) * np.finfo(float).eps * carried
-        with np.errstate(all="ignore"):  # What is beyond floats proves nothing.
-            row = shares[before] @ self.inverse[before, :r] / -mass
-            off = float(np.abs(row) @ self.missed[:r]) + self.missed[r] / mass
-        if not (mass > 0 and off < np.inf):
-            # Who depends on it is not proven either; its row is not used.
-            off = np.inf
-        else:
-            self.inverse[r, :r], self.inverse[r, r] = row, 1 / mass
-        self.bounds[r] = off
-        return off
+    def idle(self, number: int, link: Round) -> float:
+        """Return what full rows lack or have too much, at most."""
+
+
+class FloatAccount:
+    """The same in floats, of what is used of rows, (k, m), relative to them."""
+
+    def __init__(self, filled: np.ndarray):
+        self.off = np.abs(1 - filled)
+
+    def left(self, number: int, link: Round, bought: float) -> float:
+        """Return what is left open beyond what rounding accounts for."""
+        total = float(firm(link.prices).sum())
+        return max(total - bought - ROUNDINGS * np.finfo(float).eps * total, 0.0) if total < np.inf else np.inf
+
+    def idle(self, number: int, link: Round) -> float:
+        """Return what full rows lack or have too much, and what rounding may have made of that."""
+        prices = firm(link.prices)
+        return float((prices * self.off).sum()) + ROUNDED * float(prices.sum())
 
 
 class ChainUsers:
@@ -279,7 +261,7 @@ class ChainUsers:
         types = instance.type_table
         self.closed = np.zeros((instance.n if types is None else len(types.owner), max(1, instance.k)), dtype=bool)
         self.named: list[tuple[np.ndarray, np.ndarray]] = []
-        self._weighed: _Weighed | None = None
+        self._weighed: Weighed | None = None
         self._closing: tuple[int, np.ndarray] | None = None
 
     @property
@@ -333,7 +315,7 @@ class ChainUsers:
             proven = multipliers * link.level
         proving = (proven > 0) & np.isfinite(proven)
         could_rise = np.divide(left, proven, where=proving, out=np.full(len(levels), np.inf))
-        rounding = np.abs(levels - link.level)
+        rounding = self._apart(number, link)
         off_level = _relative(off + rounding, link.level)
         if self.finds:
             finished = np.flatnonzero((could_rise <= LEVEL) & (off_level <= LEVEL) & ~held)
@@ -355,6 +337,10 @@ class ChainUsers:
         i = int(violations.argmax())
         return (Worst(float(violations[i]), self.part, i, float(self.levels[i])),)
 
+    def _apart(self, number: int, link: Round) -> np.ndarray:
+        """Return how far levels are from that of a round, (n,)."""
+        return np.abs(self.levels - link.level)
+
     def _held(self, link: Round) -> np.ndarray:
         """Return who is finished before a round, or is at its limit by then."""
         return self.before | (self.at_limit & (self.levels <= link.level * (1 + LEVEL))) | self.unplaced
@@ -369,7 +355,7 @@ class ChainUsers:
         total = self.instance.room
         return np.divide(prices, total, where=total > 0, out=np.zeros_like(prices))
 
-    def _multipliers(self, number: int, link: Round) -> "_Weighed":
+    def _multipliers(self, number: int, link: Round) -> "Weighed":
         """Return the multipliers of a round, cut to what its prices allow, and who must pay.
 
         Costs of all pairs are made twice a round, for some users at a time, and never kept.
@@ -385,7 +371,7 @@ class ChainUsers:
             most = np.where(np.isfinite(allowed), allowed, 0)
             multipliers = most if link.multipliers is None else np.clip(link.multipliers, 0, most)
             paying = np.isfinite(cheapest) & (cheapest > 0)
-            self._weighed = _Weighed(number, least, multipliers, paying)
+            self._weighed = Weighed(number, least, multipliers, paying)
         return self._weighed
 
     def _settled(self, number: int, link: Round, left: float, closed: np.ndarray) -> float:
@@ -414,7 +400,7 @@ class ChainUsers:
 
 
 @dataclass(frozen=True, eq=False)
-class _Weighed:
+class Weighed:
     """What a round asks of users: the cheapest class of every row of demands, multipliers (n,), and who must pay."""
 
     number: int

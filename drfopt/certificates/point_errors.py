@@ -34,7 +34,7 @@ from ..model.arrays import in_blocks
 from ..model.instance import Instance
 from ..model.policies import Policy
 
-__all__ = ["WIDE", "DoublePoint", "PointUsers", "parts_error", "point_error"]
+__all__ = ["WIDE", "DoublePoint", "PointUsers", "parts_error", "point_error", "rooms"]
 
 
 MIDDLE = 1e-200
@@ -94,6 +94,14 @@ def parts_error(parts: Partitions, n: int) -> float:
     return error if gain < math.inf and error >= 0 else math.inf
 
 
+def rooms(instance: Instance) -> DoubleDouble:
+    """Return what all machines of each class have together, (k, m); a pool is one class."""
+    counts = [1] if instance.machines is None else [machine.count for machine in instance.machines]
+    one = [instance.exact_capacity] if instance.machines is None else instance.exact_machine_capacity
+    exact = (count * c for count, row in zip(counts, one, strict=True) for c in row)
+    return DoubleDouble.of(exact, instance.room.shape)
+
+
 class PointUsers:
     """Users of a part, their tasks and the point near them."""
 
@@ -116,10 +124,7 @@ class PointUsers:
             filled = parts[0][0]
             for part, _ in parts[1:]:
                 filled = filled + part
-        counts = [1] if instance.machines is None else [machine.count for machine in instance.machines]
-        one = [instance.exact_capacity] if instance.machines is None else instance.exact_machine_capacity
-        room = DoubleDouble.of([count * c for count, row in zip(counts, one, strict=True) for c in row])
-        same = First(self.point.prices), First(room.reshape(self.k, self.m)), First(self._rounding(n))
+        same = First(self.point.prices), First(rooms(instance)), First(self._rounding(n))
         return filled, Most(max(ratio for _, ratio in parts)), *same
 
     def spent(self, shrunk: DoubleDouble) -> tuple:

@@ -84,7 +84,7 @@ class _Numbers:
     @classmethod
     def of(cls, users: WholeUsers, tasks: Sequence[int]) -> "_Numbers | None":
         """Return the numbers; None where they are too many, or what is better is not one number."""
-        serving, kept = users.serving, not users.broken(users.spread(tasks))
+        serving, kept = users.serving, users.kept(users.spread(tasks))
         least = [max(int(serving and all(tasks)), f if kept else 0) for f in users.promises]
         if (serving and not kept) or sum(users.most) - sum(least) + len(least) > NUMBERS:
             return None

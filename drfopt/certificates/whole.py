@@ -356,10 +356,10 @@ def _bounded_without_rules(
         # A product is of tasks, whatever they are measured by; all else has to be of the same shares.
         if rates is None or [rates[i] for i in users.members] == theirs:
             found = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), BOXES_WITHOUT_RULES)
-            if found.tree is not None and not users.broken(tasks):
+            if found.tree is not None and users.kept(tasks):
                 return _verdict(BOXES, False, WholeEvidence(judge=BOXES))
             more = found.more if more is None else min(more, found.more)
-    if more == 0 and not users.broken(tasks):
+    if more == 0 and users.kept(tasks):
         return _verdict(BOXES, False, WholeEvidence(judge=BOXES))
     return _bounded(users.instance, users.policy, tasks, more, reason, late=late, users=users)
 

@@ -123,7 +123,8 @@ ROWS = (
     Refusal(
         "servers rules",
         lambda a: a.family == "servers" and a.ruled,
-        "every machine is divided by itself, and what rules promise, order, count and bound is of the whole cluster",
+        "every machine is divided by itself, and what rules promise, order and bound is of the whole cluster; that some "
+        "resources do not count would mean something on each machine, and is not built",
     ),
     Refusal(
         "formulation rules",
@@ -147,7 +148,7 @@ ROWS = (
     Refusal(
         "servers whole",
         lambda a: a.family == "servers" and a.whole,
-        "every machine is filled by itself with divisible tasks; of whole ones the notion is not defined",
+        "every machine is filled by itself with divisible tasks; of whole ones, a leximin on each machine, it is not built",
     ),
     Refusal(
         "scalar",
@@ -188,17 +189,7 @@ ROWS = (
     Refusal(
         "priced",
         lambda a: a.command == "price" and a.family in NOTHING_KNOWN,
-        "nothing is known of what holds users under the notion, so that nothing has a price",
-    ),
-    Refusal(
-        "explained",
-        lambda a: a.command == "explain" and a.family in NOTHING_KNOWN,
-        "what stops users is what keeps their levels from rising, and the notion makes no levels of the cluster rise",
-    ),
-    Refusal(
-        "sized file",
-        lambda a: a.command == "size" and a.family == "formulation",
-        "answers of a formulation file are not proven, so that no purchase is either",
+        "a price is the dual of one objective of the cluster: machine by machine there is none, and a file tells none",
     ),
     Refusal(
         "scheduled types",
@@ -236,6 +227,11 @@ BOUNDED = (
         lambda a: a.ruled or "types on machines" in a.instance.features or (a.whole and a.typed),
         "what compares a user with its part, or with another, is not defined under rules and left out; the rest is "
         "decided of certified floats or of whole tasks, or by trials",
+    ),
+    Bounded(
+        "explain",
+        lambda a: a.family in NOTHING_KNOWN,
+        "what is used up where a user could run more: of a formulation file nothing else is known that stops it",
     ),
     Bounded("size", lambda a: True, "proven to be the cheapest, or the best known with its bound when the time is up"),
     Bounded(

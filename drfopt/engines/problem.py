@@ -4,6 +4,7 @@ A pool is the cluster of one class on which every task fits, so that every engin
 Amounts are fractions of what a class has in total; nothing here has a unit.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
@@ -15,6 +16,7 @@ from ..base.deadline import NEVER, Deadline
 from ..base.errors import SolverError
 from ..base.parallel import ALONE, Workers
 from ..base.solvers.table import DIRECT
+from ..certificates.chain_point import ChainPoint
 from ..certificates.point_errors import DoublePoint
 from ..certificates.task_errors import FinePoint
 from ..model.evidence import Evidence
@@ -284,6 +286,10 @@ class Answer:
         The answer in fractions of which these are the nearest floats.
     fine : FinePoint, DoublePoint or None
         Of a market the point of more digits of which these are the nearest floats.
+    chain_point : ChainPoint or None
+        The same of a chain of rounds.
+    finer : callable or None
+        Makes the answer with such a point, for a proof that floats do not make.
     levels : array (n,) or None
         Where they do not follow from the tasks by the policy's rates.
     whole_part : int array (n,) or None
@@ -300,6 +306,8 @@ class Answer:
     engine: str = ""
     exact: "Answer | None" = None
     fine: FinePoint | DoublePoint | None = None
+    chain_point: ChainPoint | None = None
+    finer: "Callable[[], Answer | None] | None" = None
     levels: np.ndarray | None = None
     whole_part: np.ndarray | None = None
     reason: str = ""

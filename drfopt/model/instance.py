@@ -396,7 +396,15 @@ class Instance:
         return np.array([accepts(Fraction(repr(float(d))), one) for d in needs], dtype=bool)[which]
 
     def unplaced(self, integer: bool = False) -> np.ndarray:
-        """Who can run no task at all, though it has no limit of 0: bool (n,).
+        """Who can run no task at all, though it has no limit of 0: bool (n,)."""
+        helpless = self.helpless(integer)
+        if not self.limited:
+            return helpless
+        limits = np.floor(self.limits) if integer else self.limits
+        return helpless & (limits > 0)
+
+    def helpless(self, integer: bool = False) -> np.ndarray:
+        """Who could run no task at all, whatever its limit: bool (n,).
 
         A pool: a demand for a resource of capacity 0 and, with whole tasks, a demand above the pool.
         Machines: no eligible class on which one whole task fits.  Who has several task types runs all of them in
@@ -415,10 +423,7 @@ class Instance:
             for i, rows in self.type_fits.items():
                 placed = rows.any(axis=1)
                 helpless[i] = not (placed.any() if integer else placed.all())
-        if not self.limited:
-            return helpless
-        limits = np.floor(self.limits) if integer else self.limits
-        return helpless & (limits > 0)
+        return helpless
 
     def _whole_task_fits(self, capacity: np.ndarray, k: int | None) -> np.ndarray:
         fits = np.asarray((self.demands <= capacity).all(axis=1))

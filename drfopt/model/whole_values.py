@@ -21,8 +21,8 @@ Types   A user with several types of tasks runs them in the proportions of their
 """
 
 import math
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -449,11 +449,25 @@ class WholeUsers:
         return self._bands[0][0] if self._bands else 0
 
     def broken(self, tasks: Sequence[int]) -> tuple[Broken, ...]:
-        """Return the guarantees that whole tasks (n,) do not keep, in the whole tasks that they are worth."""
+        """Return the guarantees that whole tasks (n,) do not keep, in what the whole tasks that they are worth need."""
+        found = self._missed(tasks, self._use)
+        return tuple(replace(row, held=float(row.held), promised=float(row.promised)) for row in found)
+
+    def kept(self, tasks: Sequence[int]) -> bool:
+        """Say whether whole tasks (n,) are, of every guarantee, those that it is worth, by users' average tasks."""
+        return not self._missed(tasks, None)
+
+    def _missed(self, tasks: Sequence[int], use: Callable[[int, Fraction, int], Fraction] | None) -> tuple[Broken, ...]:
         if not self.ruled:
             return ()
-        found = broken(self._clock, np.array([Fraction(x) for x in tasks], dtype=object), whole=True)
-        return tuple(replace(row, held=float(row.held), promised=float(row.promised)) for row in found)
+        return broken(self._clock, np.array([Fraction(x) for x in tasks], dtype=object), whole=True, use=use)
+
+    def _use(self, i: int, x: Fraction, j: int) -> Fraction:
+        """Return how much of a resource x whole tasks of a user need; of who runs nothing, by its average task."""
+        p = bisect_left(self.members, i)
+        if p < len(self.members) and self.members[p] == i:
+            return self.use(p, int(x), j)
+        return x * self.instance.exact_demands[i][j]
 
     def band(self, value: int) -> int:
         """Return which tier a value is of, from 0; -1 for a part of a guarantee."""

@@ -133,10 +133,10 @@ class ToBuy:
         gains = [f"{users[i]} {number(float(side.tasks[i]), 3)}" for i in order[:SHOWN] if side.tasks[i] > 0]
         if not gains or not self.machines:
             return ""
-        if side.until is None or side.until < 1:
+        if side.until is None or side.until < self.now + 1:
             # The slope at the first part of a machine; a whole one may bring less.
             return f"one more {self.name} begins to bring, in tasks for a whole one: {', '.join(gains)} (drfopt price)"
-        until = f", up to {number(side.until)} of them"
+        until = f", up to {number(side.until)} of them in all"
         return f"one more {self.name} is worth, in tasks: {', '.join(gains)}{until} (drfopt price)"
 
     def to_dict(self) -> dict[str, Any]:

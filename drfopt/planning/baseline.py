@@ -10,8 +10,11 @@ import numpy as np
 
 from ..base.numbers.enclosures import least
 from ..model.allocation import Allocation
+from ..model.hierarchy import Clock
+from ..model.hierarchy.market import market_rules
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
+from ..solving.comparing import wanting
 
 __all__ = ["TOTALS", "Baseline"]
 
@@ -24,7 +27,7 @@ class Baseline:
 
     Levels are those of the policy, ``rate_i * x_i``, with the rates of the cluster before; who joins is measured by its
     capacities too.  The lowest level is that of the users who took part before, as long as they want anything, and of
-    who joins: a user whose first task a new machine makes possible does not lower it.
+    who joins, or wanted nothing before: a user whose first task a new machine makes possible does not lower it.
     """
 
     def __init__(self, instance: Instance, policy: AnyPolicy):
@@ -44,13 +47,20 @@ class Baseline:
         kept = [weights.get(user, weight) for user, weight in own]
         # Types name classes that are gone, perhaps; what counts here is the average task.
         demands = [list(row) for row in instance.exact_demands]
-        given = {"demands": demands, "users": parts["users"], "resources": parts["resources"]}
+        given = {name: parts[name] for name in ("users", "resources", "max_tasks", "organisation")}
+        given["demands"] = demands
         given["weights"] = [list(w) if isinstance(w, tuple) else w for w in kept]
         return Instance(**given, capacity=old["capacity"], machines=old["machines"])
 
     def levels(self, allocation: Allocation) -> np.ndarray:
         """Return the level of every user, (n,)."""
-        return self._measured(self.policy, allocation)
+        ruler, exact = self.ruler(allocation.instance, allocation.exact), allocation.exact
+        if "organisation" not in ruler.features:
+            return self._measured(self.policy, allocation)
+        # Groups have incomes, and guarantees and what is excluded may change what is counted.
+        if self.policy.objective == "leximin":
+            return Clock(ruler, self.policy, exact).levels(allocation.tasks)
+        return np.asarray(market_rules(ruler, self.policy, exact).rates * allocation.tasks)
 
     def shares(self, allocation: Allocation) -> np.ndarray:
         """Return the dominant share of every user, (n,), weights ignored."""
@@ -58,12 +68,13 @@ class Baseline:
 
     def taking_part(self, allocation: Allocation) -> np.ndarray:
         """Return whose level counts among the lowest, bool (n,)."""
-        base, instance = self.instance, allocation.instance
-        before = ~base.unplaced(allocation.integer) & (base.limits > 0)
-        there = dict(zip(base.users, before.tolist(), strict=True))
-        placed = ~instance.unplaced(allocation.integer)
-        counts = [there.get(user, placed[i]) for i, user in enumerate(instance.users)]
-        return np.array(counts, dtype=bool) & (instance.limits > 0)
+        base, integer = self.instance, allocation.integer
+        now, before = wanting(allocation.instance, integer), wanting(base, integer)
+        placed = ~allocation.instance.unplaced(integer)
+        # Who wanted nothing before joins as somebody new does.
+        there = {base.users[i]: not lost for i, lost in enumerate(base.unplaced(integer).tolist()) if before[i]}
+        counts = [there.get(user, placed[i]) for i, user in enumerate(allocation.instance.users)]
+        return np.array(counts, dtype=bool) & now
 
     def totals(self, allocation: Allocation) -> dict[str, Any]:
         """Return what sums the division up, by `TOTALS`."""

@@ -59,8 +59,8 @@ ACROSS = 3
 SHARPNESS = 2.0
 """Dots of a PNG for every pixel: sharp on any screen and in print."""
 
-LETTER, LONGEST = 7.2, 240
-"""Pixels of a letter at an axis, and of a name at most."""
+LETTER, WIDE, LONGEST = 7.2, 10.5, 240
+"""Pixels of a letter at an axis, of an m or w, and of a name at most."""
 
 FINE = 250
 """Points of a line across a panel: more are no more to see."""
@@ -274,7 +274,8 @@ def number_axis(
 
 def room_for(names: Sequence[str]) -> int:
     """Return the pixels that the longest of some names needs, up to `LONGEST`: beyond it ends in an ellipsis."""
-    return min(LONGEST, max(40, int(LETTER * max(map(len, names), default=0))))
+    widths = (LETTER * len(name) + (WIDE - LETTER) * sum(map(name.lower().count, "mw")) for name in names)
+    return min(LONGEST, max(40, int(max(widths, default=0))))
 
 
 def name_axis(names: Sequence[str], limit: int | None = None, **axis: Any) -> Spec:

@@ -17,7 +17,7 @@ from ..base.numbers.quantities import exact as exact_number
 from ..base.parallel import Workers, one_thread
 from ..base.solvers.table import DIRECT, interface
 from ..base.tolerances import CAPACITY
-from ..certificates import bottleneck, bounds, chain, duals, prices, stops, whole
+from ..certificates import bottleneck, bounds, chain, chain_point, duals, prices, stops, whole
 from ..certificates import exact as exactly
 from ..certificates.exact import certify_filling, certify_rounded
 from ..certificates.feasibility import infeasibility
@@ -212,9 +212,9 @@ def _attempt(
         answer = in_floats(answer)
     if not answer.engine:
         answer = replace(answer, engine=runner.name)
-    tasks = _spread(problem, answer, exact)
-    placement = None if answer.amounts is None else problem.by_type.placement(answer.amounts)
-    proof = _prove(problem, tasks, placement, answer)
+    answer, tasks, placement, proof = _judged(problem, answer, exact)
+    if proof.valid is False and answer.finer is not None and (found := answer.finer()) is not None:
+        answer, tasks, placement, proof = _judged(problem, replace(found, engine=answer.engine), exact)
     # Who calls optimal what is not is found out; whose time is up is helped.
     with suppress(TimeLimitError, SolverError):
         for _ in range(BETTER if answer.status != "optimal" else 0):
@@ -236,6 +236,13 @@ def _attempt(
             f"{proof.reason}"
         )
     return answer, tasks, placement, proof
+
+
+def _judged(problem: Problem, answer: Answer, exact: bool) -> tuple:
+    """Return the answer, its tasks, its placement and what the certificate says of them."""
+    tasks = _spread(problem, answer, exact)
+    placement = None if answer.amounts is None else problem.by_type.placement(answer.amounts)
+    return answer, tasks, placement, _prove(problem, tasks, placement, answer)
 
 
 def _climbed(problem: Problem, answer: Answer, better: list[int]) -> Answer:
@@ -371,7 +378,10 @@ def _chain(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
     """Certify a leximin on machines by its rounds."""
     if answer.exact is not None:
         return _rounded(problem, tasks, placement, answer.exact)
-    return chain.certify(problem.instance, problem.policy, tasks, placement, _of(ChainEvidence, answer).rounds)
+    rounds = _of(ChainEvidence, answer).rounds
+    if answer.chain_point is not None:
+        return chain_point.certify(problem.instance, problem.policy, tasks, placement, rounds, answer.chain_point)
+    return chain.certify(problem.instance, problem.policy, tasks, placement, rounds)
 
 
 def _prices(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:

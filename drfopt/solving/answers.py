@@ -49,7 +49,7 @@ def allocation_of(
         When it is no answer, not one for this instance, or not possible.
     """
     part = document if isinstance(document, TreePart) else TreePart(dict(document), "the answer")
-    if not isinstance(part.value, dict) or "users" not in part:
+    if not isinstance(part.value, dict) or not {"users", "policy"} <= part.value.keys():
         raise InstanceError(f"{part.place}: is no answer: give what 'drfopt solve --json' wrote")
     refuse_newer(part["schema"].value, READ, part.place)
     if instance is None:
@@ -103,6 +103,8 @@ class _Reading:
         """Return a number of every user, (n,); who is not listed has 0."""
         found: list[Any] = [0] * self.instance.n
         for entry in self.document["users"].each():
+            if key not in entry:
+                raise InstanceError(f"{entry.place}: has no {key!r}: give what 'drfopt solve --json' wrote")
             found[_index(self.users, entry["name"].text(), entry)] = self.read(entry[key])
         return _array(found)
 

@@ -26,7 +26,7 @@ from ..model.policies import AnyPolicy, policy_named
 from .allocating import solve
 from .integrality import Integrality, integrality_cost
 
-__all__ = ["Comparison", "compare", "taking_part"]
+__all__ = ["Comparison", "compare", "taking_part", "wanting"]
 
 INTEGRALITY = ("continuous", "optimum", "greedy", "rounded")
 """Columns of whole tasks: what `Integrality` has, in that measure."""
@@ -228,7 +228,12 @@ def compare(
 
 def taking_part(instance: Instance, integer: bool = False) -> np.ndarray:
     """Return who is placed and may run something, bool (n,): those whose shares are compared."""
-    return ~instance.unplaced(integer) & (instance.limits >= (1 if integer else SMALLEST_FLOAT))
+    return ~instance.unplaced(integer) & wanting(instance, integer)
+
+
+def wanting(instance: Instance, integer: bool = False) -> np.ndarray:
+    """Return whose limit lets it run something, bool (n,)."""
+    return np.asarray(instance.limits >= (1 if integer else SMALLEST_FLOAT))
 
 
 def _most(

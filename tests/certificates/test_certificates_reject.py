@@ -10,6 +10,7 @@ import pytest
 from drfopt.certificates import bottleneck, chain, duals, prices, whole
 from drfopt.certificates.chain import Round
 from drfopt.certificates.exact import certify_filling, certify_rounded
+from drfopt.certificates.level_errors import LevelErrors
 from drfopt.certificates.refutation import Inconclusive
 from drfopt.engines.leximin import filling
 from drfopt.engines.problem import Problem
@@ -398,7 +399,7 @@ def test_errors_of_levels_are_bounded_by_the_inverse_of_what_rounds_share():
             random.uniform(0.1, 1, 12)
         )
         missed = random.uniform(0, 1e-12, 12)
-        errors = chain._LevelErrors(12)
+        errors = LevelErrors(12)
         bounds = np.array([errors.bound(shares[r, : r + 1], missed[r]) for r in range(12)])
         assert bounds == pytest.approx(np.abs(np.linalg.inv(shares)) @ missed, rel=1e-10)
         # It is met by the worst signs of what is missed.
@@ -407,7 +408,7 @@ def test_errors_of_levels_are_bounded_by_the_inverse_of_what_rounds_share():
 
 
 def test_a_round_that_depends_on_one_without_a_bound_has_none():
-    errors = chain._LevelErrors(3)
+    errors = LevelErrors(3)
     assert errors.bound(np.array([0.0]), 1e-15) == np.inf
     assert errors.bound(np.array([0.0, 2.0]), 1e-15) == pytest.approx(5e-16)
     assert errors.bound(np.array([1.0, 0.0, 1.0]), 1e-15) == np.inf

@@ -85,3 +85,7 @@ def test_what_is_not_possible_is_refused():
         Allocation.from_dict(document)
     with pytest.raises(InstanceError, match="is no answer"):
         Allocation.from_dict({"tasks": 3})
+    with pytest.raises(InstanceError, match="is no answer"):
+        Allocation.from_dict({"capacity": {"cpu": 1}, "users": [{"name": "A", "demand": {"cpu": 1}}]}, NSDI)
+    with pytest.raises(InstanceError, match="has no 'tasks'"):
+        Allocation.from_dict({"policy": "drf", "users": [{"name": "A"}]}, NSDI)

@@ -1,10 +1,12 @@
 """Guarantees that do not fit together: whose is broken, by how much, wherever the division is shown."""
 
+from collections import namedtuple
 from fractions import Fraction as F
 
+import numpy as np
 import pytest
 
-from drfopt import Group, Instance, Machine, Organisation, compare, explain, solve, what_if
+from drfopt import Group, Instance, Machine, Organisation, TaskType, compare, explain, solve, what_if
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import study
 
@@ -60,3 +62,29 @@ def test_every_place_tells():
     assert f"drf: {words}" in str(compare(cluster, ["drf"]))
     assert f"{words} before" in str(what_if(cluster, ["set-guarantee A.cpu=none"]))
     assert study(cluster, ["drf"])["comparison"]["allocations"][0]["broken_guarantees"]
+
+
+def test_of_several_types_of_whole_tasks_what_runs_is_held():
+    """Two tasks of 7/2 on average are promised; the one that runs is the first, of 3."""
+    users = {"u": [TaskType({"r": 3}, 4), TaskType({"r": 4}, 4)], "v": {"r": 4}}
+    rules = Organisation(guarantees={"u": {"r": 7}, "v": {"r": 4}})
+    cluster = Instance(users, machines=[Machine("c", {"r": 6}, 2)], max_tasks=[2, 2], organisation=rules)
+    assert owed(solve(cluster, integer=True)) == [("u", False, "r", 3, 7)]
+
+
+def test_whole_tasks_of_a_formulation_are_owed_whole_tasks():
+    """7 of cpu are three whole tasks of 2, which run."""
+    rules = Organisation(guarantees={"A": {"cpu": 7}})
+    cluster = Instance({"A": {"cpu": 2}}, {"cpu": 7}, organisation=rules)
+
+    def build(data, held):
+        import cvxpy as cp
+
+        tasks = cp.Variable(1, integer=True)
+        limits = [tasks >= np.floor(data.promised), data.demands.T @ tasks <= data.capacity]
+        return namedtuple("Program", "problem tasks levels")(
+            cp.Problem(cp.Maximize(cp.sum(tasks)), limits), tasks, None
+        )
+
+    found = solve(cluster, build, integer=True)
+    assert found.tasks.tolist() == [3] and not found.broken

@@ -10,7 +10,7 @@ from test_price import machines, pool
 
 from drfopt import explain, price
 from drfopt.axioms.auditing import audit
-from drfopt.base.errors import DrfoptError, InstanceError, PolicyError
+from drfopt.base.errors import DrfoptError, InstanceError
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
@@ -53,7 +53,9 @@ def test_a_limit():
 def test_a_limit_that_binds_exactly_at_a_saturation():
     """Both have 3 tasks when cpu runs out, and one of them wants no more: her limit alone is not what stops her."""
     (a, b) = explain(Instance([[1.0], [1.0]], [6.0], max_tasks=[3, None])).users
-    assert a.remedy == "its limit stops it, and others' claims do at the same point: a higher limit alone does not help"
+    assert (
+        a.remedy == "its limit stops it, and something else does at the same point: a higher limit alone does not help"
+    )
     assert b.reason == "capacity"
 
 
@@ -168,8 +170,6 @@ def test_an_organisation():
 def test_what_is_refused():
     with pytest.raises(InstanceError, match=r"there is no user 'AA': did you mean 'A'\?"):
         explain(PAPER, user="AA")
-    with pytest.raises(PolicyError, match="nothing is known here of what stops users under per-server"):
-        explain(PAPER, "per-server")
 
 
 def test_alone_is_what_sharing_incentive_compares():
@@ -200,3 +200,13 @@ def test_who_needs_what_no_machine_has_spoils_nobody_elses_price():
     found = explain(Instance([[0, 1], [2, 0], [2, 1]], machines=[Machine("m", [4, 0])]), "asset")
     assert [row.reason for row in found.users] == ["unplaced", "capacity", "unplaced"]
     assert "u2: " in str(found)
+
+
+def test_of_two_classes_the_machine_that_gives_more_is_told():
+    """A hundredth more of the many small machines would be more than one of the few large ones."""
+    rack = Instance(
+        {"A": {"cpu": 1}, "B": {"cpu": 1}},
+        machines=[Machine("small", {"cpu": 1}, 100), Machine("large", {"cpu": 4}, 2)],
+    )
+    remedy = explain(rack, user="A").users[0].remedy
+    assert remedy.startswith("1 more of large machines (now 2) would give it 56 tasks instead of 54")

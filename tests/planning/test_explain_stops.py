@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from drfopt import Instance, Machine, Organisation, PolicyError, TaskType, explain, solve, what_if
+from drfopt import CertificateError, Instance, Machine, Organisation, PolicyError, TaskType, explain, solve, what_if
 from drfopt.base.numbers.enclosures import Enclosure
 
 ROWS = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 2, "memory": 1}}
@@ -70,3 +70,24 @@ def test_a_sum_of_which_another_has_what_a_limit_keeps_from_somebody():
     alike = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 3}, max_tasks={"B": 1})
     row = explain(alike, "throughput", "B").users[0]
     assert row.remedy == "its limit stops it, and the sum would be no larger without one"
+
+
+@pytest.mark.parametrize("lost", ["first", "both"])
+def test_a_remedy_of_which_nothing_is_proven_is_passed_over(monkeypatch, lost):
+    from drfopt.planning.explaining import tried_remedies
+
+    machines = [Machine(name, {"cpu": 4, "memory": 8}) for name in ("first", "second")]
+    users = {"A": [TaskType({"cpu": 1}, 30), TaskType({"memory": 2}, 30)], "B": {"cpu": 1}}
+
+    def failing(instance, *rest):
+        counts = dict(zip(instance.machine_names, instance.counts.tolist(), strict=True))
+        if lost == "both" or counts[lost] > 1:
+            raise CertificateError("it is not proven")
+        return solve(instance, *rest)
+
+    found = explain(Instance(users, machines=machines), "drf", "A")
+    monkeypatch.setattr(tried_remedies, "solve", failing)
+    said = found.users[0].remedy
+    assert said.startswith(
+        "add 1*second would" if lost == "first" else "what would help is not known: it is not proven"
+    )

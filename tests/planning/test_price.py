@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from drfopt import price, what_if
-from drfopt.base.errors import DrfoptError, InstanceError, PolicyError
+from drfopt.base.errors import DrfoptError, InstanceError, PolicyError, SolverError
 from drfopt.io.readers.asking import read
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
@@ -321,3 +321,38 @@ def test_a_resource_and_a_class_of_one_name_are_both_priced():
     machines = [Machine("gpu", {"cpu": 4, "gpu": 2}), Machine("plain", {"cpu": 8, "gpu": 0})]
     found = price(Instance({"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 1}}, machines=machines), units=["gpu"])
     assert [(unit.kind, unit.name) for unit in found.units] == [("resource", "gpu"), ("machine", "gpu")]
+
+
+def test_classes_that_limits_fill_are_closed_to_who_is_above_them():
+    """B fills m1 with its one task, so that A, and C if there is one, pay on m2 alone."""
+    machines = [Machine("m1", {"cpu": 3}), Machine("m2", {"cpu": 9})]
+    users, only = {"A": {"cpu": 1}, "C": {"cpu": 1}, "B": {"cpu": 3}}, {"B": ["m1"], "C": ["m2"]}
+    found = price(Instance(users, machines=machines, eligible=only, max_tasks={"B": 1}))
+    assert found["m2"].more.tasks == pytest.approx([4.5, 4.5, 0]) and found["m1"].more.until == pytest.approx(4)
+    assert found["m2"].less.until == pytest.approx(2 / 3), "there A and C are down to the level of B"
+    two = Instance({"A": {"cpu": 1}, "B": {"cpu": 3}}, machines=machines, eligible={"B": ["m1"]}, max_tasks={"B": 1})
+    assert price(two)["m2"].more.tasks == pytest.approx([9, 0])
+
+
+def test_a_unit_of_which_nothing_is_proven_leaves_the_others(monkeypatch):
+    from drfopt.planning.pricing import unit_price
+
+    def failing(allocation, totals, those=("memory",)):
+        look = looked_at(allocation, totals)
+
+        def one(unit, more):
+            if unit.name in those:
+                raise SolverError(f"no division is proven near {unit.name}")
+            return look(unit, more)
+
+        return one
+
+    looked_at = unit_price.LOOKS["leximin"]
+    monkeypatch.setitem(unit_price.LOOKS, "leximin", failing)
+    found = price(PAPER)
+    assert found["cpu"].more.price > 0
+    assert (found["memory"].more, found["memory"].unknown) == (None, "no division is proven near memory")
+    assert "memory is not known: no division is proven near memory" in str(found)
+    assert [row["unknown"] for row in found.to_dict()["units"]] == [None, "no division is proven near memory"]
+    with pytest.raises(SolverError, match="no division is proven near memory"):
+        price(PAPER, units=["memory"])

@@ -5,7 +5,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt import Instance, InstanceError, Machine, Organisation, PolicyError, TaskType, TimeLimitError, size, solve
+from drfopt import (
+    Group,
+    Instance,
+    InstanceError,
+    Machine,
+    Organisation,
+    PolicyError,
+    TaskType,
+    TimeLimitError,
+    size,
+    solve,
+)
 from drfopt.base.deadline import NEVER, Deadline
 from drfopt.model.policies import policy_named
 from drfopt.planning.sizing import branch_and_bound, purchase
@@ -271,3 +282,13 @@ def test_the_answer_as_data():
     assert found["buy"][0] == {"name": "cpu", "cost": 1, "most": None, "amount": 14}
     assert [target["met"] for target in found["targets"]] == [True, True]
     assert found["allocation"]["certificate"]["valid"]
+
+
+def test_levels_of_a_market_are_over_the_incomes_of_groups():
+    """Nothing has to be bought: A has 2 tasks, 4/9 of the memory, of half its group's income."""
+    groups = [Group("g", guarantee={"cpu": 2}, ceiling={"gpu": 8}), Group("g/k")]
+    rules = Organisation(groups=groups, paths={"A": "g/k", "B": "g/k"})
+    users = {"A": {"cpu": 1, "memory": 2, "gpu": 2}, "B": {"cpu": 1, "memory": 1, "gpu": 1}}
+    cluster = Instance(users, {"cpu": 10, "memory": 9, "gpu": 9}, organisation=rules)
+    found = size(cluster, "A.level>=3/5,B>=4", {"gpu": 4}, policy="ceei", integer=True, most={"gpu": 1})
+    assert (found.status, found.cost) == ("optimal", 0)

@@ -328,3 +328,30 @@ def test_a_purchase_of_which_nothing_is_to_be_seen_is_not_proposed():
     }
     instance = Instance(users, machines=machines, weights={"B": 2}, max_tasks={"B": 9}, organisation=rules)
     assert said(solve(instance))[-1] == "to buy: 'drfopt size' finds what meets a target"
+
+
+def test_one_more_machine_is_worth_its_slope_only_where_that_holds_for_a_whole_one():
+    """There is 1 and the slope holds up to 4/3: a whole one more brings 1/2, not 3/2."""
+    lines = said(solve(Instance({"A": {"cpu": 2}}, machines=[Machine("m", {"cpu": 3})], max_tasks=[2])))
+    assert lines[-1] == "one more m begins to bring, in tasks for a whole one: A 1.5 (drfopt price)"
+    lines = said(solve(Instance({"A": {"cpu": 2}}, machines=[Machine("m", {"cpu": 3})], max_tasks=[3])))
+    assert lines[-1] == "one more m is worth, in tasks: A 1.5, up to 2 of them in all (drfopt price)"
+
+
+def test_nobody_else_is_blamed_where_there_is_nobody_else():
+    alone = explain(Instance({"A": {"cpu": 1}}, {"cpu": 4}, max_tasks=[4]))["A"].remedy
+    assert alone == "its limit stops it, and something else does at the same point: a higher limit alone does not help"
+
+
+def test_a_limit_of_0_of_a_task_that_fits_nowhere_under_rules():
+    rules = Organisation(excluded=("gpu",))
+    machines = [Machine("m", {"cpu": 2, "gpu": 1})]
+    found = explain(Instance({"A": {"cpu": 3, "gpu": 1}}, machines=machines, max_tasks=[0], organisation=rules))
+    assert found["A"].remedy == "its limit is 0, and its task fits on nothing open to it"
+
+
+def test_a_limit_of_0_is_not_to_be_raised_where_the_sum_would_be_no_larger():
+    users = {"A": {"cpu": 1}, "C": {"cpu": 2}}
+    found = explain(Instance(users, {"cpu": 4}, max_tasks={"C": 0}), "throughput")
+    assert found["C"].remedy == "its limit stops it, and the sum would be no larger without one"
+    assert explain(Instance(users, {"cpu": 4}, max_tasks={"A": 0}), "throughput")["A"].remedy.startswith("raise its")

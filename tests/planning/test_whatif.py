@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drfopt import what_if
+from drfopt import Organisation, what_if
 from drfopt.base.errors import InstanceError
 from drfopt.io.readers.asking import read
 from drfopt.model.instance import Instance
@@ -183,3 +183,24 @@ def test_levels_of_a_changed_user_are_of_the_weights_and_capacities_before():
     levels = found.baseline.levels(found.after)
     a, b, c = found.after.tasks
     assert levels.tolist() == pytest.approx([float(a) * 4 / 18, float(b) * 6 / 9, float(c) / 9])
+
+
+def test_who_wanted_nothing_before_counts_when_it_wants_something():
+    cluster = Instance({"A": {"cpu": 1}, "C": {"cpu": 1}}, {"cpu": 8}, max_tasks={"C": 0})
+    assert what_if(cluster, ["set-limit C=1"]).totals()["lowest level"] == (1, F(1, 8))
+    # A task that fits nowhere is nobody's level, whatever its limit.
+    large = Instance({"A": {"cpu": 1}, "C": {"cpu": 9}}, machines=[Machine("m", {"cpu": 8})], max_tasks={"C": 0})
+    assert what_if(large, ["set-limit C=1"]).totals()["lowest level"] == (1, 1)
+
+
+def test_lowest_levels_of_an_organisation_are_those_of_solve():
+    users = {"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 1}}
+    for policy, rules in (
+        ("ceei", Organisation(paths={"A": "g", "B": "g"})),
+        ("drf", Organisation(excluded=("gpu",))),
+        ("utilitarian", Organisation(excluded=("gpu",))),
+    ):
+        cluster = Instance(users, {"cpu": 8, "gpu": 2}, organisation=rules)
+        for integer in (False, True):
+            found = what_if(cluster, ["set-limit A=1"], policy, integer=integer)
+            assert found.totals()["lowest level"][0] == pytest.approx(min(found.before.levels))

@@ -13,7 +13,7 @@ from drfopt.base.errors import InstanceError
 from drfopt.base.numbers.shown import fixed, number, percent
 from drfopt.base.tables import clean
 from drfopt.planning.sweeping import sweep
-from drfopt.reporting.charts import library, named, span, thinned, unkeyed
+from drfopt.reporting.charts import Key, library, named, room_for, span, thinned, unkeyed
 from drfopt.reporting.figures import figures
 from drfopt.reporting.findings import study
 from drfopt.reporting.palette import DASHES, HATCHES, INKS, PAGE, POLICY_SHAPES, USER_INKS, contrast, hatches
@@ -203,6 +203,24 @@ def test_labels_do_not_cover_each_other():
         named_here = {name for row in labels for name in row["text"].split(", ")}
         assert len(named_here) == len(many)
         assert all(abs(row["lower"]) <= 120 for row in labels)
+
+
+def test_a_centred_label_covers_no_point():
+    """Two policies a hair apart: the lower one's label goes below both points, not over them."""
+    from drfopt.reporting.figures import tradeoff
+
+    keys = (Key("one", "policy0"), Key("two", "policy1"))
+    at = [(0.5, 0.5), (0.49, 0.48)]
+    high, low = tradeoff._labels(at, at, keys)
+    for row in (high, low):
+        # Pixels downwards from its own point to those of both.
+        spaces = [abs(row["lower"] - (row["upwards"] - y) * tradeoff.HEIGHT) for _, y in at]
+        assert min(spaces) >= tradeoff.LINE * tradeoff.HEIGHT - 0.1
+    assert high["lower"] < 0 < low["lower"]
+
+
+def test_wide_letters_have_room():
+    assert room_for(["memory-mb"]) > room_for(["vcores-ic"])
 
 
 @pytest.mark.parametrize("theme", INKS)

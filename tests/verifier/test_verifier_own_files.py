@@ -66,6 +66,11 @@ INSTANCES = {
             paths={"A": "g", "B": "g", "C": "h"}, groups=[Group("g", ceiling={"a": 9}), Group("h")]
         ),
     ),
+    "pool, groups of fractions": Instance(
+        ROWS,
+        POOL,
+        organisation=Organisation(paths={"A": "g"}, groups=[Group("g", weight="3/2", guarantee={"a": "1/5"})]),
+    ),
     "machine": Instance(ROWS, machines=ONE),
     "machines, idle": Instance(ROWS, machines=IDLE),
     "machines, tied": Instance(TIED, machines=IDLE),

@@ -21,6 +21,12 @@ DevicesOf = dict[int, tuple[Fraction, Fraction]]
 """By resource (its number) how many devices one machine has, and how much is on each."""
 
 
+def _numbered(group: dict[str, Any]) -> dict[str, Any]:
+    """Return a group with its amounts as numbers, however they were written."""
+    tables = {key: {r: number(v) for r, v in group[key].items()} for key in ("ceiling", "guarantee") if key in group}
+    return group | {key: number(group[key]) for key in ("weight", "tier") if key in group} | tables
+
+
 def devices_of(
     given: Mapping[str, Any], row: Sequence[Fraction], resources: Sequence[str], number: Callable[[Any], Fraction]
 ) -> DevicesOf:
@@ -103,7 +109,8 @@ class Cluster:
         if self.meaning not in MEANINGS:
             raise ValueError(f"guarantees that mean {self.meaning!r} are nothing that the verifier knows")
         self.ordered = len(set(self.rank)) > 1 or any(last) or any("guarantee" in user for user in users)
-        self.groups, self.paths = data.get("groups", []), [str(user.get("group", "")) for user in users]
+        self.groups = [_numbered(group) for group in data.get("groups", [])]
+        self.paths = [str(user.get("group", "")) for user in users]
         self.ruled = bool(self.groups) or any(self.paths)
         self.ceilings = [
             (group["name"], self.resources.index(r), number(most), self._below(group["name"], users))

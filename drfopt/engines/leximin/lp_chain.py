@@ -29,6 +29,7 @@ from ...model.evidence import ChainEvidence
 from ..level_part import Cap
 from ..problem import Answer, ByType, Problem
 from ..symmetry import Merged
+from .fine_chain import finer
 from .lp_round import LastBasis, RoundPart, RoundProgram
 from .vertices import settled
 
@@ -70,7 +71,10 @@ def solve_by(problem: Problem, program: type[RoundProgram]) -> Answer:
     rounds = [link for _, link in sorted(chain.rounds, key=itemgetter(0))]
     if isinstance(by_type, ByType):
         tasks, rounds = _of_users(by_type, levels, tops), [_round_of_users(by_type, link) for link in rounds]
-    return Answer(tasks, amounts=amounts, evidence=ChainEvidence(rounds=rounds))
+    answer = Answer(tasks, amounts=amounts, evidence=ChainEvidence(rounds=rounds))
+    if isinstance(by_type, ByType) or problem.instance.machines is None:
+        return answer
+    return replace(answer, finer=partial(finer, problem, answer))
 
 
 def _of_users(types: ByType, levels: np.ndarray, tops: np.ndarray) -> np.ndarray:
@@ -168,7 +172,7 @@ class _Chain:
         equations = sparse.block_array([[share @ adding, share @ taking], [matrix.tocsr()[full], None]], format="csr")
         right = np.concatenate([held / has, np.ones(full.sum())])
         start = np.concatenate([self.reached[places], [link.level for link in links]])
-        found = settled(equations, right, start, np.arange(len(start)) >= len(places))
+        found = settled(equations, start, np.arange(len(start)) >= len(places), lambda x: right - equations @ x)
 
         def missed(x: np.ndarray) -> float:
             return float(max(np.abs(right - equations @ x).max(), (matrix @ x[: len(places)]).max() - 1))

@@ -17,7 +17,8 @@ from ...base.errors import SolverError
 from ...base.progress import report
 from ...base.states import PartStates
 from ...base.tolerances import LEVEL, SAME
-from ...certificates.chain import CERTAIN, DEARER, ROUNDINGS
+from ...certificates.chain import CERTAIN, DEARER
+from ...certificates.level_errors import ROUNDINGS
 from ...model.evidence import Round
 from ..interior_point import LevelMethod
 from ..level_part import Cap, LevelPart

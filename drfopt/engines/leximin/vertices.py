@@ -11,6 +11,7 @@ Source: Gleixner, Steffy and Wolter, Iterative refinement for linear programming
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import highspy
 import numpy as np
@@ -20,6 +21,7 @@ from scipy.sparse.linalg import splu
 
 from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
+from ...base.numbers.double_double import DoubleDouble
 from ..linear_programs import basis_of, correct, resume, run
 
 __all__ = ["StandardForm", "settled", "vertices"]
@@ -125,22 +127,25 @@ def vertices(
         ended = basis_of(highs)
 
 
-def settled(matrix: sparse.csr_array, right: np.ndarray, start: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """Return x (c,) with ``matrix x = right`` to rounding: of a start that nearly has it the least relative move.
+def settled(
+    matrix: sparse.csr_array, start: Any, free: np.ndarray, missing: Callable[[Any], np.ndarray], steps: int = SETTLED
+) -> Any:
+    """Return x (c,) at which nothing is `missing` (r,) of equations: of a start that is near the least relative move.
 
-    What is `free`, bool (c,), moves at no cost.
+    What is `free`, bool (c,), moves at no cost.  The start may have more digits than the matrix: then x has them too.
     """
-    parts = matrix @ sparse.diags_array(start)
+    size = start.high if isinstance(start, DoubleDouble) else start
+    parts = matrix @ sparse.diags_array(size)
     least = sparse.diags_array(np.where(free, FREE, 1.0))
-    broken = -DEPENDENT * sparse.eye_array(len(right))
+    broken = -DEPENDENT * sparse.eye_array(matrix.shape[0])
     square = sparse.block_array([[least, parts.T], [parts, broken]], format="csc")
     try:
         root = splu(square, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     except RuntimeError:  # It is singular.
         return start
-    x = start
-    for _ in range(SETTLED):
-        x = x + start * root.solve(np.concatenate([np.zeros(len(x)), right - matrix @ x]))[: len(x)]
+    x, still = start, np.zeros(len(size))
+    for _ in range(steps):
+        x = x + size * root.solve(np.concatenate([still, missing(x)]))[: len(still)]
     return x
 
 

@@ -91,4 +91,8 @@ def _utility(cp: Any, tasks: Any, market: ScaledMarket) -> Any:
     alpha = market.alpha
     if alpha == 1:
         return market.g @ cp.log(tasks)
-    return market.g @ cp.power(tasks, 1 - alpha) / (1 - alpha)
+    try:
+        return market.g @ cp.power(tasks, 1 - alpha) / (1 - alpha)
+    except ZeroDivisionError:
+        # Powers are stated as fractions of small denominators, and cones of one this large have a slope of 0.
+        raise SolverError(f"no conic program has the power of alpha:{alpha:g}: take a smaller alpha") from None

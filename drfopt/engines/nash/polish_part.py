@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.numbers.double_double import DoubleDouble
 from ...base.states import First, Most, Worst
-from ...certificates.point_errors import WIDE
+from ...certificates.point_errors import WIDE, rooms
 from ..pair_layout import laplacian, pair_layout, summed
 from ..problem import Problem
 from .scaled_market import MarketPoint, ScaledMarket
@@ -266,11 +266,7 @@ def unit_of(log_money: float) -> float:
 
 
 def _rooms(problem: Problem) -> DoubleDouble:
-    instance = problem.instance
-    counts = [1] if instance.machines is None else [machine.count for machine in instance.machines]
-    one = [instance.exact_capacity] if instance.machines is None else instance.exact_machine_capacity
-    flat = [count * c for count, row in zip(counts, one, strict=True) for c in row]
-    room = DoubleDouble.of(flat, (problem.k, problem.m))
+    room = rooms(problem.instance)
     # What is not there nobody may use: any size will do.
     room[room.high == 0] = 1.0
     return room

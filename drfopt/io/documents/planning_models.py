@@ -147,6 +147,7 @@ class UnitRow(Keyed):
     now: float | None
     more: SideRow | None
     less: SideRow | None
+    unknown: str | None
 
 
 class PricesDocument(Headed):

@@ -10,7 +10,7 @@ This is how YARN's fair scheduler and Mesos walk their trees; levels are compare
 Whose guarantee is not kept: those that do not fit together are kept to one part as far as that goes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -23,22 +23,50 @@ from .tree import Node
 
 __all__ = ["TreeLine", "broken"]
 
+Use = Callable[[int, Any, int], Any]
+"""What so many tasks of a user need of a resource."""
 
-def broken(clock: Clock, tasks: np.ndarray, whole: bool = False) -> tuple[Broken, ...]:
+
+def broken(clock: Clock, tasks: np.ndarray, whole: bool = False, use: Use | None = None) -> tuple[Broken, ...]:
     """Return the guarantees of users and of groups that tasks (n,) do not keep, in the order of the file.
 
-    Of `whole` tasks, in fractions, a guarantee is worth those that it is worth in full.
+    Of `whole` tasks, in fractions, a guarantee is worth those that it is worth in full.  `use` tells what whole tasks
+    of a user need, where that is not so many times its demand: of several types some may run and others not.
     """
     instance, rules, found = clock.instance, clock.organisation, list[Broken]()
     promised = np.floor(clock.promised) if whole else clock.promised
+    worth = promised.copy()
     for i, guarantee in enumerate(rules.guarantees):
-        here, worth = np.array([i]), promised
         if guarantee and instance.unplaced()[i]:
-            worth = promised.copy()
             worth[i] = _asked(clock, i, guarantee) // 1 if whole else _asked(clock, i, guarantee)
-        found += _missed(clock, instance.users[i], False, here, guarantee, tasks, worth)
+
+    def needs(members: np.ndarray, tasks: np.ndarray, j: int) -> Any:
+        if use is None:
+            return clock.demands[members, j] @ tasks[members]
+        return sum((use(i, tasks[i], j) for i in members.tolist()), clock.zero)
+
+    def missed(owner: str, of_group: bool, members: np.ndarray, guarantee: Any, worth: np.ndarray) -> list[Broken]:
+        """Return the guarantee of some members, where of no resource that it lists they hold what it is worth."""
+        least = 1 if clock.exact else 1 - LEVEL
+        short: dict[str, tuple[Any, Any, Any]] = {}
+        for resource, amount in guarantee.items():
+            j = instance.resources.index(resource)
+            held, most = needs(members, tasks, j), needs(members, worth, j)
+            owed = min(most, amount if clock.exact else float(amount))
+            if not owed:
+                continue
+            if held >= owed * least:
+                return []
+            short[resource] = (owed / (amount if clock.exact else float(amount)), held, owed)
+        if not short:
+            return []
+        first = max(short, key=lambda resource: short[resource][0])
+        return [Broken(owner, of_group, first, *short[first][1:])]
+
+    for i, guarantee in enumerate(rules.guarantees):
+        found += missed(instance.users[i], False, np.array([i]), guarantee, worth)
     for group in rules.groups:
-        found += _missed(clock, group.name, True, clock.below[group.name], group.guarantee, tasks, promised)
+        found += missed(group.name, True, clock.below[group.name], group.guarantee, promised)
     return tuple(found)
 
 
@@ -51,33 +79,6 @@ def _asked(clock: Clock, i: int, guarantee: dict[str, Any]) -> Any:
     ]
     worth += [] if limit is None else [limit if clock.exact else float(limit)]
     return min(worth, default=clock.zero)
-
-
-def _missed(
-    clock: Clock,
-    owner: str,
-    of_group: bool,
-    members: np.ndarray,
-    guarantee: Any,
-    tasks: np.ndarray,
-    worth: np.ndarray,
-) -> list[Broken]:
-    """Return the guarantee of some members, where of no resource that it lists they hold what it is worth to them."""
-    least = 1 if clock.exact else 1 - LEVEL
-    short: dict[str, tuple[Any, Any, Any]] = {}
-    for resource, amount in guarantee.items():
-        demand = clock.demands[members, clock.instance.resources.index(resource)]
-        held, most = demand @ tasks[members], demand @ worth[members]
-        promised = min(most, amount if clock.exact else float(amount))
-        if not promised:
-            continue
-        if held >= promised * least:
-            return []
-        short[resource] = (promised / (amount if clock.exact else float(amount)), held, promised)
-    if not short:
-        return []
-    first = max(short, key=lambda resource: short[resource][0])
-    return [Broken(owner, of_group, first, *short[first][1:])]
 
 
 class TreeLine:

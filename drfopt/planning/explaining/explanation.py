@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import InstanceError, PolicyError, SolverError, checked_flags, suggestion
+from ...base.errors import (
+    CertificateError,
+    InstanceError,
+    SolverError,
+    checked_flags,
+    suggestion,
+)
 from ...base.progress import report
 from ...base.results import Result
 from ...base.tables import Bar, Column, Sheet
@@ -24,6 +30,7 @@ from .fragmentation import Fragmentation
 from .fragmentation import fragmentation as fragments_of
 from .remedies import Remedies, alone
 from .tried_remedies import RemedyTrials, WholeStops, WholeTrials
+from .used_up import UsedUpTrials, used_up
 
 __all__ = ["Explained", "Explanation", "explain"]
 
@@ -43,9 +50,13 @@ REASONS = {
     "limit": "at their limits",
     "ceiling": "at their ceilings",
     "efficiency": "left where the sum wants them",
+    "notion": "left where the notion wants them",
     "unplaced": "unplaced",
 }
 """Why users have no more, in words."""
+
+UNKNOWN = ("servers", "formulation")
+"""Objectives of which nothing is known but the answer."""
 
 GROUPED = {True: "stopped by ceilings of groups", False: "stopped by capacity and by ceilings of groups"}
 """The same, of capacities that are a rule's: all of them, or some."""
@@ -61,8 +72,8 @@ class Explained:
     level, tasks, share : float
         Her weighted level under the policy, her tasks, her dominant share.
     reason : str
-        ``met`` (it has all it asked for), ``limit``, ``ceiling``, ``unplaced``, ``capacity``, or
-        ``efficiency`` where a sum does not owe her anything.
+        ``met`` (it has all it asked for), ``limit``, ``ceiling``, ``unplaced``, ``capacity``,
+        ``efficiency`` where a sum does not owe her anything, or ``notion`` where a formulation file leaves room.
     stopped_by : tuple of str
         The resources, or ``class/resource``, that hold her where she is; empty at her limit and unplaced.
     others : int
@@ -102,7 +113,7 @@ class Explained:
         """One sentence on what would raise her level, or why that is not known."""
         try:
             return self.advice()
-        except SolverError as error:
+        except (SolverError, CertificateError) as error:
             return f"what would help is not known: {error}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -252,7 +263,7 @@ def explain(
     ----------
     instance : Instance
     policy : str, Policy or function
-        Any but a formulation file and ``per-server``.
+        Of formulation files, and where every machine is divided by itself, what stops a user is what is used up.
     user : str, optional
         Whom to explain; by default everybody.
     integer : bool
@@ -271,7 +282,7 @@ def explain(
     InstanceError
         When nobody is called so.
     PolicyError
-        When nothing is known of what stops users under the policy.
+        When the policy cannot take the instance.
 
     Examples
     --------
@@ -285,10 +296,6 @@ def explain(
         )
     checked_flags(integer=integer, fragmentation=fragmentation)
     chosen = policy_named(policy)
-    if chosen.objective not in ("leximin", "alpha", "sum"):
-        raise PolicyError(
-            f"nothing is known here of what stops users under {chosen.name}: explain another policy, such as drf"
-        )
     allocation = solve(instance, chosen, integer=integer, time_limit=time_limit if integer else None)
     rows = range(instance.n) if user is None else [instance.users.index(user)]
     facts = _Facts(allocation, len(rows) <= (FEW_WHOLE if integer else FEW), time_limit)
@@ -307,6 +314,7 @@ class _Facts:
     def __init__(self, allocation: Allocation, thorough: bool, time_limit: float | None):
         instance = allocation.instance
         self.allocation, self.instance = allocation, instance
+        self.objective = policy_named(allocation.policy).objective
         self.unplaced = instance.unplaced(allocation.integer)
         limits, self.weights = instance.limits, allocation.weights
         limits = np.floor(limits) if allocation.integer else limits * (1 - LEVEL)
@@ -323,7 +331,10 @@ class _Facts:
             own = "organisation" not in instance.features
             self.alone = np.fromiter(whole_parts(instance), float, instance.n) if own else None
             self.stopped_by = [tuple(stops.lacks(i)) for i in range(instance.n)]
-        self.rates = policy_named(allocation.policy).rates(instance)
+        elif self.objective in UNKNOWN:
+            self.stopped_by = used_up(allocation)
+            self.remedies = UsedUpTrials(allocation, thorough, self.stopped_by)
+        self.rates = None if self.objective == "formulation" else policy_named(allocation.policy).rates(instance)
         self.at: dict[str, list[int]] = {}
         self.found: dict[tuple[str, ...], tuple[int, ...]] = {}
         for i, names in enumerate(self.stopped_by):
@@ -340,7 +351,9 @@ class _Facts:
             return "ceiling"
         if self.capped[i]:
             return "limit"
-        sums = policy_named(self.allocation.policy).objective == "sum"
+        if self.objective in UNKNOWN and not self.stopped_by[i]:
+            return "notion"
+        sums = self.objective == "sum"
         cells = cells_of(self.instance, self.stopped_by[i])
         # Below a full ceiling of its group it is not the sum that gives a user no more.
         return "efficiency" if sums and not (cells and all(cell.resource is None for cell in cells)) else "capacity"
@@ -367,7 +380,7 @@ class _Facts:
             others=max(len(others) - 1, 0),
             shared_with=tuple(self.instance.users[other] for other in others[: NAMED + 1] if other != i)[:NAMED],
             alone_tasks=own,
-            alone_level=None if own is None else float(self.rates[i]) * own,
+            alone_level=None if own is None or self.rates is None else float(self.rates[i]) * own,
             gain=None if self.unplaced[i] or not own else _gain(tasks, own),
             asked=_ended(allocation.shortfall.asked[i]),
             met=_ended(allocation.shortfall.met[i]),

@@ -31,7 +31,7 @@ from ..pricing.price_table import Prices, Worth
 from ..pricing.sensitivity import NOTHING
 from ..pricing.unit_price import price
 from ..pricing.units import MOST, Unit, units_of
-from .tried_remedies import NO_LARGER, RemedyTrials
+from .tried_remedies import NO_LARGER, NOWHERE, RemedyTrials
 
 __all__ = ["Raising", "Remedies", "alone"]
 
@@ -114,8 +114,8 @@ class Remedies(RemedyTrials):
         """Return what a higher limit would do."""
         limit = float(self.instance.limits[i])
         if self._helpless(i):
-            return f"its limit is {limit:.6g}, and its task fits on nothing open to it"
-        if limit == 0:
+            return NOWHERE.format(limit)
+        if limit == 0 and not self._sums:
             return "its limit is 0: raise it"
         if text := self.all_run(i):
             return text
@@ -127,14 +127,19 @@ class Remedies(RemedyTrials):
         else:
             end, known = limit + self._until(i), "at least up to"
         if end <= limit * (1 + NOTHING):
-            return "its limit stops it, and others' claims do at the same point: a higher limit alone does not help"
+            return "its limit stops it, and something else does at the same point: a higher limit alone does not help"
         return f"raise its limit of {limit:.6g}: it would have every task more that it allows, {known} {end:.6g}"
 
     def capacity(self, i: int) -> str:
         """Return of what a little more gives her the most tasks."""
         slopes = [(_slope(worth, i), worth) for worth in self.prices.units]
         # What has a price comes first: the rest only makes her share of a larger whole smaller.
-        helping = [(bool(worth.more and worth.more.price > 0), s * worth.now, worth) for s, worth in slopes if s > 0]
+        # Machines are compared one for one, resources, which have no unit in common, as parts of what there is.
+        helping = [
+            (bool(worth.more and worth.more.price > 0), s * (1.0 if worth.kind == "machine" else worth.now), worth)
+            for s, worth in slopes
+            if s > 0
+        ]
         return self._gives(max(helping, key=lambda row: row[:2])[2], i) if helping else self._of_everything(i)
 
     @cached_property
@@ -202,12 +207,6 @@ class Remedies(RemedyTrials):
         if self._sums:
             return NO_LARGER.format(what="limit")
         return "its limit stops it, and prices do at the same point: a higher limit alone does not help"
-
-    def _helpless(self, i: int) -> bool:
-        instance = self.instance
-        if instance.fits is not None:
-            return not instance.fits[i].any()
-        return bool((instance.demands[i] > 0)[instance.capacity == 0].any())
 
 
 def _rounded_down(amount: float) -> float:

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...base.errors import CertificateError, SolverError
 from ...base.tolerances import LEVEL
 from ...certificates.exhaustive_search import playing
 from ...model.allocation import Allocation
@@ -29,6 +30,8 @@ TASK = "its task"
 UNTRIED = "what would raise its tasks is found by dividing the cluster again: name the user"
 MORE = 1
 """Percent of a pool's resource that is tried, and machines of a class."""
+
+NOWHERE = "its limit is {:.6g}, and its task fits on nothing open to it"
 
 NO_LARGER = "its {what} stops it, and the sum would be no larger without one"
 """Of a sum as large there may be others, in which it has more: who wins what another loses is not helped by it."""
@@ -54,6 +57,11 @@ class RemedyTrials:
     def ceilings(self, i: int) -> list[str]:
         """Return the resources of which its own ceilings hold user i."""
         return ceilings_met(self.allocation, i)
+
+    def held_by(self, i: int) -> tuple[str, ...]:
+        """Return what stops user i."""
+        stopped_by = self.allocation.certificate.bottlenecks[i] or ()
+        return (stopped_by,) if isinstance(stopped_by, str) else tuple(stopped_by)
 
     def unplaced(self, i: int) -> str:
         """Return what would let a user run a task at all; of several types, the first that fits nowhere."""
@@ -110,12 +118,21 @@ class RemedyTrials:
             return text
         if not self.thorough:
             return UNTRIED
+        if self._helpless(i):
+            return NOWHERE.format(self.instance.limits[i])
         limit, without = float(self.instance.limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
         if without <= limit * (1 + LEVEL):
             if self._sums:
                 return NO_LARGER.format(what="limit")
-            return "its limit stops it, and others' claims do at the same point: a higher limit alone does not help"
+            return "its limit stops it, and something else does at the same point: a higher limit alone does not help"
         return f"raise its limit of {limit:.6g}: without one it {self._will} have {without:.6g} tasks"
+
+    def _helpless(self, i: int) -> bool:
+        return bool(self.instance.helpless(self.allocation.integer)[i])
+
+    def notion(self, i: int) -> str:
+        """Return that nothing but the notion stops a user."""
+        return f"there is room for more of its tasks, and {self.allocation.policy} gives it none"
 
     def efficiency(self, i: int) -> str:
         """Return why a sum gives a user no more."""
@@ -149,8 +166,7 @@ class RemedyTrials:
             return UNTRIED
         if i in (closed := closed_by(self.instance)):
             return f"what stops it is {', '.join(closed[i])}"
-        stopped_by = self.allocation.certificate.bottlenecks[i] or ()
-        names = (stopped_by,) if isinstance(stopped_by, str) else stopped_by
+        names = self.held_by(i)
         if self.instance.machines is None:
             # What stops her may be a ceiling of her group, which has a name as well.
             # Others may be used up as well, and under guarantees it may be those that matter.
@@ -162,7 +178,14 @@ class RemedyTrials:
             # A cell is called class/resource, and either may have a slash in its name.
             classes = [c for c in self.instance.machine_names if any(name.startswith(f"{c}/") for name in names)]
             tried = [f"add {MORE}*{name}" for name in classes]
-        found = [(self._after(change, i), change) for change in tried]
+        found, failed = [], None
+        for each in tried:
+            try:
+                found.append((self._after(each, i), each))
+            except (SolverError, CertificateError) as error:
+                failed = error
+        if failed is not None and not found:
+            raise failed
         now = float(self.allocation.tasks[i])
         after, change = max(found, default=(now, ""))
         if after <= now * (1 + LEVEL):

@@ -14,9 +14,12 @@ users go,
 
 and that is the leximin allocation for as long as it can be placed, nobody who pays at a round is above its level,
 and nobody is above her limit: for so long the same chain is its proof (`drfopt.certificates.chain`).
+
+A round whose users are all at their limits stops nobody, but the classes that it fills are closed to who is above them:
+a *closed* room, which is so for as long as sum_i q_i x_i = p . room goes on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -66,6 +69,37 @@ class BindingRound:
 
 
 @dataclass(frozen=True, eq=False)
+class Closed:
+    """Classes that users at their limits fill, so that `rounds` pay elsewhere.
+
+    Attributes
+    ----------
+    prices : array (k, m)
+        Of one unit.
+    costs : array (n,)
+        What one task costs who pays here.
+    rounds : tuple of int
+        Those to whose users the classes are closed; their level must not be below that of who pays here.
+    spare : float
+        What rounding left of prices . room - costs . tasks, relative to the first.
+    """
+
+    prices: np.ndarray
+    costs: np.ndarray
+    rounds: tuple[int, ...]
+    spare: float = 0.0
+
+    def slack(self, point: "HeldPoint", room: np.ndarray) -> float:
+        """Return how far the classes are from being open again: below 0 they are."""
+        full = float((self.prices * room).sum())
+        if not full > 0:
+            return -1.0
+        moved = abs(1 - float(self.costs @ point.tasks) / full - self.spare)
+        paying = (point.rates * point.tasks)[self.costs > 0].max(initial=0.0)
+        return min([-moved, *(1 - paying / float(point.levels[r]) for r in self.rounds)])
+
+
+@dataclass(frozen=True, eq=False)
 class HeldPoint:
     """Where the rounds put the users: tasks (n,), rates (n,), levels of the rounds (rounds,)."""
 
@@ -84,12 +118,14 @@ class Held:
         The lowest first.
     capped : bool array (n,)
         Who is at her limit.
+    closed : tuple of Closed
     """
 
     instance: Instance
     policy: Policy
     rounds: tuple[BindingRound, ...]
     capped: np.ndarray
+    closed: tuple[Closed, ...] = ()
 
     def at(self, room: np.ndarray) -> HeldPoint:
         """Return where the rounds put everybody in a cluster with this room (k, m)."""
@@ -104,7 +140,7 @@ class Held:
             tasks[binding.finished] = levels[r] / rates[binding.finished]
         return HeldPoint(tasks, rates, levels)
 
-    def slack(self, point: HeldPoint) -> float:
+    def slack(self, point: HeldPoint, room: np.ndarray) -> float:
         """Return how far the rounds are from being broken, relative to levels: below 0 something else holds."""
         least = np.inf
         stopped = self.instance.limits
@@ -113,10 +149,12 @@ class Held:
             if not level > 0:
                 return -1.0
             above = (point.rates[binding.others] * point.tasks[binding.others]).max(initial=0.0)
-            room = (stopped[binding.finished] / np.maximum(point.tasks[binding.finished], np.finfo(float).tiny)).min()
+            further = (
+                stopped[binding.finished] / np.maximum(point.tasks[binding.finished], np.finfo(float).tiny)
+            ).min()
             lower = max((float(point.levels[other]) for other in binding.after), default=0.0)
-            least = min(least, 1 - above / level, room - 1, 1 - lower / level)
-        return float(least)
+            least = min(least, 1 - above / level, further - 1, 1 - lower / level)
+        return float(min([least, *(closed.slack(point, room) for closed in self.closed)]))
 
     def slopes(self, growth: np.ndarray, more: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return how tasks (n,) and levels of the rounds change for each unit of growth (k, m), on one side."""
@@ -151,8 +189,10 @@ def held(allocation: Allocation) -> Held:
     placed = ~instance.unplaced()
     capped = placed & np.isfinite(instance.limits)
     capped[capped] = allocation.tasks[capped] >= instance.limits[capped] * (1 - LEVEL)
-    rounds = _resources(allocation, capped) if instance.machines is None else _rounds(allocation, policy, capped)
-    return Held(instance, policy, tuple(rounds), capped)
+    if instance.machines is None:
+        return Held(instance, policy, tuple(_resources(allocation, capped)), capped)
+    rounds, closed = _rounds(allocation, policy, capped)
+    return Held(instance, policy, rounds, capped, closed)
 
 
 def _resources(allocation: Allocation, capped: np.ndarray) -> list[BindingRound]:
@@ -173,8 +213,10 @@ def _resources(allocation: Allocation, capped: np.ndarray) -> list[BindingRound]
     return sorted(rounds, key=lambda binding: binding.level)
 
 
-def _rounds(allocation: Allocation, policy: Policy, capped: np.ndarray) -> list[BindingRound]:
-    """Return the rounds of the chain that finish somebody below her limit."""
+def _rounds(
+    allocation: Allocation, policy: Policy, capped: np.ndarray
+) -> tuple[tuple[BindingRound, ...], tuple[Closed, ...]]:
+    """Return the rounds of the chain that finish somebody below her limit, and what others close to these."""
     instance, rates = allocation.instance, policy.rates(allocation.instance)
     closed_by = np.full((instance.n, instance.k), -1)
     room = instance.room
@@ -185,10 +227,11 @@ def _rounds(allocation: Allocation, policy: Policy, capped: np.ndarray) -> list[
             "change: compare two clusters with whatif instead"
         )
     rounds: list[BindingRound] = []
-    for chained in proven:
+    # By their number in the chain: which of `rounds` it is, or else what it closes.
+    kept: dict[int, int] = {}
+    closed: dict[int, Closed] = {}
+    for number, chained in enumerate(proven):
         finished = chained.finished[~capped[chained.finished]]
-        if not finished.size:
-            continue
         prices = firm(chained.prices)
         costs = unit_costs(instance, prices)
         open_costs = np.where(closed_by >= 0, np.inf, costs)
@@ -196,14 +239,27 @@ def _rounds(allocation: Allocation, policy: Policy, capped: np.ndarray) -> list[
         pays = np.minimum(chained.multipliers * rates, np.where(np.isfinite(cheapest), cheapest, 0))
         # What is paid by somebody whose price is rounding is rounding.
         pays = np.where(pays * allocation.tasks > CERTAIN * LEVEL * prices.sum() / instance.n, pays, 0.0)
-        paying = pays > 0
-        after = np.unique(closed_by[paying][costs[paying] < pays[paying, None] * (1 - DEARER)])
         per_unit = np.divide(prices, room, where=room > 0, out=np.zeros_like(prices))
-        rounds.append(BindingRound(chained.level, finished, per_unit, pays, tuple(int(r) for r in after if r >= 0)))
+        if finished.size:
+            if not pays[finished].any():
+                raise SolverError(
+                    f"the proof does not say what {instance.users[finished[0]]!r} pays where it is stopped: compare "
+                    "two clusters with whatif instead"
+                )
+            paying = pays > 0
+            after = np.unique(closed_by[paying][costs[paying] < pays[paying, None] * (1 - DEARER)])
+            lower = tuple(kept[r] for r in after.tolist() if r in kept)
+            for r in (r for r in after.tolist() if r in closed):
+                closed[r] = replace(closed[r], rounds=(*closed[r].rounds, len(rounds)))
+            kept[number] = len(rounds)
+            rounds.append(BindingRound(chained.level, finished, per_unit, pays, lower))
+        elif prices.any():
+            spare = 1 - float(pays @ allocation.tasks) / float(prices.sum())
+            closed[number] = Closed(per_unit, pays, (), spare)
         slack = open_costs - pays[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):  # who is unplaced may have no rate
             left = excess(prices, pays / rates, np.minimum(allocation.levels, chained.level))
             few = left <= CERTAIN * LEVEL * chained.level * slack / rates[:, None]
         closing = (closed_by < 0) & (slack > DEARER * open_costs) & few
-        closed_by[closing] = len(rounds) - 1
-    return rounds
+        closed_by[closing] = number
+    return tuple(rounds), tuple(one for one in closed.values() if one.rounds)

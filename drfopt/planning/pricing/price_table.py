@@ -84,11 +84,14 @@ class Worth:
     more, less : OneSided or None
         Above and below; they differ where something else becomes scarce right here.  None where not a bit more or
         less is possible without tasks fitting on machines on which they do not fit now, or the reverse.
+    unknown : str
+        Why there is neither: nothing is proven next to the amount; empty where that is not so.
     """
 
     unit: Unit
     more: OneSided | None
     less: OneSided | None
+    unknown: str = ""
 
     @property
     def kind(self) -> str:
@@ -112,8 +115,8 @@ class Worth:
 
     @property
     def matters(self) -> bool:
-        """Whether anybody's tasks, or a price, depend on it."""
-        return any(
+        """Whether anybody's tasks, or a price, depend on it, as far as that is known."""
+        return bool(self.unknown) or any(
             side.price or side.total_price or (side.tasks is not None and bool(side.tasks.any()))
             for side in self.one_sided
         )
@@ -154,6 +157,7 @@ class Worth:
             "name": self.name,
             "now": self.now,
             **{name: None if found is None else found.to_dict(users) for name, found in sides.items()},
+            "unknown": self.unknown or None,
         }
 
 
@@ -243,7 +247,8 @@ class Prices(Result):
         start = worth.now if less is None else less.until
         end = worth.now if more is None else "10 times" if more.until is None else more.until
         if found is None:
-            return (worth.name, worth.now, None, None, None, "", worth.now, worth.now, None)
+            range_ = ("not known", None, None) if worth.unknown else ("", worth.now, worth.now)
+            return (worth.name, worth.now, None, None, None, *range_, None)
         return (
             worth.name,
             worth.now,
@@ -296,4 +301,5 @@ class Prices(Result):
             notes.append(f"{hidden} resources of single classes on which nothing depends are left out here")
         if self._unranged:
             notes.append(self._unranged)
+        notes += [f"{worth.name} is not known: {worth.unknown}" for worth in self.units if worth.unknown]
         return notes

@@ -1,7 +1,7 @@
 """The two sides of a point: what a little more and a little less of a unit do to a leximin, and how far that holds."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def side(base: Held, room: Room, unit: Unit, more: bool) -> Reach | None:
         step = fine(unit, step)
         cluster, _ = grown(base.instance, unit, sign * step)
         there = held(solve(cluster, base.policy))
-        other = Held(base.instance, base.policy, there.rounds, there.capped)
+        other = replace(there, instance=base.instance)
         back = _back(_along(other, unit, sign), room, NOTHING * unit.now / 2, step)
         if back <= NOTHING * unit.now:
             return Reach(other, _furthest(_along(other, unit, sign), room, end, step))
@@ -136,7 +136,7 @@ def _slack(path: Path, room: Room) -> Callable[[float], float]:
     def slack(step: float) -> float:
         held, here = path(step)
         point = held.at(here)
-        return min(held.slack(point), 1 - room.crowding(point.tasks, here))
+        return min(held.slack(point, here), 1 - room.crowding(point.tasks, here))
 
     return slack
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import InstanceError, PolicyError, SolverError, listed
+from ...base.errors import CertificateError, InstanceError, PolicyError, SolverError, listed
 from ...base.numbers.quantities import exact as exact_number
 from ...base.progress import report
 from ...base.tolerances import LEVEL
@@ -339,6 +339,8 @@ def price(
         When the policy's optimum has no prices.
     InstanceError
         When there is no such unit.
+    SolverError or CertificateError
+        When nothing is proven next to any of them; of single ones `Worth.unknown` says it.
 
     Examples
     --------
@@ -365,9 +367,17 @@ def price(
     named = units_of(instance) if units is None else listed(units, "units", InstanceError)
     each = ([unit] if isinstance(unit, Unit) else units_named(instance, unit) for unit in named)
     wanted = list(chain.from_iterable(each))
-    worths = []
+    worths: list[Worth] = []
+    failed: SolverError | CertificateError | None = None
     for done, unit in enumerate(wanted):
         report(f"{done} of {len(wanted)} units priced, now {unit.name}")
-        more, less = (look(unit, more) for more in (True, False))
-        worths.append(Worth(unit, more, less))
+        try:
+            more, less = (look(unit, more) for more in (True, False))
+            worths.append(Worth(unit, more, less))
+        except (SolverError, CertificateError) as error:
+            # What is not known of one says nothing of the others.
+            worths.append(Worth(unit, None, None, str(error)))
+            failed = error
+    if failed is not None and all(worth.unknown for worth in worths):
+        raise failed
     return Prices(instance, chosen.name, allocation, tuple(worths))

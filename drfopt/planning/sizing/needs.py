@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...base.tolerances import LEVEL
+from ...model.hierarchy.market import market_rules
 from ...model.instance import Instance
 from ...model.policies import Policy
 from .targets import Target
@@ -346,6 +347,9 @@ def _rates(instance: Instance, policy: Policy) -> _Rates | None:
     if rules is not None and rules.meaning != "floor":
         return None
     weights = instance.weights if policy.weights != "none" else np.ones(instance.n)
+    if rules is not None and policy.objective in ("alpha", "sum"):
+        # In a market whoever is in a group has a part of its income, and its level is over that.
+        weights = market_rules(instance, policy).incomes
     over = weights if weights.ndim == 2 else weights[:, None]
     if measure == "tasks":
         return _Rates(np.ones((instance.n, 1)) / over, False, True)

@@ -209,6 +209,8 @@ class Purchase(Result):
             fair = self.allocation.certificate
             how = "in fractions" if self.allocation.exact else f"to {fair.violation:.1e}"
             notes.append(f"fair allocation afterwards: certificate ({fair.kind}) {_verdict(fair.valid)}, {how}")
+            if self.allocation.status == "solved":
+                notes.append("what a purchase brings is the formulation file's own claim, to the digits of its solver")
         notes.append(
             f"{self.status}; {self.judged} purchases judged by their fair allocation, {self.parts} linear programs, "
             f"{self.seconds:.3g} s"
@@ -275,8 +277,6 @@ def size(
     begun = time.perf_counter()
     checked_flags(from_nothing=from_nothing, integer=integer)
     chosen = policy_named(policy)
-    if chosen.objective == "formulation":
-        raise PolicyError(f"{chosen.name} is a formulation file, whose answers are not proven: name a policy")
     if chosen.path is not None:
         raise PolicyError(f"{chosen.name}: how much to buy is not known of levels along a path: use drf")
     chosen.check(instance, integer, knows=FEATURES)

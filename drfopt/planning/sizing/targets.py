@@ -28,6 +28,9 @@ EVERYBODY = "*"
 MEASURES = ("tasks", "share", "level")
 """What a target may be about."""
 
+SOLVED = 1e-6
+"""Part of a target that a formulation file's solver may miss, whose answers no certificate holds to more digits."""
+
 LARGEST = 10**12
 """Most tasks that a target asks for: floats tell the next one from it, with something to spare."""
 
@@ -56,6 +59,8 @@ class Target:
         """Return what an allocation gives her, in the target's measure; of an enclosure the lower end."""
         values = {"tasks": allocation.tasks, "level": allocation.levels}
         value = values[self.measure][self.user] if self.measure in values else allocation.dominant_shares[self.user]
+        if allocation.status == "solved" and 0 < self.least - value <= SOLVED * self.least:
+            return self.least
         return value.lower if isinstance(value, Enclosure) else value
 
     def met(self, reached: Any) -> bool:

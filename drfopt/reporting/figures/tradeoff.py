@@ -33,6 +33,9 @@ LEAST = 0.1
 NEAR, LINE, BESIDE = 0.012, 0.065, 0.45
 """Parts of the axes: points so near are one to the eye, labels so near upwards and across would cover each other."""
 
+ABOVE, APART = 18, 13
+"""Pixels of a label above its point, where it is centred, or else beside it."""
+
 DOT = 110
 """Square pixels of a point, and how many more one beneath it has."""
 
@@ -151,13 +154,17 @@ def _labels(points: list[tuple[float, float]], at: list[tuple[float, ...]], keys
     taken: list[tuple[float, float]] = []
     for group in sorted(groups, key=lambda group: -at[group[0]][1]):
         x, y = at[group[0]]
-        line = y
-        while any(abs(x - x0) < BESIDE and abs(line - y0) < LINE * 0.99 for x0, y0 in taken):
+        align, right = ("left", APART) if x < 0.4 else ("right", -APART) if x > 0.6 else ("center", 0)
+        # A centred label begins above its point, and passes all points on its way down.
+        line = y + (ABOVE / HEIGHT if align == "center" else 0)
+        points_by = [y0 for x0, y0 in at if abs(x - x0) < BESIDE / 2] if align == "center" else []
+        while any(abs(x - x0) < BESIDE and abs(line - y0) < LINE * 0.99 for x0, y0 in taken) or any(
+            abs(line - y0) < LINE for y0 in points_by
+        ):
             line -= LINE / 4
         taken.append((x, line))
         text = clean(", ".join(keys[key].name for key in group))
-        align, right = ("left", 13) if x < 0.4 else ("right", -13) if x > 0.6 else ("center", 0)
-        lower = round((y - line) * HEIGHT, 1) - (18 if align == "center" else 0)
+        lower = round((y - line) * HEIGHT, 1)
         row = {"across": points[group[0]][0], "upwards": points[group[0]][1], "text": text}
         rows.append(row | {"align": align, "right": right, "lower": lower})
     return rows
