@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from numbers import Integral
 from threading import Event, Lock
 from typing import Any, TypeVar
 
@@ -93,8 +94,10 @@ def spread(
     DrfoptError
         What `function` raises of the kind comes when its item's turn has come, as in a loop.
     """
-    if jobs is not None and jobs < 1:
-        raise EngineError(f"jobs is {jobs}: give 1 or more, or nothing for one a core")
+    if jobs is not None and (not isinstance(jobs, Integral) or jobs < 1):
+        raise EngineError(f"jobs is {jobs!r}: give 1 or more, or nothing for one a core")
+    if dask is not None and not isinstance(dask, str):
+        raise EngineError(f"dask is {dask!r}: give the address of a scheduler, such as tcp://10.0.0.1:8786")
     total = f" of {len(items)}" if isinstance(items, Sized) else ""
     return _reported(_results(function, items, jobs, dask), f"{total} {what}")
 

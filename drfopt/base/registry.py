@@ -87,7 +87,8 @@ class Registry(tuple[Row, ...]):  # noqa: SLOT001  (a tuple can have no slots)
 
     def get(self, word: Any) -> Row | None:
         """Return the row of that name, its argument left out; None where there is none."""
-        name = self.aliases.get(word, word) if isinstance(word, str) else word
+        # An array compares with a name entry by entry.
+        name = self.aliases.get(word, word) if isinstance(word, str) else None
         return next((row for row in self if row.name.partition(":")[0] == name), None)
 
     def named(self, word: Any) -> Row:

@@ -448,7 +448,7 @@ def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
     EngineError
         When there is none of that name, or it cannot take the problem.
     """
-    if name == "auto":
+    if isinstance(name, str) and name == "auto":
         # One after the other: a small pool is solved in the time in which all are asked whether they can.
         first = None
         for engine in ENGINES:

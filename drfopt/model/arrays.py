@@ -304,7 +304,8 @@ def _check(floats: np.ndarray, places: Places, unlimited: bool) -> None:
     if bad.any():
         index = tuple(int(i) for i in np.argwhere(bad)[0])
         value = float(floats[index])
-        rule = "it must not be negative" if -np.inf < value < 0 else "write a finite number, 0 or more"
+        none = ", or inf or None where there is no limit" if unlimited else ""
+        rule = "it must not be negative" if -np.inf < value < 0 else f"write a finite number, 0 or more{none}"
         raise InstanceError(f"{places.at(index)} is {value:g}: {rule}")
 
 

@@ -15,7 +15,7 @@ from ..base.registry import door
 from ..base.tolerances import RATIOS
 from .arrays import MOST_IN_SETS, as_float, in_mid_range, needed_sets, table
 from .machine import Machine, accepts, capacity_table, devices_of, named_classes, resources_of
-from .naming import Places, aligned, listed, resource_names, row_of, rows_of_users, unique
+from .naming import Places, aligned, as_sequence, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
 from .users import (
     TaskType,
@@ -134,7 +134,7 @@ class Instance:
             )
         self._n = n
 
-        rows = listed(aligned(rows, "demands", ("user", self._users), ("resource", self.resources)))
+        rows = as_sequence(aligned(rows, "demands", ("user", self._users), ("resource", self.resources)))
         names, labels = _Names(self), [machine.name for machine in classes or ()]
         rows, self.task_types = types_of_users(rows, names, self.resources, labels)
         self._demands = demand_table(rows, names, self.resources)
@@ -480,6 +480,10 @@ class Instance:
         Columns called ``weight`` and ``max_tasks`` are taken as such (an empty cell is no limit), the index names the
         users; `capacity` and the rest are those of `Instance`.
         """
+        if not hasattr(frame, "columns"):
+            raise InstanceError(
+                f"from_frame takes a pandas frame, not {type(frame).__name__}: use Instance(demands, ...)"
+            )
         columns = {"weight": "weights", "max_tasks": "max_tasks"}
         special = [column for column in columns if column in frame.columns]
         for column in special:
@@ -558,7 +562,7 @@ class Instance:
             if isinstance(capacity, Mapping):
                 capacity = row_of(capacity, self.resources, "capacity", missing=None)
             places = Places("capacity", columns=self.resources, row_word="")
-            room = listed(aligned(capacity, "capacity", ("resource", self.resources)))
+            room = as_sequence(aligned(capacity, "capacity", ("resource", self.resources)))
             self._capacity = table(room, (self.m,), places)
             self.capacity = self._capacity.floats
             return
@@ -578,6 +582,10 @@ class Instance:
     def _organise(self, organisation: Organisation | None, last: np.ndarray | None) -> Organisation | None:
         if organisation is None and last is None:
             return None
+        if organisation is not None and not isinstance(organisation, Organisation):
+            raise InstanceError(
+                f"organisation is {organisation!r}: give an Organisation, such as Organisation(tiers=...)"
+            )
         served_last = np.zeros(self.n, dtype=bool) if last is None else last
         found = (organisation or Organisation()).settled(self.users, self.resources, served_last.tolist())
         return None if found.plain else found

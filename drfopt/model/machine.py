@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InstanceError, suggestion
+from ..base.errors import InstanceError, listed, suggestion
 from ..base.numbers.quantities import amount
 from .arrays import ExactTable, table
-from .naming import Places, aligned, labels, listed, row_of, unique, with_names
+from .naming import Places, aligned, as_sequence, labels, row_of, unique, with_names
 
 __all__ = [
     "Devices",
@@ -66,7 +66,7 @@ def named_classes(machines: Any) -> tuple[Machine, ...]:
         raise InstanceError(f"machines are {machines!r}: give a list of them, [Machine(...)]")
     if len(found := labels(machines)) == 2:
         machines = _rows_of(machines, *found)
-    given = tuple(machines)
+    given = tuple(listed(machines, "machines", InstanceError))
     if given and all(isinstance(row, list | tuple) for row in given):
         return tuple(Machine(f"m{k}", row) for k, row in enumerate(given, start=1))
     for machine in given:
@@ -112,7 +112,7 @@ def capacity_table(classes: tuple[Machine, ...], resources: Sequence[str]) -> tu
     rows = [
         row_of(machine.capacity, resources, f"machine class {machine.name!r}")
         if isinstance(machine.capacity, dict)
-        else listed(machine.capacity)
+        else as_sequence(machine.capacity)
         for machine in classes
     ]
     for machine, row in zip(classes, rows, strict=True):
@@ -173,6 +173,8 @@ def with_capacity(name: str, capacity: Any, devices: Mapping[str, Any] | None) -
     InstanceError
         When such a resource is nearly called like one that the capacity names.
     """
+    if devices is not None and not isinstance(devices, Mapping):
+        raise InstanceError(f"machine class {name!r}: devices are {devices!r}: give a table, such as {{'gpu': 8}}")
     if not devices or not isinstance(capacity, dict):
         return capacity
     found = dict(capacity)

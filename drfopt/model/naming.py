@@ -17,9 +17,9 @@ from ..base.errors import InstanceError, suggestion
 __all__ = [
     "Places",
     "aligned",
+    "as_sequence",
     "by_user",
     "labels",
-    "listed",
     "order_of",
     "resource_names",
     "row_of",
@@ -129,12 +129,26 @@ def with_names(values: Any, what: str) -> Any:
     return made
 
 
+def listed_names(names: Any, what: str) -> list[str]:
+    """Return names as text.
+
+    Raises
+    ------
+    InstanceError
+        When what is given cannot be gone through.
+    """
+    try:
+        return [str(name) for name in names]
+    except TypeError:
+        raise InstanceError(f"{what} are {names!r}: give a list of names") from None
+
+
 def rows_of_users(demands: Any, users: Sequence[str] | None) -> tuple[Any, tuple[str, ...] | None]:
     """Return one row of demands a user, or a frame as it is, and the names of the users, None where there are none.
 
     Users who are named twice, by labels and by `users`, come in the order of `users`.
     """
-    named = None if users is None else unique([str(user) for user in users], "user")
+    named = None if users is None else unique(listed_names(users, "users"), "user")
     if isinstance(by_name := with_names(demands, "demands"), dict):
         names = unique(list(by_name), "user")
         if named is not None:
@@ -147,7 +161,7 @@ def rows_of_users(demands: Any, users: Sequence[str] | None) -> tuple[Any, tuple
             named = unique(index, "user") if named is None else named
             order_of(index, named, "demands", "user")
     else:
-        rows = listed(demands)
+        rows = as_sequence(demands)
         rows = [with_names(row, "demands") for row in rows] if isinstance(rows, list) else rows
         if not isinstance(rows, list | np.ndarray) or (isinstance(rows, np.ndarray) and rows.ndim != 2):
             raise InstanceError(
@@ -165,13 +179,13 @@ def _row(user: str, row: Any) -> Any:
     row = with_names(row, f"user {user!r}: demand")
     if not isinstance(row, dict | list | tuple | np.ndarray) and not hasattr(row, "to_numpy"):
         raise InstanceError(f"user {user!r}: demand is {row!r}: write a table of resource and amount")
-    return listed(row)
+    return as_sequence(row)
 
 
 def resource_names(resources: Sequence[str] | None, rows: Any, capacity: Any) -> list[str]:
     """Return the names of the resources: given, taken from the capacity or from the demands, or made up."""
     if resources is not None:
-        return [str(resource) for resource in resources]
+        return listed_names(resources, "resources")
     capacity = with_names(capacity, "capacity")
     if isinstance(capacity, Mapping):
         return list(capacity)
@@ -227,7 +241,7 @@ def _empty(cell: Any) -> bool:
     return cell is None or (isinstance(cell, float) and cell != cell) or type(cell).__name__ == "NAType"
 
 
-def listed(values: Any) -> Any:
+def as_sequence(values: Any) -> Any:
     """Return sequences and frames as list or array, everything else as it is."""
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InstanceError, suggestion
+from ..base.errors import InstanceError, listed, suggestion
 from ..base.numbers.quantities import amount
 from .naming import by_user, some, with_names
 
@@ -166,7 +166,7 @@ class Organisation:
         InstanceError
             On an unknown user, resource, group or meaning, a guarantee above its ceiling, or a tier that is no integer.
         """
-        if self.meaning not in MEANINGS:
+        if not isinstance(self.meaning, str) or self.meaning not in MEANINGS:
             known = f"{suggestion(str(self.meaning), MEANINGS)} (known: {', '.join(MEANINGS)})"
             raise InstanceError(f"guarantees mean {self.meaning!r}{known}")
         owners = [f"user {user!r}" for user in users]
@@ -182,7 +182,7 @@ class Organisation:
         tiers = tuple(
             _tier(tier, owner) for owner, tier in zip(owners, by_user(self.tiers, users, "tiers", 0), strict=True)
         )
-        groups = [_group(group, resources) for group in self.groups]
+        groups = [_group(group, resources) for group in listed(self.groups, "groups", InstanceError)]
         known_paths = {name: group for group in groups for name in (*_above(group.name), group.name)}
         paths = tuple(
             _member(path, owner, known_paths)
@@ -282,6 +282,7 @@ def _tree(groups: Sequence[Group], paths: Sequence[str]) -> tuple[Group, ...]:
 
 
 def _excluded(names: Sequence[str], resources: Sequence[str]) -> tuple[str, ...]:
+    names = listed(names, "excluded", InstanceError)
     for name in names:
         if name not in resources:
             raise InstanceError(

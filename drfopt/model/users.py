@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InstanceError, suggestion
+from ..base.errors import InstanceError, listed, suggestion
 from ..base.numbers.quantities import amount
 from .arrays import ExactTable, table
-from .naming import Places, aligned, by_user, labels, listed, row_of, some, with_names
+from .naming import Places, aligned, as_sequence, by_user, labels, row_of, some, with_names
 
 __all__ = [
     "TaskType",
@@ -113,7 +113,10 @@ def _settled(place: str, kind: Any, resources: Sequence[str], classes: Sequence[
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= 2**53:
         raise InstanceError(f"{place}: count is {count!r}: write a whole number, 1 or more")
     given = with_names(kind.demand, place)
-    row = row_of(given, resources, place, missing=NOTHING) if isinstance(given, dict) else list(given)
+    if isinstance(given, dict):
+        row = row_of(given, resources, place, missing=NOTHING)
+    else:
+        row = list(listed(given, f"{place}: the amounts of a demand", InstanceError))
     if len(row) != len(resources):
         raise InstanceError(f"{place} has {len(row)} demands, but there are {len(resources)} resources")
     demand = tuple(
@@ -218,7 +221,7 @@ def weight_table(weights: Any, users: Names, resources: Names) -> tuple[ExactTab
     weights = aligned(weights, "weights", ("user", users), ("resource", resources))
     if isinstance(weights, Mapping):
         weights = by_user(weights, users, "weights", 1)
-    values = listed(weights)
+    values = as_sequence(weights)
     if isinstance(values, list):
         values = [with_names(value, "weights") for value in values]
     per_resource = isinstance(values, list) and any(isinstance(value, Mapping | list | tuple) for value in values)
@@ -260,7 +263,7 @@ def limit_table(limits: Any, users: Names, types: Types | None) -> ExactTable:
     if isinstance(limits, Mapping):
         limits = by_user(limits, users, "max_tasks", None)
     if limits is not None:
-        found = table(listed(limits), (len(users),), places, unlimited=True)
+        found = table(as_sequence(limits), (len(users),), places, unlimited=True)
     if types is None:
         return found
     totals = [None if kinds is None else Fraction(sum(kind.count for kind in kinds)) for kinds in types]
@@ -283,7 +286,11 @@ def eligible_classes(eligible: Any, users: Names, classes: Names) -> np.ndarray:
             if names is not None:
                 allowed[i] = _classes_named(users[i], names, classes)
     else:
-        allowed = np.array(aligned(eligible, "eligible", ("user", users), ("machine class", classes)))
+        rows = aligned(eligible, "eligible", ("user", users), ("machine class", classes))
+        try:
+            allowed = np.array(rows)
+        except ValueError:
+            raise InstanceError(f"eligible has rows of different lengths: give bool of shape {shape}") from None
         if allowed.shape != shape or allowed.dtype != bool:
             raise InstanceError(
                 f"eligible has shape {allowed.shape} and type {allowed.dtype}, but bool of shape {shape} is needed"
@@ -298,7 +305,8 @@ def _classes_named(user: str, names: Iterable[str], known: Names) -> np.ndarray:
         if not all(isinstance(open_, bool | np.bool_) for open_ in names):
             raise InstanceError(f"user {user!r}: machines by name need true or false each: write a list of names")
         return np.array(names, dtype=bool)
-    named, classes = [names] if isinstance(names, str) else list(names), set(known)
+    named = listed([names] if isinstance(names, str) else names, f"user {user!r}: machines", InstanceError)
+    classes = set(known)
     for name in named:
         if not isinstance(name, str) or name not in classes:
             raise InstanceError(

@@ -280,6 +280,8 @@ def changed(instance: Instance, changes: Iterable[Change | str]) -> Instance:
     InstanceError
         On a change that cannot be read or made; the message names it.
     """
+    if not isinstance(instance, Instance):
+        raise InstanceError(f"what is to be changed is {instance!r}: build an Instance, or use Instance.load(path)")
     made = list(map(Change.of, changes))
     # Writing and reading again takes longer than dividing a pool among many users: those who stay are not touched.
     resized = instance.machines is None and all(KINDS.named(change.kind).cluster for change in made)

@@ -254,7 +254,9 @@ def sweep(
     >>> [found.tasks.tolist() for found in sweep(cluster, "cpu=9,12", jobs=1).allocations]
     [[3.0, 2.0], [3.272727272727273, 2.909090909090909]]
     """
-    first = tuple(changes)
+    first = listed(changes, "changes", InstanceError)
+    if not isinstance(instance, Instance):
+        raise InstanceError(f"a sweep is of an Instance, not {instance!r}: build one, or use Instance.load(path)")
     if isinstance(values, str):
         if axis is not None or resource is not None:
             raise InstanceError(f"{values!r} names its own axis: leave axis and resource out")

@@ -1,6 +1,8 @@
 """One run of a scenario under a rule, and what is measured in it."""
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -283,6 +285,10 @@ def simulate(
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
             raise InstanceError(f"{name} is {number!r}: write a whole number, 0 or more")
     checked_flags(checked=checked)
+    if every is not None and not (isinstance(every, Real) and 0 <= every < math.inf):
+        raise InstanceError(f"every is {every!r}: give the seconds between samples, 0 for every moment")
+    if slowdown is not None and not isinstance(slowdown, Slowdown):
+        raise InstanceError(f"slowdown is {slowdown!r}: give a Slowdown, such as Slowdown({{'cpu': 1}})")
     chosen = rule_named(rule)
     if preemption is not None:
         chosen = Preempting(chosen, preemption)

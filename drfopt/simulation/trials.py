@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.errors import InstanceError, PolicyError, checked_flags
+from ..base.errors import InstanceError, PolicyError, checked_flags, listed
 from ..base.parallel import spread
 from ..base.results import Result
 from ..base.tables import Column, Sheet
@@ -242,7 +242,7 @@ def simulate_each(
     if isinstance(replications, bool) or not isinstance(replications, int) or replications < 1:
         raise InstanceError(f"replications are {replications!r}: write a whole number, 1 or more")
     checked_flags(optimum=optimum, checked=checked)
-    chosen = list(rules)
+    chosen = listed(rules, "rules", PolicyError)
     if not chosen:
         raise PolicyError("there is no rule to simulate: name at least one")
     names = [rule_named(rule).name for rule in chosen]

@@ -106,6 +106,8 @@ def verify(answer: Allocation | Mapping[str, Any] | str | Path, instance: Instan
         place, text, data = "the answer", None, dict(answer)
     else:
         place, text, data = str(answer), read_text(answer), None
+    if instance is not None and not isinstance(instance, Instance):
+        raise InstanceError(f"the instance is {instance!r}: build an Instance, or use Instance.load(path)")
     given = None if instance is None else document(instance)
     try:
         # Written and read, so that a float means its shortest decimal here as in a file.

@@ -250,6 +250,67 @@ WRONG = {
     ),
     "an answer of another": (lambda it: drfopt.price(it, allocation=solve(it, "ceei")), "under drf: leave it out"),
     "a space of words": (lambda it: drfopt.Space("2"), "users of the search is '2': give a number, 1 or more"),
+    "a flag of a space in words": (lambda it: drfopt.Space(zero_demands="yes"), "zero_demands of the search is 'yes'"),
+    "a space without end": (
+        lambda it: drfopt.Space(max_demand=10**400),
+        "max_demand of the search has 401 digits: give 1000000000000000000 or less",
+    ),
+    "names by number": (lambda it: Instance([[1]], [3], users=2), "users are 2: give a list of names"),
+    "resources by number": (lambda it: drfopt.solve_many([[[1]]], [1], resources=2), "resources are 2: give a list"),
+    "machines by number": (lambda it: Instance([[1]], machines=3), "machines are of type int: give a list"),
+    "rows of two lengths": (
+        lambda it: Instance([[1], [2]], machines=[[1], [2]], eligible=[[1], [2, 3]]),
+        r"eligible has rows of different lengths: give bool of shape \(2, 2\)",
+    ),
+    "a class by number": (
+        lambda it: Instance({"A": {"cpu": 1}}, machines=[Machine("m", {"cpu": 3})], eligible={"A": 1}),
+        "user 'A': machines are of type int",
+    ),
+    "rules as a table": (lambda it: Instance([[1]], [3], organisation={"tiers": {"A": 1}}), "give an Organisation"),
+    "devices by number": (
+        lambda it: Instance({"A": {"gpu": 1}}, machines=[Machine("m", {"gpu": 3}, devices=2)]),
+        "machine class 'm': devices are 2: give a table",
+    ),
+    "one amount of a type": (lambda it: Instance({"A": [TaskType(3, 1)]}, [3]), "the amounts of a demand are of type"),
+    "no groups": (
+        lambda it: Instance([[1]], [3], organisation=drfopt.Organisation(groups=None)),
+        "groups are of type None",
+    ),
+    "rows for a frame": (lambda it: Instance.from_frame([[1, 2]], [1]), "from_frame takes a pandas frame, not list"),
+    "the name of an instance": (lambda it: drfopt.verify(solve(it), "nsdi2011"), "the instance is 'nsdi2011': build"),
+    "nothing to change": (lambda it: drfopt.what_if(None, ["set-weight A=2"]), "what is to be changed is None"),
+    "nothing to sweep": (lambda it: drfopt.sweep(None, "cpu=9"), "a sweep is of an Instance, not None"),
+    "processes in words": (lambda it: drfopt.sweep(it, "cpu=9", jobs="2"), "jobs is '2': give 1 or more"),
+    "a scheduler by number": (lambda it: drfopt.sweep(it, "cpu=9", dask=3), "dask is 3: give the address"),
+    "a checkpoint by number": (
+        lambda it: drfopt.search("drf", "envy-freeness", drfopt.Space(), checkpoint=3),
+        "checkpoint is 3: give the path of a file",
+    ),
+    "a time in words": (
+        lambda it: drfopt.search("drf", "envy-freeness", drfopt.Space(), time_limit="5"),
+        "time limit is '5'",
+    ),
+    "a target by number": (lambda it: drfopt.size(it, [1], {"cpu": 1}), "1 is no target: write for example"),
+    "a cost without a name": (lambda it: drfopt.size(it, "A>=4", 1), "costs are 1: give a table"),
+    "moments in words": (
+        lambda it: drfopt.simulate(drfopt.Scenario.library("two-users"), "drf", every="1"),
+        "every is '1': give the seconds",
+    ),
+    "a slowdown by number": (
+        lambda it: drfopt.simulate(drfopt.Scenario.library("two-users"), "drf", slowdown=1),
+        "slowdown is 1: give a Slowdown",
+    ),
+    "no rules": (
+        lambda it: drfopt.simulate_each(drfopt.Scenario.library("two-users"), None),
+        "rules are of type NoneType",
+    ),
+    "a limit that is no number": (
+        lambda it: Instance([[1]], [3], max_tasks=np.array([float("nan")])),
+        "0 or more, or inf or None where there is no limit",
+    ),
+    "an array of engines": (lambda it: solve(it, engine=np.array([1, 2])), "there is no engine"),
+    "an array of users": (lambda it: drfopt.explain(it, user=np.array([1, 2])), "there is no user"),
+    "an array of names": (lambda it: Instance.library(np.array([1, 2])), "there is no library instance"),
 }
 
 

@@ -1,12 +1,16 @@
 """Files that people wrote: every set with machines and queues is converted, solved, verified, explained, reported."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 import drfopt
 from drfopt.base.errors import InstanceError
+from drfopt.certificates.document import certificate_document
+from drfopt.certificates.verifier import loads, verify
 from drfopt.io.readers.asking import read
+from drfopt.model.document import document
 
 NODES = "kubernetes/k9s-no.json"
 REST = ("yarn/rmdoc-08-nodes.json",)
@@ -113,6 +117,8 @@ def test_a_set_is_converted_solved_verified_explained_and_reported(real: Path, n
     allocation = drfopt.solve(found.instance)
     assert allocation.certificate.valid
     assert drfopt.verify(allocation).valid is True, "what --certificate writes is proven, of floats too"
+    written = loads(json.dumps(certificate_document(allocation)))
+    assert verify(written, document(found.instance)).valid is True, "and read beside the instance's own file"
     assert any(allocation.tasks), "somebody has something"
     assert len(str(drfopt.explain(found.instance, "drf")).splitlines()) > found.instance.n
     page = drfopt.report(found.instance, ["drf"]).html

@@ -235,9 +235,11 @@ def search(
     # What holds of the largest numbers is not refused of others.
     question.takes(space.largest())
     chosen.check(space.largest().cluster().instance(), integer)
+    if checkpoint is not None and (not isinstance(checkpoint, str | Path) or Path(checkpoint).is_dir()):
+        raise InstanceError(f"checkpoint is {checkpoint!r}: give the path of a file")
     log = Log(None if checkpoint is None else Path(checkpoint), {"search": asdict(question)})
     waiting = [unit for unit in range(space.units) if unit not in log.done]
-    deadline = Deadline.after(time_limit)
+    deadline = Deadline.asked(time_limit)
     # Handing over a unit costs a worker milliseconds: many small ones go together.
     size = 1 if jobs == 1 and dask is None else max(1, len(waiting) // HANDFULS)
     handfuls = [waiting[k : k + size] for k in range(0, len(waiting), size)]

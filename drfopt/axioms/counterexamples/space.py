@@ -21,6 +21,8 @@ from itertools import combinations_with_replacement, permutations, product
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from ...base.errors import DrfoptError, InstanceError, PolicyError
 from ...model.instance import Instance
 from ...model.policies import policy_named
@@ -92,6 +94,10 @@ class Case:
         return cls(tuple(map(tuple, rooms)), listed, pool)
 
 
+MOST_NUMBER = 10**18
+"""Largest number of a search; larger ones have more cases than anybody looks at."""
+
+
 @dataclass(frozen=True)
 class Space:
     """All instances of one size, or a sample of them.
@@ -133,6 +139,13 @@ class Space:
             value = getattr(self, name)
             if not isinstance(value, Integral) or value < least.get(name, 0):
                 raise InstanceError(f"{name} of the search is {value!r}: give a number, {least.get(name, 0)} or more")
+            if int(value) > MOST_NUMBER:
+                raise InstanceError(f"{name} of the search has {len(str(value))} digits: give {MOST_NUMBER} or less")
+            object.__setattr__(self, name, int(value))
+        for name in ("zero_demands", "sizes_matter", "names_matter"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise InstanceError(f"{name} of the search is {getattr(self, name)!r}: give True or False")
+            object.__setattr__(self, name, bool(getattr(self, name)))
 
     @property
     def total(self) -> int:

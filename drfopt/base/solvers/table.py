@@ -53,6 +53,8 @@ def interface(name: str) -> str:
     EngineError
         When nobody knows the solver, or it is not here.
     """
+    if not isinstance(name, str):
+        raise SOLVERS.unknown(name)
     if name == DIRECT:
         return DIRECT
     here, solver = _of_pulp(here=True), SOLVERS.get(name)

@@ -49,7 +49,7 @@ class PackagedFiles:
         InstanceError
             When there is none.
         """
-        if name not in self.names():
+        if not isinstance(name, str) or name not in self.names():
             raise InstanceError(unknown(f"library {self.what}", name, self.names()))
         return (self.folder / f"{name}{SUFFIX}").read_text(encoding="utf-8")
 

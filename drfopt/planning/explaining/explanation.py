@@ -290,9 +290,9 @@ def explain(
     >>> explain(cluster)["A"].stopped_by
     ('cpu',)
     """
-    if user is not None and user not in instance.users:
+    if user is not None and (not isinstance(user, str) or user not in instance.users):
         raise InstanceError(
-            f"there is no user {user!r}{suggestion(user, instance.users)} (there are {some(instance.users)})"
+            f"there is no user {user!r}{suggestion(str(user), instance.users)} (there are {some(instance.users)})"
         )
     checked_flags(integer=integer, fragmentation=fragmentation)
     chosen = policy_named(policy)

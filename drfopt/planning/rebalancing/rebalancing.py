@@ -33,6 +33,8 @@ __all__ = ["MoveStep", "Rebalancing", "check", "rebalance"]
 SEARCH = 0.5
 """Part of the time in which the optimum, or the levels within the moves, are looked for; the rest is for the moves."""
 
+MOST_MOVES = 2**53
+"""Moves beyond which a number of them bounds nothing."""
 
 GOALS = {
     "levels": ("these levels", "is fairer"),
@@ -296,6 +298,7 @@ def rebalance(
     problem = Problem(instance, chosen, integer=True, deadline=deadline)
     users = WholeUsers(instance, chosen, problem.members.tolist())
     levelled = chosen.objective == "leximin"
+    moves = None if moves is None else min(moves, MOST_MOVES)
     if moves is not None and users.branches and levelled:
         raise PolicyError(
             "which of two allocations is fairer is not defined in several groups, only which are fairest: leave out "

@@ -186,6 +186,9 @@ def shop(
     pool = instance.machines is None
     known = instance.resources if pool else instance.machine_names
     what = "resource" if pool else "machine class"
+    for table, key in ((costs, "costs"), (most, "most"), (steps, "steps")):
+        if table is not None and not isinstance(table, Mapping):
+            raise InstanceError(f"{key} are {table!r}: give a table, such as {{{known[0]!r}: 10}}")
     if not costs:
         raise InstanceError(f"nothing is for sale: give the cost of a {what}, such as {known[0]}=10")
     for given, key in ((costs, "cost"), (most or {}, "most"), (steps or {}, "unit")):

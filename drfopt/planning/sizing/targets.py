@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import InstanceError, suggestion
+from ...base.errors import InstanceError, listed, suggestion
 from ...base.numbers.enclosures import Enclosure
 from ...base.numbers.quantities import exact
 from ...base.tolerances import LEVEL
@@ -82,7 +82,9 @@ def targets_of(wanted: str | Iterable[str | Target], instance: Instance, integer
     InstanceError
         When a text is no target, nobody is called so, or she may not or cannot have that much.
     """
-    texts = [wanted] if isinstance(wanted, str | Target) else list(wanted)
+    texts = [wanted] if isinstance(wanted, str | Target) else listed(wanted, "targets", InstanceError)
+    if odd := [text for text in texts if not isinstance(text, str | Target)]:
+        raise InstanceError(f"{odd[0]!r} is no target: write for example 'A>=100' or '*>=50%'")
     found: dict[tuple[int, str], Target] = {}
     # Everybody first: who is named besides is meant to differ.
     parts = [part for text in texts for part in ([text] if isinstance(text, Target) else text.split(","))]

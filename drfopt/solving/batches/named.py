@@ -9,7 +9,7 @@ import numpy as np
 from ...base.errors import InstanceError
 from ...base.results import Result
 from ...base.tables import Column, Sheet
-from ...model.naming import aligned, labels, order_of, unique, with_names
+from ...model.naming import aligned, labels, listed_names, order_of, unique, with_names
 
 __all__ = ["PoolSolution", "positional"]
 
@@ -35,8 +35,9 @@ def positional(
     users, columns = labels(frames[0]) if frames else (None, None)
     users = None if users is None else unique(users, "user")
     names = _first(resources, _last_labels(capacity), columns)
-    names = None if names is None else [str(name) for name in names]
-    pools = [str(number) for number in range(len(demands))] if hasattr(demands, "__len__") else None
+    names = None if names is None else listed_names(names, "resources")
+    counted = demands.ndim if isinstance(demands, np.ndarray) else hasattr(demands, "__len__")
+    pools = [str(number) for number in range(len(demands))] if counted else None
     by_pool, by_user, by_resource = ("pool", pools), ("user", users), ("resource", names)
     return (
         [_one(one, "demands", by_user, by_resource) for one in demands] if frames else demands,
