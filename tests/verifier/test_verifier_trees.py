@@ -15,7 +15,7 @@ from drfopt.certificates import whole
 from drfopt.certificates.document import certificate_document, document
 from drfopt.certificates.feasibility import exactly_feasible
 from drfopt.certificates.verifier import loads, verify
-from drfopt.certificates.verifier.trees import dealt
+from drfopt.certificates.verifier.devices import dealt
 from drfopt.io.native.reading import loads as read
 from drfopt.model.evidence import Evidence
 from drfopt.model.policies import policy_named

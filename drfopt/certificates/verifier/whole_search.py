@@ -8,8 +8,9 @@ from fractions import Fraction
 from operator import le, sub
 
 from .claims import Claim
+from .devices import dealt
 from .reading import number
-from .trees import Carried, Undecided, dealt
+from .trees import Carried, Undecided
 from .whole_levels import whole_promises
 from .whole_values import Value
 from .work import spend
