@@ -84,6 +84,11 @@ TARGETS = (
     Target("product, 20 users", "ceei", lambda seed: pool("generic", 20, seed), 0.5, 20.0, seeds=5),
     Target("product, 20 users tied", "ceei", lambda seed: pool("tied", 20, seed), 0.5, 20.0, seeds=5),
     Target("product, 100 users tied", "ceei", lambda seed: pool("tied", 100, seed), 20.0, 60.0),
+    Target("product, 48 machines alike, 8 users", "ceei", rows_of_nodes, 2.0, 20.0),
+    Target("product, 200 machines, 50 users", "ceei", lambda seed: park(200, 50, seed), 20.0, 60.0),
+    Target("alpha 2, 200 machines, 50 users", "alpha:2", lambda seed: park(200, 50, seed), 20.0, 60.0),
+    Target("alpha 5, 50 users tied", "alpha:5", lambda seed: pool("tied", 50, seed), 20.0, 60.0),
+    Target("alpha 20, 50 users tied", "alpha:20", lambda seed: pool("tied", 50, seed), 20.0, 60.0),
 )
 """What whole tasks are to reach."""
 

@@ -11,6 +11,7 @@ by their place in a grid, not by trying.  There is no solver in this, and no flo
 and who is better is decided exactly.
 """
 
+import heapq
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,8 +47,8 @@ class MeetInTheMiddle(UtilityLosses):
 
     listed = 0
 
-    def within(self, limit: int, deadline: Deadline = NEVER, part: float = 1.0) -> list[int] | None:
-        """Return tasks that are worth most among all allocations of at most this loss; None if there is none.
+    def within(self, limit: int, deadline: Deadline = NEVER, part: float = 1.0, ways: int = 1) -> list[list[int]]:
+        """Return the tasks that are worth most among all allocations of at most this loss, so many at most, best first.
 
         With a `part` below 1 only those are looked at in which neither half takes more of the loss than that: most of
         them, in a small fraction of the time.
@@ -57,15 +58,15 @@ class MeetInTheMiddle(UtilityLosses):
         TooManyChoices, TimeLimitError
         """
         if limit < 0:
-            return None
+            return []
         windows = [self.window(i, limit) for i in range(len(self.most))]
         if any(not len(tasks) for tasks, _ in windows):
-            return None
+            return []
         self._check(windows, limit)
         one, other = (self._half(users, windows, int(part * limit), deadline) for users in _split(windows, limit))
         self.listed = max(len(one.terms), len(other.terms))
-        found = self._joined(one, other, np.array(self.left, dtype=np.int64), limit, deadline)
-        return max(found, key=self.value, default=None)
+        found = self._joined(one, other, np.array(self.left, dtype=np.int64), limit, deadline, ways)
+        return sorted(found, key=self.value, reverse=True)[:ways] if len(found) > 1 else found
 
     def _check(self, windows: list[tuple[np.ndarray, np.ndarray]], limit: int) -> None:
         """Refuse what is beyond the integers of numpy."""
@@ -94,9 +95,9 @@ class MeetInTheMiddle(UtilityLosses):
         return _Choices(users, trail, terms, used)
 
     def _joined(
-        self, one: "_Choices", other: "_Choices", left: np.ndarray, limit: int, deadline: Deadline
+        self, one: "_Choices", other: "_Choices", left: np.ndarray, limit: int, deadline: Deadline, ways: int
     ) -> list[list[int]]:
-        """Return the allocations of the least loss, and those that rounding cannot tell from them."""
+        """Return so many allocations of the least loss, and those that rounding cannot tell from them."""
         best, kept, prices = limit, [], np.array(self.prices, dtype=np.int64)
         for a, b in self._partners(one, other, left, limit):
             deadline.check("the search near a bound")
@@ -105,8 +106,9 @@ class MeetInTheMiddle(UtilityLosses):
             good = (rest >= 0).all(axis=1) & (total <= best + self.margin)
             if not good.any():
                 continue
-            best = min(best, int(total[good].min()))
             kept += list(zip(total[good].tolist(), a[good].tolist(), b[good].tolist(), strict=True))
+            if len(kept) >= ways:
+                best = min(best, heapq.nsmallest(ways, (row[0] for row in kept))[-1])
             kept = [row for row in kept if row[0] <= best + self.margin]
             if len(kept) > CLOSE:
                 raise TooManyChoices

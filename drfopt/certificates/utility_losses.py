@@ -1,4 +1,4 @@
-"""What whole tasks of a pool lose against a bound of their Nash product or alpha fairness by prices, in integers.
+"""What whole tasks lose against a bound of their Nash product or alpha fairness by prices, in integers.
 
 Let u_i be what tasks are worth to user i, p >= 0 prices and f_i(x) = u_i(x) - x (p . d_i), which is concave.  For whole
 tasks x within the capacity c,
@@ -10,28 +10,30 @@ negative.  Whatever is worth no less than an allocation loses no more.
 
 All is in units of which prices are integers.  Utilities are known within `ERROR` units: a term is rounded down, so that
 no allocation loses less than its terms say, and the loss of an allocation at hand is rounded up.
+
+Machines are a pool of all that they have; prices of tasks, of which no packing can be worth more than so much, are more
+such resources (`priced_halves`).
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from ..model.instance import Instance
 from ..model.packings import integer_rows
-from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
-from .exhaustive_search import worth
+from .exhaustive_search import powers, worth
 from .verifier.alpha_utility import AlphaUtility
 
-__all__ = ["BITS", "ERROR", "LARGE", "TooManyChoices", "UtilityLosses"]
+__all__ = ["BITS", "ERROR", "LARGE", "Mixture", "TooManyChoices", "UtilityLosses"]
 
 ERROR = 2
 """Units by which a utility that is rounded down may be larger."""
 
-BITS = 46
+BITS = 52
 """Of what all that there is costs, in units: losses that matter are a thousandth of it, sums of them fit in 64 bits."""
 
 LARGE = 2**53
@@ -55,6 +57,12 @@ WORST = 1e6
 FARTHEST = 100.0
 """Logarithm of what tasks may be worth in floats, in units of what they are about a common level."""
 
+DIGITS = 30
+"""Digits to which a common level's power is known."""
+
+ROUNDED = 1 + Fraction(1, 10 ** (DIGITS - 2))
+"""What a bound is raised by for it."""
+
 CONTEXT = Context(prec=45)
 
 
@@ -62,17 +70,23 @@ class TooManyChoices(Exception):
     """There are too many choices to list, or numbers are beyond 64 bits."""
 
 
+@dataclass(frozen=True)
+class Mixture:
+    """Prices of the resources, (m,), and mean tasks of the members, (n,)."""
+
+    prices: np.ndarray
+    tasks: np.ndarray
+
+
 class UtilityLosses:
     """The terms of the loss of each member's tasks, and of what is left over.
 
     Parameters
     ----------
-    instance : Instance
-        A pool.
-    policy : Policy
-        A Nash product or alpha fairness.
-    members : sequence of int
-        Users who may run a task: where users served come first, all of them have one.
+    users : WholeUsers
+        Of a Nash product or alpha fairness, who may run a task each: where users served come first, all of them do.
+    more : sequence of (needs, room)
+        Resources besides those of the cluster: what a task of each member needs, and what there is.
 
     Attributes
     ----------
@@ -82,13 +96,17 @@ class UtilityLosses:
         Whether the least tasks of all members fit.
     prices, cost : list of int
         Of each resource, and of a task of each member.
+    mixed : Mixture
+        What is worth most of mixtures of whole numbers.
     best : list of int
         A number of tasks near that which is worth most beyond its cost.
     """
 
-    def __init__(self, instance: Instance, policy: Policy, members: Sequence[int]):
-        self.rows, self.room = integer_rows([instance.exact_demands[i] for i in members], instance.exact_capacity)
-        users = WholeUsers(instance, policy, members)
+    def __init__(self, users: WholeUsers, more: Sequence[tuple[Sequence[int], int]] = ()):
+        instance, policy = users.instance, users.policy
+        rows, room = integer_rows([instance.exact_demands[i] for i in users.members], instance.exact_capacity)
+        self.rows = [[*row, *(needs[p] for needs, _ in more)] for p, row in enumerate(rows)]
+        self.room = [*room, *(most for _, most in more)]
         self.most, self.value, self.least = users.most, worth(users), int(users.serving)
         self.weights = users.incomes
         self.fit = all(self.least * sum(row[j] for row in self.rows) <= total for j, total in enumerate(self.room))
@@ -97,10 +115,11 @@ class UtilityLosses:
         self.alpha = policy.alpha
         self.utility = None if policy.alpha == 1 else AlphaUtility(Fraction(str(policy.alpha)))
         # In units of a level that all can have, or near it, what any tasks are worth is no number beyond floats.
-        common = self._common([float(rate) for rate in users.market_rates])
-        self.rates = [rate / common for rate in users.market_rates]
+        self.common = self._common([float(rate) for rate in users.market_rates])
+        self.rates = [rate / self.common for rate in users.market_rates]
         self.demands = np.array(self.rows, dtype=np.int64)
-        prices = self._prices()
+        self.mixed = self._mixture()
+        prices = self.mixed.prices
         whole = float(prices @ self.room) or float(sum(self.weights))
         self.unit = Fraction(2) ** round(BITS - math.log2(whole))
         self.prices = [round(Fraction(p) * self.unit) for p in prices.tolist()]
@@ -182,6 +201,13 @@ class UtilityLosses:
                 found = max(found, rise * abs(far - x))
         return self._low(p, x) + ERROR + found
 
+    def room_above(self, tasks: Sequence[int]) -> Fraction:
+        """Return by how much another allocation can be worth more at most: of a product, in logarithms."""
+        lost = Fraction(self.loss(tasks)) / self.unit
+        if self.utility is None:
+            return lost * powers(self.weights)[0] / self.weights[0]
+        return lost * self.utility.about(self.common, DIGITS) * ROUNDED
+
     # ---- prices: in floats, since any are right ------------------------------------------------------------------
 
     def _common(self, rates: Sequence[float]) -> Fraction:
@@ -205,15 +231,15 @@ class UtilityLosses:
         log, power = math.log(float(self.rates[p]) * x), 1 - float(self.alpha)
         return float(self.weights[p]) * (math.exp(min(power * log, FARTHEST)) / power if power else log)
 
-    def _prices(self) -> np.ndarray:
-        """Return the prices at which mixtures of whole numbers are worth most, (m,): then the losses are least."""
+    def _mixture(self) -> Mixture:
+        """Return the mixtures of whole numbers that are worth most: at their prices the losses are least."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_array
 
         n, room = len(self.most), np.maximum(np.array(self.room, dtype=float), 1.0)
         shares = self.demands / room
         columns = [self._about(p, round(1 / float(rate))) for p, rate in enumerate(self.rates)]
-        prices = np.zeros(len(room))
+        mixed = Mixture(np.zeros(len(room)), np.zeros(n))
         for _ in range(MIXTURES):
             user = np.repeat(np.arange(n), [len(row) for row in columns])
             tasks = np.concatenate([sorted(row) for row in columns]).astype(float)
@@ -223,12 +249,13 @@ class UtilityLosses:
             if found.status != 0:
                 break
             prices = np.maximum(-found.ineqlin.marginals, 0.0)
+            mixed = Mixture(prices / room, np.bincount(user, weights=tasks * found.x, minlength=n))
             chosen = [self._response(p, cost) for p, cost in enumerate((shares @ prices).tolist())]
             new = [self._about(p, x) - row for (p, x), row in zip(enumerate(chosen), columns, strict=True)]
             if all(x in row and x + 1 not in fresh for x, row, fresh in zip(chosen, columns, new, strict=True)):
                 break
             columns = [row | fresh for row, fresh in zip(columns, new, strict=True)]
-        return prices / room
+        return mixed
 
     def _about(self, p: int, x: int) -> set[int]:
         near = [*range(x - NEAR, x + NEAR + 1), *(math.floor(x * part) for part in FARTHER), self.least]

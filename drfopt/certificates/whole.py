@@ -44,6 +44,7 @@ from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from .objective_bound import told
 from .packable import Packable
 from .packing_bound import worth_of
+from .priced_halves import PricedHalves
 from .refutation import Better, Inconclusive, refute
 from .second_solver import TooLargeToAsk
 from .sequence_bound import room_above
@@ -63,6 +64,9 @@ HALVES = "a search near a bound"
 
 HALVINGS = 25
 """Times that the interval of a bound is halved: a few parts in ten million of it are left."""
+
+LOADS = "a search near a bound by loads of machines"
+"""The same on machines; what loads are worth is searched in floats, within a margin."""
 
 BOXES = "branch and bound on prices"
 """The judge of sums and products: in integers, and by another method than any that finds them."""
@@ -261,21 +265,39 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
         return Certificate("bound", True, 0.0, gap=0.0, evidence=WholeEvidence(judge="nobody to judge"))
     bound: Fraction | None = None
     own = [tasks[i] for i in members]
-    served = policy.objective == "alpha" and (all(own) or policy.alpha < 1)
-    halves = _halves(instance, policy, members) if served and instance.machines is None else None
-    try:
-        outcome = price_tree.search(
-            instance, policy, tasks, deadline.sooner(PATIENCE), impatient=halves is not None and len(members) > SMALL
-        )
-        if outcome.better is not None:
-            return _beaten(instance, policy, tasks, outcome.better, outcome.more)
-        if outcome.tree is not None:
-            return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, [outcome.tree])))
-        bound = outcome.more
-    except price_tree.Undecided:
-        pass
+    halves = priced = None
+    if policy.objective == "alpha" and (all(own) or policy.alpha < 1):
+        with contextlib.suppress(TooManyChoices, TimeLimitError):
+            users = WholeUsers(instance, policy, members)
+            if instance.machines is None:
+                halves = MeetInTheMiddle(users)
+            elif not instance.has_devices:
+                priced = PricedHalves(users, deadline)
+                bound = priced.halves.room_above(own)
+
+    def by_boxes(impatient: bool) -> Certificate | None:
+        nonlocal bound
+        with contextlib.suppress(price_tree.Undecided):
+            outcome = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), impatient=impatient)
+            if outcome.better is not None:
+                return _beaten(instance, policy, tasks, outcome.better, outcome.more)
+            if outcome.tree is not None:
+                return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, [outcome.tree])))
+            bound = outcome.more if bound is None else min(bound, outcome.more)
+        return None
+
+    if verdict := by_boxes(priced is not None or (halves is not None and len(members) > SMALL)):
+        return verdict
     try:
         judge, better = "exact search", None
+        if priced is not None:
+            judge = AGAIN if finder.engine == "priced-halves" else LOADS
+            with contextlib.suppress(TooManyChoices, exhaustive_search.SearchTooLong):
+                above = priced.better(own)
+                if above is None:
+                    return _verdict(judge, False, WholeEvidence(judge=judge))
+            if verdict := by_boxes(False):
+                return verdict
         if instance.machines is None:
             if halves is not None:
                 judge = AGAIN if finder.engine == "nash-halves" else HALVES
@@ -444,19 +466,12 @@ def _bounded(
     return Certificate("bound", None, 0.0, gap=found.gap, evidence=evidence, reason=f"{reason}: {found.words}")
 
 
-def _halves(instance: Instance, policy: Policy, members: list[int]) -> MeetInTheMiddle | None:
-    try:
-        return MeetInTheMiddle(instance, policy, members)
-    except TooManyChoices:
-        return None
-
-
 def _larger_product(halves: MeetInTheMiddle, own: list[int], deadline: Deadline) -> bool | None:
     """Say whether something is worth more; None where there are too many allocations to list."""
     try:
         found = halves.within(halves.loss(own), deadline)
     except (TooManyChoices, exhaustive_search.SearchTooLong):
         return None
-    if found is None:
+    if not found:
         raise SolverError("the search of halves does not find the allocation at hand: it is not believed")
-    return bool(halves.value(found) > halves.value(own))
+    return bool(halves.value(found[0]) > halves.value(own))

@@ -61,11 +61,11 @@ def test_a_tree_that_may_not_grow_says_so():
 def test_a_finder_that_stops_too_early_is_found_out(monkeypatch):
     wide = Instance(np.random.default_rng(1).integers(1, 9, (9, 2)), [300, 280])
 
-    def worse(self, loss, *_):
+    def worse(self, loss, *_, **__):
         tasks = [int(x) for x in self.best]
         while any(sum(x * d[j] for x, d in zip(tasks, self.rows, strict=True)) > c for j, c in enumerate(self.room)):
             tasks[0] -= 1
-        return tasks
+        return [tasks]
 
     assert solve(wide, "ceei", integer=True).certificate.rigorous
     monkeypatch.setattr(MeetInTheMiddle, "within", worse)

@@ -149,7 +149,7 @@ NEAR_A_BOUND = ("ceei", "alpha:2", "alpha:0.5", "alpha:20", "alpha:1.5")
 def test_halves_miss_nothing(seed):
     rng, policy = np.random.default_rng(seed), policy_named(NEAR_A_BOUND[seed % 5])
     instance = Instance(rng.integers(1, 6, (4, 2)), rng.integers(20, 40, 2), weights=rng.integers(1, 4, 4))
-    found = MeetInTheMiddle(instance, policy, range(4))
+    found = MeetInTheMiddle(WholeUsers(instance, policy, range(4)))
     rows = np.array(found.rows)
     every = [
         tasks
@@ -162,35 +162,38 @@ def test_halves_miss_nothing(seed):
     best = max(map(found.value, every))
     least = min(found.loss(tasks) for tasks in every if found.value(tasks) == best)
     assert all(found.loss(tasks) >= 0 for tasks in every)
-    assert found.value(found.within(least)) == best
-    assert found.within(least - 2 * found.margin - 1) is None
-    assert found.value(found.within(3 * least + 2**BITS // 20)) == best
+    assert found.value(found.within(least)[0]) == best
+    assert found.within(least - 2 * found.margin - 1) == []
+    some = found.within(3 * least + 2**BITS // 20, ways=5)
+    assert found.value(some[0]) == best
+    first = sorted(map(found.value, every), reverse=True)[: len(some)]
+    assert list(map(found.value, some)) == first[: len(some)]
 
 
 def test_a_loss_is_rounded_up_and_its_terms_down():
     rng = np.random.default_rng(5)
     instance = Instance(rng.integers(1, 60, (6, 3)), rng.integers(900, 1400, 3), weights=[1, 2, 3, "1/3", "0.7", 1])
     for policy in map(policy_named, NEAR_A_BOUND):
-        found = MeetInTheMiddle(instance, policy, range(6))
-        tasks = found.within(2**BITS // 50)
-        windows = [dict(zip(*map(np.ndarray.tolist, found.window(p, 2**50)), strict=True)) for p in range(6)]
+        found = MeetInTheMiddle(WholeUsers(instance, policy, range(6)))
+        tasks = found.within(2**BITS // 50)[0]
+        windows = [dict(zip(*map(np.ndarray.tolist, found.window(p, 2**56)), strict=True)) for p in range(6)]
         left = np.array(found.room) - np.array(tasks) @ np.array(found.rows)
         terms = sum(window[x] for window, x in zip(windows, tasks, strict=True)) + int(left @ np.array(found.prices))
         assert 0 <= found.loss(tasks) - terms <= found.margin
-        assert all(2**50 > term >= 0 for window in windows for term in window.values())
+        assert all(2**56 > term >= 0 for window in windows for term in window.values())
 
 
 @pytest.mark.parametrize("policy", ["ceei", "alpha:2"])
 def test_numbers_beyond_those_of_numpy_are_not_searched_near_a_bound(policy):
     far = Instance([[1, 1], [1, 2]], [2**54, 2**55])
     with pytest.raises(TooManyChoices):
-        MeetInTheMiddle(far, policy_named(policy), range(2))
+        MeetInTheMiddle(WholeUsers(far, policy_named(policy), range(2)))
     with pytest.raises(TooManyChoices):
-        MeetInTheMiddle(pool(1, 4), policy_named(policy), range(4)).within(2**62)
+        MeetInTheMiddle(WholeUsers(pool(1, 4), policy_named(policy), range(4))).within(2**62)
 
 
 def test_halves_give_up_where_there_are_too_many(monkeypatch):
-    found = MeetInTheMiddle(pool(1, 12), policy_named("ceei"), range(12))
+    found = MeetInTheMiddle(WholeUsers(pool(1, 12), policy_named("ceei"), range(12)))
     monkeypatch.setattr(meet_in_the_middle, "CHOICES", 10)
     with pytest.raises(TooManyChoices):
         found.within(2**BITS)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drfopt.certificates import price_tree, whole
+from drfopt.certificates import meet_in_the_middle, price_tree, whole
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
 from drfopt.solving.allocating import solve
@@ -86,7 +86,7 @@ def test_a_short_exact_search_is_a_second_author(monkeypatch):
     assert solve(long, "ceei", integer=True).certificate.evidence.judge == "branch and bound on prices"
     assert solve(long, "ceei", integer=True).certificate.rigorous
     monkeypatch.setattr(price_tree, "NODES", 0)
-    monkeypatch.setattr(whole, "_halves", lambda *arguments: None)
+    monkeypatch.setattr(meet_in_the_middle, "CHOICES", 0)
     proof = solve(paper, "ceei", integer=True).certificate
     assert proof.valid
     assert proof.rigorous

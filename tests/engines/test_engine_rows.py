@@ -9,6 +9,7 @@ import pytest
 
 from drfopt.engines.linear_programs import capacity_rows
 from drfopt.engines.problem import Problem
+from drfopt.engines.registry import engine_for
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.policies import policy_named
@@ -77,3 +78,17 @@ def test_rows_of_the_paper_by_hand():
     problem = Problem(Instance.library("nsdi2011"), policy_named("drf"))
     assert capacity_rows(problem).matrix.toarray() == pytest.approx(np.array([[1 / 9, 3 / 9], [4 / 18, 1 / 18]]))
     assert problem.rates == pytest.approx([4 / 18, 3 / 9])
+
+
+def test_sparse_clusters_of_users_who_need_different_resources_are_solved_inside():
+    random = np.random.default_rng(1)
+    demands = random.integers(1, 100, (400, 4))
+    eligible = np.arange(9)[None, :] // 3 == (np.arange(400) % 3)[:, None]
+    machines = [Machine(f"c{k}", random.integers(500, 2_000, 4) * 40) for k in range(9)]
+    drf = policy_named("drf")
+    alike = Problem(Instance(demands, machines=machines, eligible=eligible), drf)
+    assert engine_for("auto", alike).name == "lp-chain"
+    unlike = Problem(
+        Instance(demands * (random.random((400, 4)) < 0.6) + [1, 0, 0, 0], machines=machines, eligible=eligible), drf
+    )
+    assert engine_for("auto", unlike).name == "interior-chain"

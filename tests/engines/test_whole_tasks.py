@@ -289,7 +289,7 @@ def test_a_second_solver_that_exceeds_the_pool_is_no_judge():
 
 def test_a_greedy_start_takes_large_steps():
     cluster = Instance({"u": {"b": BILLION}, "v": {"b": BILLION}, "w": {"b": 1}}, {"b": 4 * BILLION})
-    u, v, w = totals._greedy(MeetInTheMiddle(cluster, policy_named("ceei"), [0, 1, 2]))
+    u, v, w = totals.greedily(MeetInTheMiddle(WholeUsers(cluster, policy_named("ceei"), [0, 1, 2])))
     assert u + v + Fraction(w, BILLION) <= 4
     assert min(u, v) >= 1
     assert w > BILLION

@@ -22,6 +22,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
 from ...base.progress import report
 from ...certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
@@ -39,8 +40,10 @@ from .rounding import task_by_task
 
 __all__ = [
     "first_chords",
+    "greedily",
     "keep_promises",
     "missing_chords",
+    "nearest",
     "solve",
     "solve_by_halves",
     "solve_product",
@@ -392,48 +395,59 @@ SMALLEST = 1e-7
 
 def solve_by_halves(problem: Problem) -> Answer:
     """Return whole tasks of the largest product or utility; where time runs out, those of a greedy filling."""
+    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
     try:
-        halves = MeetInTheMiddle(problem.instance, problem.policy, problem.members.tolist())
-    except TooManyChoices:
-        return _program(problem)
-    if not halves.fit:
-        return _program(problem)
-    tasks = _greedy(halves)
-    most = halves.loss(tasks)
-    deadline = problem.deadline.part(SEARCH)
-    loss = int(SMALLEST * 2**BITS)
-    try:
-        while True:
-            loss = min(loss, most)
-            report(f"product: allocations within {loss / 2**BITS:.3g} of the bound")
-            found = halves.within(loss, deadline, EVEN)
-            if found is not None or loss >= most:
-                tasks = found or tasks
-                report(f"product: all allocations within {halves.loss(tasks) / 2**BITS:.3g} of the bound")
-                best = halves.within(halves.loss(tasks), deadline)
-                return Answer(np.array(best or tasks, dtype=np.int64))
-            loss = int(loss * next(factor for most_listed, factor in GROWTH if halves.listed <= most_listed))
+        halves = MeetInTheMiddle(users)
+        if not halves.fit:
+            return _program(problem)
+        tasks = greedily(halves)
+        best = nearest(halves, tasks, problem.deadline.part(SEARCH))[0]
     except TooManyChoices:
         return _program(problem)
     except TimeLimitError:
         return Answer(np.array(tasks, dtype=np.int64), status="time_limit")
+    return Answer(np.array(best, dtype=np.int64))
+
+
+def nearest(halves: MeetInTheMiddle, tasks: list[int], deadline: Deadline, ways: int = 1) -> list[list[int]]:
+    """Return what is worth most, so many ways at most, best first; some tasks are known.
+
+    Raises
+    ------
+    TooManyChoices, TimeLimitError
+    """
+    most, loss = halves.loss(tasks), int(SMALLEST * 2**BITS)
+    while True:
+        loss = min(loss, most)
+        report(f"product: allocations within {loss / 2**BITS:.3g} of the bound")
+        found = halves.within(loss, deadline, EVEN)
+        if found or loss >= most:
+            most = halves.loss(found[0]) if found else most
+            report(f"product: all allocations within {most / 2**BITS:.3g} of the bound")
+            return halves.within(most, deadline, ways=ways) or [tasks]
+        loss = int(loss * next(factor for most_listed, factor in GROWTH if halves.listed <= most_listed))
 
 
 def _program(problem: Problem) -> Answer:
     return replace(solve_product(problem), engine="nash-milp")
 
 
-def _greedy(halves: MeetInTheMiddle) -> list[int]:
-    """Return tasks that fit: each user's best, scaled down, then one task after the other where it gains most."""
+MIXED = 1 + 1e-9
+"""What tasks of a mixture are raised by, which are rounded down: a whole number may be a rounding below."""
+
+
+def greedily(halves: MeetInTheMiddle) -> list[int]:
+    """Return tasks that fit: those of the best mixture, scaled down, then one after the other where it gains most."""
     room, rows = halves.room, halves.rows
 
     def fits(tasks: list[int]) -> bool:
         return all(sum(x * row[j] for x, row in zip(tasks, rows, strict=True)) <= total for j, total in enumerate(room))
 
     low, high = 0, 1 << 40
+    mixed = [math.floor(x * MIXED) for x in halves.mixed.tasks.tolist()]
 
     def scaled(part: int) -> list[int]:
-        return [max(halves.least, x * part >> 40) for x in halves.best]
+        return [max(halves.least, x * part >> 40) for x in mixed]
 
     while high - low > 1:
         middle = (low + high) // 2

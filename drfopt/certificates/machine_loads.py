@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from ...base.deadline import NEVER, Deadline
-from ...base.progress import report
-from ...model.packings import integer_rows
-from ..problem import Problem
+from ..base.deadline import NEVER, Deadline
+from ..base.progress import report
+from ..model.instance import Instance
+from ..model.packings import integer_rows
 
 __all__ = ["Load", "MachineLoads", "Packed"]
 
@@ -49,6 +49,9 @@ MET = 1e-9
 
 WORTH = 1e-7
 """Part by which a load has to be worth more than those known."""
+
+UNITS = 10**12
+"""Part of a load's worth that is added to what the search finds: thousands of roundings."""
 
 SAFE = 1 + 1e-12
 """What a bound in floats is raised by: thousands of its roundings."""
@@ -181,19 +184,19 @@ class MachineLoads:
 
     Parameters
     ----------
-    problem : Problem
-        By types, on machines without devices.
+    instance : Instance
+        Machines without devices, and users of one type each.
+    users : sequence of int
+        The first user of each shape, as `drfopt.model.packings.shapes` lists them.
 
     Attributes
     ----------
     shapes : int
-        Number of shapes, as `drfopt.model.packings.shapes` lists them.
+        Number of shapes.
     """
 
-    def __init__(self, problem: Problem, deadline: Deadline = NEVER):
-        instance, members, self.deadline = problem.instance, problem.members.tolist(), deadline
-        users = [members[positions[0]] for positions in problem.shapes]
-        self.shapes = len(users)
+    def __init__(self, instance: Instance, users: Sequence[int], deadline: Deadline = NEVER):
+        self.shapes, self.deadline = len(users), deadline
         self.classes: list[_Class] = []
         for k, room in enumerate(instance.exact_machine_capacity):
             here = [s for s, i in enumerate(users) if instance.fits[i, k]]
@@ -204,7 +207,7 @@ class MachineLoads:
             for s in kind.shapes:
                 self.known[k, ((s, kind.most(s)),)] = None
 
-    def prices(self, asked: Sequence[int]) -> tuple[list[int], int] | None:
+    def prices(self, asked: Sequence[float]) -> tuple[list[int], int] | None:
         """Return integer prices of the shapes and the worth of all machines, less than what is asked costs, or None.
 
         None where the tasks can be carried in fractions of machines, as far as floats tell.
@@ -218,7 +221,9 @@ class MachineLoads:
         whole = [round(math.ldexp(price / largest, BITS)) for price in program.prices]
         worth = 0
         for kind in self.classes:
-            worth += kind.count * int(kind.heaviest(whole, 0, PATIENCE[-1]).bound)
+            most = int(kind.heaviest(whole, 0, PATIENCE[-1]).bound)
+            # The search prunes in floats, whose rounding is far less than a unit, or than such a part.
+            worth += kind.count * (most + 1 + most // UNITS)
         return (whole, worth) if sum(p * x for p, x in zip(whole, asked, strict=True)) > worth else None
 
     def pack(self, asked: Sequence[int]) -> Packed | None:
@@ -252,10 +257,10 @@ class MachineLoads:
 class _Program:
     """The linear program for some tasks and machines; loads of no use for these tasks are left out, or cut down."""
 
-    def __init__(self, owner: MachineLoads, asked: Sequence[int], counts: Sequence[int]):
+    def __init__(self, owner: MachineLoads, asked: Sequence[float], counts: Sequence[int]):
         import highspy
 
-        self.owner, self.asked, self.counts = owner, asked, counts
+        self.owner, self.counts, self.most = owner, counts, [math.ceil(x) for x in asked]
         self.infinite = highspy.kHighsInf
         self.highs = highs = highspy.Highs()
         highs.setOptionValue("output_flag", False)
@@ -277,12 +282,12 @@ class _Program:
             self._add(k, load)
 
     def _add(self, k: int, load: Load) -> bool:
-        mine = tuple((s, min(x, self.asked[s])) for s, x in load if self.asked[s])
+        mine = tuple((s, min(x, self.most[s])) for s, x in load if self.most[s])
         if not mine or not self.counts[k] or (k, mine) in self._there:
             return False
         self._there.add((k, mine))
         self.loads.append((k, mine))
-        rows = np.array([s for s, _ in mine] + [len(self.asked) + k], dtype=np.int32)
+        rows = np.array([s for s, _ in mine] + [len(self.most) + k], dtype=np.int32)
         self.highs.addCol(0.0, 0.0, self.infinite, len(rows), rows, np.array([float(x) for _, x in mine] + [1.0]))
         return True
 
@@ -294,7 +299,7 @@ class _Program:
         """Say whether the machines carry the tasks in fractions; if not, `prices` are those of the last program."""
         if self.lonely:
             return False
-        number, patience = len(self.asked), 0
+        number, patience = len(self.most), 0
         while True:
             deadline.check("the search for loads of machines")
             self.highs.run()
@@ -307,7 +312,7 @@ class _Program:
                 if not self.counts[k]:
                     continue
                 known = max(0.0, -solution.row_dual[number + k])
-                asked = self.asked if bounded else None
+                asked = self.most if bounded else None
                 found = kind.heaviest(self.prices, known * (1 + WORTH), PATIENCE[patience], asked)
                 if found.load is not None and self._add(k, found.load):
                     self.owner.known[k, found.load] = None
