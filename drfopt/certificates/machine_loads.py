@@ -69,6 +69,10 @@ class _Found:
     bound: float
 
 
+SEARCHED = "the search for loads of machines"
+"""What is said to have been looked for when the time is up."""
+
+
 class _Class:
     """One class of machines and the shapes that fit on it; amounts are integers."""
 
@@ -221,6 +225,7 @@ class MachineLoads:
         whole = [round(math.ldexp(price / largest, BITS)) for price in program.prices]
         worth = 0
         for kind in self.classes:
+            self.deadline.check(SEARCHED)
             most = int(kind.heaviest(whole, 0, PATIENCE[-1]).bound)
             # The search prunes in floats, whose rounding is far less than a unit, or than such a part.
             worth += kind.count * (most + 1 + most // UNITS)
@@ -301,7 +306,6 @@ class _Program:
             return False
         number, patience = len(self.most), 0
         while True:
-            deadline.check("the search for loads of machines")
             self.highs.run()
             solution = self.highs.getSolution()
             if solution.col_value[0] <= 1 + MET:
@@ -311,6 +315,7 @@ class _Program:
             for k, kind in enumerate(self.owner.classes):
                 if not self.counts[k]:
                     continue
+                deadline.check(SEARCHED)
                 known = max(0.0, -solution.row_dual[number + k])
                 asked = self.most if bounded else None
                 found = kind.heaviest(self.prices, known * (1 + WORTH), PATIENCE[patience], asked)

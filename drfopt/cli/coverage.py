@@ -123,7 +123,8 @@ ROWS = (
     Refusal(
         "servers rules",
         lambda a: a.family == "servers" and a.ruled,
-        "every machine is divided by itself, and what rules promise, order, count and bound is of the whole cluster",
+        "every machine is divided by itself, and what rules promise, order and bound is of the whole cluster; that "
+        "some resources do not count would mean something on each machine, and is not built",
     ),
     Refusal(
         "formulation rules",
@@ -147,7 +148,7 @@ ROWS = (
     Refusal(
         "servers whole",
         lambda a: a.family == "servers" and a.whole,
-        "every machine is filled by itself with divisible tasks; of whole ones the notion is not defined",
+        "every machine is filled by itself with divisible tasks; a leximin of whole ones on each is not built",
     ),
     Refusal(
         "scalar",

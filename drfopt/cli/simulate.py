@@ -127,6 +127,12 @@ def _moment(text: str) -> float:
     return seconds
 
 
+def _grace(text: str) -> float:
+    if not (seconds := _moment(text)):
+        raise typer.BadParameter("0 is no time to end in: write a positive number of seconds")
+    return seconds
+
+
 def simulate(
     scenario: ScenarioName,
     rule: Annotated[
@@ -158,7 +164,7 @@ def simulate(
     grace: Annotated[
         float | None,
         options.valued(
-            "--preempt", "S", "Revoke tasks for users below their share, S seconds after a warning.", parser=_moment
+            "--preempt", "S", "Revoke tasks for users below their share, S seconds after a warning.", parser=_grace
         ),
     ] = None,
     every: Annotated[

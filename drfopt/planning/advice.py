@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.deadline import NEVER, Deadline
 from ..base.errors import DrfoptError
 from ..base.numbers.shown import in_units, number, percent
 from ..base.tolerances import LEVEL, TINY
@@ -42,7 +43,10 @@ FEW = 2_000
 """Such pairs times units up to which a cluster with rules is priced, which divides it twice for each unit."""
 
 LONGEST = 5.0
-"""Seconds for a division in whole tasks."""
+"""Seconds for all divisions in whole tasks together."""
+
+SHORTEST = 0.01
+"""Seconds of a time limit at least."""
 
 PART = Fraction(1, 10)
 """Part of a pool's resource that is added where nobody says how much is missing."""
@@ -230,7 +234,8 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
     if not wanted:
         return Advice(allocation, (), nowhere, _rules(short, wanting))
     worths = _priced(allocation, [name for name, _ in wanted], prices)
-    tried = (_tried(allocation, name, amount, worths.get(name)) for name, amount in wanted)
+    deadline = Deadline.after(LONGEST) if allocation.integer else NEVER
+    tried = (_tried(allocation, name, amount, worths.get(name), deadline) for name, amount in wanted)
     found = [bought for bought in tried if bought is not None and bought.helps]
     # What meets most comes first; of what meets the same the smaller purchase.
     found.sort(key=lambda one: (-(one.after.demand_met or one.after.got @ one.after.shares), one.amount))
@@ -304,15 +309,18 @@ def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) 
     return "'drfopt size' finds what meets a target"
 
 
-def _tried(allocation: Allocation, name: str, amount: Fraction, worth: Worth | None) -> ToBuy | None:
+def _tried(
+    allocation: Allocation, name: str, amount: Fraction, worth: Worth | None, deadline: Deadline
+) -> ToBuy | None:
     """Return a purchase with the division after it; None where that comes to no end."""
     instance = allocation.instance
     try:
+        deadline.check("the search for what to buy")
         after = solve(
             _enlarged(instance, name, amount),
             allocation.policy,
             integer=allocation.integer,
-            time_limit=LONGEST if allocation.integer else None,
+            time_limit=None if deadline is NEVER else deadline.left(least=SHORTEST),
         )
     except DrfoptError:
         return None

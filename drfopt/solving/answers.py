@@ -48,6 +48,10 @@ def allocation_of(
     InstanceError
         When it is no answer, not one for this instance, or not possible.
     """
+    if not isinstance(document, TreePart | Mapping):
+        raise InstanceError(f"the answer is a {type(document).__name__}: give what Allocation.to_dict returned")
+    if instance is not None and not isinstance(instance, Instance):
+        raise InstanceError(f"the instance is {instance!r}: build an Instance, or use Instance.load(path)")
     part = document if isinstance(document, TreePart) else TreePart(dict(document), "the answer")
     if not isinstance(part.value, dict) or not {"users", "policy"} <= part.value.keys():
         raise InstanceError(f"{part.place}: is no answer: give what 'drfopt solve --json' wrote")

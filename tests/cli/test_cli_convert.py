@@ -132,7 +132,7 @@ def test_an_answer_that_is_none_is_refused(drfopt, refused, tmp_path):
     refused(exported("{}"), "is no answer")
     refused(exported("[]"), "is no answer")
     refused(exported("null"), "is no answer")
-    refused(exported('{"users": [{"name": "A", "tasks": "many"}]}'), "is 'many': write a number")
+    refused(exported('{"policy": "drf", "users": [{"name": "A", "tasks": "many"}]}'), "is 'many': write a number")
 
 
 def test_queues_that_want_everything_of_another_files_machines(drfopt, tmp_path):

@@ -10,11 +10,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt import Instance, Machine, solve
+from drfopt import Instance, Machine, Organisation, solve
 from drfopt.certificates import whole
 from drfopt.certificates.document import certificate_document, document
 from drfopt.certificates.feasibility import exactly_feasible
 from drfopt.certificates.verifier import loads, verify
+from drfopt.certificates.verifier.devices import dealt
 from drfopt.io.native.reading import loads as read
 from drfopt.model.evidence import Evidence
 from drfopt.model.policies import policy_named
@@ -234,3 +235,45 @@ def test_what_is_not_proven_has_a_bound_that_nothing_exceeds(seed, policy, monke
     assert value <= float(proof.evidence.bound) * (1 + 1e-12)
     assert 0 <= proof.gap < 1
     assert "at most" in proof.reason
+
+
+def mixed(promised=None):
+    """Three devices: two tasks of 2/3 leave a third of each of two, which nobody who needs more can have."""
+    rules = Organisation(guarantees={"A": {"gpu": promised}}) if promised else None
+    return Instance(
+        {"A": {"gpu": "2/3"}, "B": {"gpu": "1/2"}},
+        machines=[Machine("m", {}, devices={"gpu": 3})],
+        organisation=rules,
+    )
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei", "throughput", "alpha:2"])
+@pytest.mark.parametrize("promised", [None, 3], ids=["plain", "a promise that cannot be kept"])
+def test_what_devices_carry_is_known_device_by_device(policy, promised):
+    """By what they have in all there would be room for four tasks of 2/3; a promise of 3 is worth four of them."""
+    instance = mixed(promised)
+    found = loads(json.dumps(certificate_document(solve(instance, policy, integer=True))))
+    assert verify(found).valid is True
+    for user in (0, 1):
+        if not found["users"][user]["tasks"]:
+            continue
+        less = json.loads(json.dumps(found, default=str))
+        less["users"][user]["tasks"] -= 1
+        name = less["users"][user]["name"]
+        entry = less["proof"]["packing"][0]
+        entry["tasks"][name] -= 1
+        holding = next(device for device in entry["devices"]["gpu"] if device.get(name))
+        holding[name] -= 1
+        less.pop("placement")
+        for row in less["users"]:
+            row.pop("level")
+        assert verify(loads(json.dumps(less))).valid is not True, user
+
+
+def test_dealt():
+    half, two_thirds = Fraction(1, 2), Fraction(2, 3)
+    assert dealt(Fraction(3), [two_thirds, half], (1, 4)) and not dealt(Fraction(3), [two_thirds, half], (2, 3))
+    assert dealt(Fraction(3), [Fraction(2), half], (1, 2)) and not dealt(Fraction(3), [Fraction(2), half], (1, 3))
+    assert not dealt(Fraction(1), [Fraction(2)], (1,)) and dealt(Fraction(1), [Fraction(0)], (5,))
+    # The largest first would leave room for neither pair: 1/2 beside 1/2, and 1/3 + 1/3 + 1/3.
+    assert dealt(Fraction(2), [half, Fraction(1, 3)], (2, 3))

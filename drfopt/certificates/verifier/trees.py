@@ -20,11 +20,24 @@ from operator import mul
 from typing import Any
 
 from .claims import Claim
+from .cluster import taken
+from .devices import dealt
 from .reading import number
 from .whole import LONGEST
 from .work import spend
 
-__all__ = ["CELLS_A_STEP", "Bounds", "Carried", "Tree", "Undecided", "cheapest", "leaves", "price_of", "scale_of"]
+__all__ = [
+    "CELLS_A_STEP",
+    "Bounds",
+    "Carried",
+    "Tree",
+    "Undecided",
+    "cheapest",
+    "dealt",
+    "leaves",
+    "price_of",
+    "scale_of",
+]
 
 LOADS = 20_000
 """Steps in listing what one machine of a class can carry."""
@@ -73,6 +86,10 @@ class Carried:
         self.shapes, self.shape_of = len(found), [s for s, _ in goods]
         self.fitting = [[s for s, ks in enumerate(fits) if k in ks] for k in range(len(c.classes))]
         self.rows = [_integers([demands[s] for s in here], c.C[k]) for k, here in enumerate(self.fitting)]
+        self.devices = []
+        for owned, here in zip(c.devices, self.fitting, strict=True):
+            needs = [taken(owned, demands[s]) or {} for s in here]
+            self.devices.append([(count, [need[j] for need in needs]) for j, (count, _) in owned.items()])
         self.together = _integers(demands, c.cluster)
         self.loads: dict[int, list[tuple[int, ...]]] = {}
         self.tables: dict[int, list[tuple[int, ...]]] = {}
@@ -105,7 +122,7 @@ class Carried:
     def carried(self, k: int) -> list[tuple[int, ...]]:
         """Return the loads of one machine of class k to which no task can be added, by its shapes."""
         if k not in self.loads:
-            self.loads[k] = list(_loads(*self.rows[k]))
+            self.loads[k] = list(_loads(*self.rows[k], self.devices[k]))
         return self.loads[k]
 
     def key(self, node: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
@@ -242,7 +259,11 @@ def _integers(demands: list[list[Fraction]], capacity: Sequence[Fraction]) -> tu
     return [list(row) for row in zip(*columns, strict=True)] if demands else [], room
 
 
-def _loads(rows: list[list[int]], room: list[int]) -> Iterator[tuple[int, ...]]:
+Devices = list[tuple[Fraction, list[Fraction]]]
+"""How many devices of a resource one machine has, and how many a task of each shape takes; of each such resource."""
+
+
+def _loads(rows: list[list[int]], room: list[int], devices: Devices) -> Iterator[tuple[int, ...]]:
     """Yield what one machine can carry, and nothing besides."""
     found: list[tuple[tuple[int, ...], list[int]]] = [((), list(room))]
     steps = 0
@@ -250,13 +271,20 @@ def _loads(rows: list[list[int]], room: list[int]) -> Iterator[tuple[int, ...]]:
         longer = []
         for load, left in found:
             most = min(f // d for f, d in zip(left, row, strict=True) if d)
-            for x in range(most if place == len(rows) - 1 else 0, most + 1):
+            for x in range(most if place == len(rows) - 1 and not devices else 0, most + 1):
+                if not all(dealt(count, needs, (*load, x)) for count, needs in devices):
+                    break  # nor can more
                 longer.append(((*load, x), [f - x * d for f, d in zip(left, row, strict=True)]))
             steps += most + 1
             spend(0, 1 + most)
             if steps > LOADS:
                 raise Undecided("a machine can carry more loads than are listed, and its resources have no prices")
         found = longer
+    every = {load for load, _ in found} if devices else set()
     for load, left in found:
-        if not any(all(d <= f for d, f in zip(row, left, strict=True)) for row in rows):
+        if devices:
+            full = not any((*load[:s], x + 1, *load[s + 1 :]) in every for s, x in enumerate(load))
+        else:
+            full = all(any(d > f for d, f in zip(row, left, strict=True)) for row in rows)
+        if full:
             yield load

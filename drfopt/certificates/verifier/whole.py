@@ -75,10 +75,7 @@ def sequences(cluster: Cluster) -> list[Sequence]:
 def _most(cluster: Cluster, i: int, tasks: Sequence) -> int:
     """Return the most tasks that a user can have: what its limit and ceilings allow and, but for types, what fits."""
     alone = [
-        sum(
-            cluster.count[k] * min(math.floor(c / d) for c, d in zip(cluster.C[k], kind.d, strict=True) if d)
-            for k in fits
-        )
+        sum(cluster.count[k] * _on_one(cluster, k, kind.d) for k in fits)
         for kind, fits in zip(tasks.kinds, tasks.fits, strict=True)
     ]
     if i not in cluster.types:
@@ -121,6 +118,16 @@ POWER = 64
 
 Row = tuple[list[Fraction], list[int], int]
 """What a task needs, the classes on which it fits, and how many there are."""
+
+
+def _on_one(cluster: Cluster, k: int, d: list[Fraction]) -> int:
+    """Return how many tasks of one kind one machine of class k holds: of parts each device so many as fit on it."""
+    shared = [
+        math.floor(count) * math.floor(size / d[j]) if d[j] < size else math.floor(count * size / d[j])
+        for j, (count, size) in cluster.devices[k].items()
+        if d[j]
+    ]
+    return min([*shared, *(math.floor(c / need) for c, need in zip(cluster.C[k], d, strict=True) if need)])
 
 
 def unpacked(cluster: Cluster, rows: dict[str, Row], packing: list[dict[str, Any]]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from operator import le, sub
 
 from .claims import Claim
+from .devices import dealt
 from .reading import number
 from .trees import Carried, Undecided
 from .whole_levels import whole_promises
@@ -23,6 +24,9 @@ DEEP = 300
 """Users, and tasks that are placed, one below the other."""
 
 Needs = tuple[Fraction, ...]
+
+Room = tuple[int, Needs, tuple[Needs, ...]]
+"""A machine: its class, what is left on it, and, where it has devices, what each of its tasks needs."""
 
 
 def by_search(claim: Claim) -> None:
@@ -47,8 +51,6 @@ def found_better(claim: Claim) -> dict[str, int] | None:
 
 class _Search:
     def __init__(self, claim: Claim):
-        if any(claim.c.devices):
-            raise Undecided("what devices carry is not searched")
         self.claim, self.cluster, promised = claim, Carried(claim), whole_promises(claim)
         self.value, self.branches, c = Value(claim, self.cluster), 0, claim.c
         if sum(self.value.most.values()) > BRANCHES or len(self.cluster.users) > DEEP:
@@ -125,10 +127,12 @@ class _Search:
         if len(tasks) > DEEP:
             raise Undecided("there are too many tasks to try every way to place them")
         tasks.sort(key=lambda task: (len(task[1]), [-d for d in task[0]]))
-        rooms = [(k, tuple(c.C[k])) for k, count in enumerate(c.count) for _ in range(min(count, len(tasks)))]
+        rooms: list[Room] = [
+            (k, tuple(c.C[k]), ()) for k, count in enumerate(c.count) for _ in range(min(count, len(tasks)))
+        ]
         return self.placed(tasks, rooms)
 
-    def placed(self, tasks: list[tuple[Needs, list[int]]], rooms: list[tuple[int, Needs]]) -> bool:
+    def placed(self, tasks: list[tuple[Needs, list[int]]], rooms: list[Room]) -> bool:
         """Say whether tasks, from the first on, fit in what rooms are left."""
         self.branches += 1
         spend(0, 1 + len(rooms) * len(self.room))
@@ -137,10 +141,16 @@ class _Search:
         if not tasks:
             return True
         needs, fits = tasks[0]
-        for k, room in dict.fromkeys(rooms):
-            if k in fits and all(map(le, needs, room)):
+        for k, room, shared in dict.fromkeys(rooms):
+            devices = self.claim.c.devices[k]
+            # Tasks come in one order, so that what is on a machine is told by what each of them needs.
+            beside = (*shared, needs) if devices else ()
+            dealt_out = all(
+                dealt(count, [on[j] / size for on in beside], [1] * len(beside)) for j, (count, size) in devices.items()
+            )
+            if k in fits and all(map(le, needs, room)) and dealt_out:
                 rest = list(rooms)
-                rest[rooms.index((k, room))] = k, tuple(map(sub, room, needs))
+                rest[rooms.index((k, room, shared))] = k, tuple(map(sub, room, needs)), beside
                 if self.placed(tasks[1:], rest):
                     return True
         return False

@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ...base.errors import InstanceError, checked_flags, suggestion
+from ...base.errors import InstanceError, checked_flags, listed, suggestion
 from ...base.numbers.quantities import amount
 from ..native.entries import validated
 from ..native.syntax import sniff, tree
@@ -91,6 +91,8 @@ def read(
     """
     checked_flags(saturate=saturate)
     known = FORMATS.named(format)
+    if user_by is not None and not isinstance(user_by, str):
+        raise InstanceError(f"{format}: user_by is {user_by!r}: give it as text, such as {known.users[:1] or 'none'}")
     if user_by is not None and user_by.partition(":")[0] not in {user.partition(":")[0] for user in known.users}:
         ways = f"use {', '.join(known.users)}" if known.users else "leave it out"
         raise InstanceError(f"{format}: users by {user_by!r}: {ways}{suggestion(user_by, known.users)}")
@@ -100,7 +102,7 @@ def read(
             raise InstanceError(f"{format}: has no use for {option}: leave it out ({some} have)")
     if shape and not saturate:
         raise InstanceError(f"{format}: --shape is of tasks that --saturate makes: say that too, or leave it out")
-    paths = [files] if isinstance(files, str | Path) else list(files)
+    paths = [files] if isinstance(files, str | Path) else listed(files, f"{format}: files", InstanceError)
     if not paths:
         raise InstanceError(f"{format}: no files are given: name {known.files}")
     asked = ReadOptions(user_by, saturate, {r: amount(value, f"--shape: {r}") for r, value in (shape or {}).items()})

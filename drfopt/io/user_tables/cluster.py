@@ -63,7 +63,7 @@ class BareCluster:
         pool = isinstance(given, Mapping)
         try:
             return _without_users(_alone(given if pool else None, None if pool else given))
-        except TypeError:
+        except (AttributeError, KeyError, TypeError):
             raise InstanceError(
                 f"the cluster is a {type(given).__name__}: give the path of an instance file without users, a table of "
                 "capacities, or a list of machines"

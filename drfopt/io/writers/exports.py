@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...base.errors import InstanceError, suggestion
+from ...base.errors import InstanceError, listed, suggestion
 from ...base.registry import Registry
 from ...model.allocation import Allocation
 from .amounts import Names
@@ -105,8 +105,9 @@ def export(
     if not isinstance(allocation, Allocation):
         raise InstanceError(f"export takes an Allocation, not {type(allocation).__name__}: give what solve returns")
     row = EXPORTS.named(to)
-    if isinstance(leave_out, str):
-        leave_out = [leave_out]
+    if names is not None and not (isinstance(names, Mapping) and all(isinstance(name, str) for name in names.values())):
+        raise InstanceError(f"names are {names!r}: give a table from resource to its name there")
+    leave_out = listed(leave_out, "resources to leave out", InstanceError)
     for resource in (*(names or ()), *leave_out):
         if resource not in allocation.resources:
             near = suggestion(resource, allocation.resources)
