@@ -107,7 +107,8 @@ def test_a_packing_that_the_engines_do_not_list_is_missed_by_somebody(policy, mo
     monkeypatch.setattr(whole, "certify", lambda *arguments: Certificate("bound", True, 0.0, gap=0.0))
     found = crosscheck(racks, policy, integer=True)
     assert found.agree is False
-    assert "CBC" in (found.between.one, found.between.other)
+    # Who lists packings of its own disagrees: CBC's program here, or the engine that finds them by their prices.
+    assert {"CBC", "priced-halves"} & {found.between.one, found.between.other}
 
 
 def test_a_market_is_found_out_by_who_is_no_engine():

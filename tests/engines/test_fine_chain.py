@@ -14,6 +14,7 @@ from drfopt.engines.leximin import fine_chain, interior_chain, lp_chain
 from drfopt.engines.leximin.fine_chain import finer
 from drfopt.engines.problem import Problem
 from drfopt.model.policies import policy_named
+from drfopt.solving import allocating
 
 
 def limited(seed):
@@ -125,3 +126,31 @@ def test_prices_tasks_and_rounds_that_are_none_are_refused():
 def test_pools_have_no_such_point():
     pool = Problem(Instance([[1, 2], [2, 1]], [9, 9]), policy_named("drf"))
     assert lp_chain.solve(pool).finer is None
+
+
+def degenerate(seed):
+    """A small cluster with ties, classes that hold nothing of something, limits of 0 and users who fit nowhere."""
+    rng = np.random.default_rng(seed)
+    n, k, m = rng.integers(1, 6), rng.integers(1, 4), rng.integers(1, 4)
+    demands = rng.choice([0, 1, 1, 2, 3, 1e-6, 1e6], (n, m))
+    demands[demands.sum(axis=1) == 0, 0] = 1
+    rooms = rng.choice([0, 1, 2, 5, 1e6], (k, m), p=[0.1, 0.2, 0.3, 0.3, 0.1])
+    limits = rng.choice([np.inf, 0, 1, 2.5, 100], n)
+    return Instance(
+        demands, machines=rooms + (rooms.sum(axis=0) == 0), eligible=rng.random((n, k)) < 0.6, max_tasks=limits
+    )
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks"])
+def test_what_can_be_computed_again_is_proven_and_nothing_else_is_returned(policy):
+    proven = 0
+    for seed in range(40):
+        problem = Problem(degenerate(seed), policy_named(policy))
+        if not problem.n:
+            continue
+        found = finer(problem, lp_chain.solve(problem))
+        if found is not None:
+            *_, proof = allocating._judged(problem, found, False)
+            assert proof.valid, (seed, proof.reason)
+            proven += 1
+    assert proven > 15

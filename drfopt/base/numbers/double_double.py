@@ -154,6 +154,8 @@ class DoubleDouble:
 
     def sums(self, starts: np.ndarray, groups: np.ndarray) -> "DoubleDouble":
         """Add up stretches of a vector that begin at `starts`, none of them empty; `groups` says which each is in."""
+        if not len(groups):
+            return self
         longest = int(np.diff(starts, append=len(groups)).max())
         return _added(
             self.high, self.low, longest, lambda some, add: add.reduceat(some, starts), lambda sums: sums[groups]

@@ -35,6 +35,8 @@ MOST = 50_000
 def finer(problem: Problem, answer: Answer) -> Answer | None:
     """Return the answer of which all numbers are the floats nearest to such of 32 digits; None where it has no such."""
     rounds = answer.evidence.rounds if isinstance(answer.evidence, ChainEvidence) else ()
+    if not rounds:
+        return None
     with np.errstate(all="ignore"):
         chain = _FineChain(problem, answer, rounds)
         if not chain.placed or len(chain.pairs) > MOST:
