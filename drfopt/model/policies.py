@@ -148,7 +148,7 @@ class Policy:
         if instance.organisation is not None and self.objective in ("alpha", "sum"):
             self._refuse_order(instance.organisation)
         if integer and self.objective == "servers":
-            raise PolicyError(f"{self.name} is not defined for whole tasks: use drf, or divisible tasks")
+            raise PolicyError(f"{self.name} is not built for whole tasks: use drf, or divisible tasks")
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
         if self.measure in COUNTING and instance.organisation is not None and instance.organisation.excluded:
