@@ -308,8 +308,9 @@ class Groups:
         self.packed: dict = {}
         self.instance, self.policy, self.rules = instance, policy_named(policy), instance.organisation
         self.promised = [int(p // 1) for p in Clock(instance, self.policy, exact=True).promised]
-        limits, unplaced = instance.exact_limits, instance.unplaced(integer=True)
-        self.most = [None if limit is None else int(limit) for limit in limits]
+        # Own ceilings of who has several types are looked at when tasks are packed.
+        limits, unplaced = instance.whole_limits.tolist(), instance.unplaced(integer=True)
+        self.most = [None if limit == float("inf") else int(limit) for limit in limits]
         self.playing = tuple(i for i in range(instance.n) if not unplaced[i] and self.most[i] != 0)
         self.known: dict = {}
 
