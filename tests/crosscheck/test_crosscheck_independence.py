@@ -166,7 +166,7 @@ def test_who_fails_beside_two_others_is_named(monkeypatch):
 
 
 def test_what_solve_refuses_is_refused():
-    with pytest.raises((PolicyError, EngineError), match="not (built|defined) for whole tasks"):
+    with pytest.raises((PolicyError, EngineError), match=r"not (built|defined) for whole tasks"):
         crosscheck(RACKS, "per-server", integer=True)
 
 
