@@ -138,7 +138,7 @@ COMMANDS = [
     ("report", "-o", "REPORT", "--policies", "drf,FILE", "--integer"),
     ("export", "--to", "csv"),
 ]
-REFUSED = ("schedule", "explain", "price", "size", "rebalance")
+REFUSED = ("schedule", "price", "rebalance")
 
 
 @pytest.mark.slow
