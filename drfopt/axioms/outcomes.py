@@ -20,7 +20,7 @@ import numpy as np
 
 from ..base.errors import DrfoptError, EngineError
 from ..base.solvers.exact_lp import largest
-from ..base.tolerances import LEVEL, LEVEL_CEEI
+from ..base.tolerances import FILE_ERROR, LEVEL, LEVEL_CEEI
 from ..engines.reference import enumeration
 from ..engines.reference.algorithm1 import Machines
 from ..engines.reference.path_filling import path_filling, progressive_filling
@@ -36,9 +36,6 @@ __all__ = ["Outcome", "batched", "computed", "outcome", "packed", "pays", "rates
 
 
 NOTHING = Fraction(0)
-
-FILE_ERROR = 1e-6
-"""Relative error granted to a user's formulation: it is solved as it is written, in its own units."""
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,9 @@ SPARE = 2e-10
 """By how much who is finished, or has a floor, may fall in a later program, so that rounding makes no contradiction of
 it: twice what the solver is asked for, a fifth of what a capacity may be exceeded by when it is made good."""
 
+FILE_ERROR = 1e-6
+"""Relative error granted to a user's formulation: it is solved as it is written, in its own units."""
+
 SAME = 1e-8
 """Relative distance that a solver's tolerance may leave between its level and the one its prices prove."""
 

@@ -127,10 +127,11 @@ class UtilityLosses:
         self.known: dict[tuple[int, int], int] = {}
         self.best = [self._nearby(p) for p in range(len(self.most))]
         self.peak = [self._peak(p) for p in range(len(self.most))]
-        self.left = self._left(self.best)
+        self.left = self.remaining(self.best)
         self.margin = ERROR * len(self.most)
 
-    def _left(self, tasks: Sequence[int]) -> list[int]:
+    def remaining(self, tasks: Sequence[int]) -> list[int]:
+        """Return what whole tasks of the members leave of each resource; below 0 where they do not fit."""
         return [
             total - sum(int(x) * row[j] for x, row in zip(tasks, self.rows, strict=True))
             for j, total in enumerate(self.room)
@@ -139,7 +140,7 @@ class UtilityLosses:
     def loss(self, tasks: Sequence[int]) -> int:
         """Return the loss of whole tasks of the members, rounded up: by `margin` at most."""
         terms = sum(self.peak[p] - self._low(p, int(x)) for p, x in enumerate(tasks))
-        return terms + sum(price * f for price, f in zip(self.prices, self._left(tasks), strict=True))
+        return terms + sum(price * f for price, f in zip(self.prices, self.remaining(tasks), strict=True))
 
     def window(self, p: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
         """Return a member's numbers of tasks whose terms are within the limit, and the terms, least first.

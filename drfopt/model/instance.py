@@ -31,7 +31,7 @@ from .users import (
     weight_table,
 )
 
-__all__ = ["FEATURES", "Instance"]
+__all__ = ["FEATURES", "Instance", "checked_instance"]
 
 FEATURES = {
     "organisation": "guarantees, ceilings, tiers, groups, excluded resources and weights of 0",
@@ -627,6 +627,18 @@ class Instance:
                     f"{self.capacity[j]:g}, beyond 1e-150 to 1e150: check the units"
                 )
         object.__setattr__(self, "_sealed", True)
+
+
+def checked_instance(given: Any, what: str = "the instance") -> None:
+    """Refuse what is no instance: a name, say, or a path.
+
+    Raises
+    ------
+    InstanceError
+        With what it is.
+    """
+    if not isinstance(given, Instance):
+        raise InstanceError(f"{what} is {given!r}: build an Instance, or use Instance.load(path)")
 
 
 def _too_many(rows: list[Any], m: int) -> bool:

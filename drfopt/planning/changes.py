@@ -21,7 +21,7 @@ from ..io.native import reading as reader
 from ..io.native.entries import validated
 from ..io.native.syntax import tree
 from ..model.document import document as instance_document
-from ..model.instance import Instance
+from ..model.instance import Instance, checked_instance
 from .grammar import (
     Document,
     amount,
@@ -280,8 +280,7 @@ def changed(instance: Instance, changes: Iterable[Change | str]) -> Instance:
     InstanceError
         On a change that cannot be read or made; the message names it.
     """
-    if not isinstance(instance, Instance):
-        raise InstanceError(f"what is to be changed is {instance!r}: build an Instance, or use Instance.load(path)")
+    checked_instance(instance, "what is to be changed")
     made = list(map(Change.of, changes))
     # Writing and reading again takes longer than dividing a pool among many users: those who stay are not touched.
     resized = instance.machines is None and all(KINDS.named(change.kind).cluster for change in made)

@@ -19,7 +19,7 @@ from ..io.text.files import refuse_newer
 from ..io.text.parts import TreePart
 from ..model.allocation import Allocation, Broken, Certificate
 from ..model.evidence import QuotedEvidence
-from ..model.instance import Instance
+from ..model.instance import Instance, checked_instance
 
 __all__ = ["allocation_of"]
 
@@ -50,8 +50,8 @@ def allocation_of(
     """
     if not isinstance(document, TreePart | Mapping):
         raise InstanceError(f"the answer is a {type(document).__name__}: give what Allocation.to_dict returned")
-    if instance is not None and not isinstance(instance, Instance):
-        raise InstanceError(f"the instance is {instance!r}: build an Instance, or use Instance.load(path)")
+    if instance is not None:
+        checked_instance(instance)
     part = document if isinstance(document, TreePart) else TreePart(dict(document), "the answer")
     if not isinstance(part.value, dict) or not {"users", "policy"} <= part.value.keys():
         raise InstanceError(f"{part.place}: is no answer: give what 'drfopt solve --json' wrote")

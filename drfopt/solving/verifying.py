@@ -16,7 +16,7 @@ from ..certificates.verifier import verify as verified
 from ..io.text.files import read_text
 from ..model.allocation import Allocation
 from ..model.document import document
-from ..model.instance import Instance
+from ..model.instance import Instance, checked_instance
 
 __all__ = ["Verification", "verify"]
 
@@ -106,8 +106,8 @@ def verify(answer: Allocation | Mapping[str, Any] | str | Path, instance: Instan
         place, text, data = "the answer", None, dict(answer)
     else:
         place, text, data = str(answer), read_text(answer), None
-    if instance is not None and not isinstance(instance, Instance):
-        raise InstanceError(f"the instance is {instance!r}: build an Instance, or use Instance.load(path)")
+    if instance is not None:
+        checked_instance(instance)
     given = None if instance is None else document(instance)
     try:
         # Written and read, so that a float means its shortest decimal here as in a file.

@@ -21,9 +21,7 @@ from itertools import combinations_with_replacement, permutations, product
 from numbers import Integral
 from typing import Any
 
-import numpy as np
-
-from ...base.errors import DrfoptError, InstanceError, PolicyError
+from ...base.errors import DrfoptError, InstanceError, PolicyError, checked_flags
 from ...model.instance import Instance
 from ...model.policies import policy_named
 from ..case import AuditCase
@@ -143,8 +141,7 @@ class Space:
                 raise InstanceError(f"{name} of the search has {len(str(value))} digits: give {MOST_NUMBER} or less")
             object.__setattr__(self, name, int(value))
         for name in ("zero_demands", "sizes_matter", "names_matter"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise InstanceError(f"{name} of the search is {getattr(self, name)!r}: give True or False")
+            checked_flags(**{f"{name} of the search": getattr(self, name)})
             object.__setattr__(self, name, bool(getattr(self, name)))
 
     @property

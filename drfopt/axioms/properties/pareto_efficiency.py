@@ -11,11 +11,11 @@ from fractions import Fraction
 
 from ...base.deadline import Deadline
 from ...base.numbers.enclosures import Enclosure
+from ...base.tolerances import FILE_ERROR
 from ...engines.reference import enumeration
 from ...engines.reference.algorithm1 import Machines
 from ..case import AuditCase
 from ..economy import Economy, Number, around, below, high, least, low, reaches, side_by_side, times, total
-from ..outcomes import FILE_ERROR
 from ..ruled_whole import wasted
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 

@@ -438,11 +438,6 @@ MIXED = 1 + 1e-9
 
 def greedily(halves: MeetInTheMiddle) -> list[int]:
     """Return tasks that fit: those of the best mixture, scaled down, then one after the other where it gains most."""
-    room, rows = halves.room, halves.rows
-
-    def fits(tasks: list[int]) -> bool:
-        return all(sum(x * row[j] for x, row in zip(tasks, rows, strict=True)) <= total for j, total in enumerate(room))
-
     low, high = 0, 1 << 40
     mixed = [math.floor(x * MIXED) for x in halves.mixed.tasks.tolist()]
 
@@ -451,18 +446,18 @@ def greedily(halves: MeetInTheMiddle) -> list[int]:
 
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if fits(scaled(middle)) else (low, middle)
-    tasks = scaled(high) if fits(scaled(high)) else scaled(low)
-    left = [total - sum(x * row[j] for x, row in zip(tasks, rows, strict=True)) for j, total in enumerate(room)]
+        low, high = (middle, high) if min(halves.remaining(scaled(middle))) >= 0 else (low, middle)
+    tasks = scaled(high) if min(halves.remaining(scaled(high))) >= 0 else scaled(low)
+    left = halves.remaining(tasks)
     queue = [(-halves.gain(p, x), p) for p, x in enumerate(tasks)]
     heapq.heapify(queue)
     while queue:
         _, i = heapq.heappop(queue)
-        more = min((f // d for d, f in zip(rows[i], left, strict=True) if d), default=0)
+        more = min((f // d for d, f in zip(halves.rows[i], left, strict=True) if d), default=0)
         if more := min(more, halves.most[i] - tasks[i]):
             # A part of what fits at once: one by one, billions would not end.
             more = max(1, more // (4 * len(tasks)))
             tasks[i] += more
-            left = [f - more * d for d, f in zip(rows[i], left, strict=True)]
+            left = [f - more * d for d, f in zip(halves.rows[i], left, strict=True)]
             heapq.heappush(queue, (-halves.gain(i, tasks[i]), i))
     return tasks

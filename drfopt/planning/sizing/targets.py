@@ -16,7 +16,7 @@ import numpy as np
 from ...base.errors import InstanceError, listed, suggestion
 from ...base.numbers.enclosures import Enclosure
 from ...base.numbers.quantities import exact
-from ...base.tolerances import LEVEL
+from ...base.tolerances import FILE_ERROR, LEVEL
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.naming import some
@@ -27,9 +27,6 @@ EVERYBODY = "*"
 
 MEASURES = ("tasks", "share", "level")
 """What a target may be about."""
-
-SOLVED = 1e-6
-"""Part of a target that a formulation file's solver may miss, whose answers no certificate holds to more digits."""
 
 LARGEST = 10**12
 """Most tasks that a target asks for: floats tell the next one from it, with something to spare."""
@@ -59,7 +56,7 @@ class Target:
         """Return what an allocation gives her, in the target's measure; of an enclosure the lower end."""
         values = {"tasks": allocation.tasks, "level": allocation.levels}
         value = values[self.measure][self.user] if self.measure in values else allocation.dominant_shares[self.user]
-        if allocation.status == "solved" and 0 < self.least - value <= SOLVED * self.least:
+        if allocation.status == "solved" and 0 < self.least - value <= FILE_ERROR * self.least:
             return self.least
         return value.lower if isinstance(value, Enclosure) else value
 
