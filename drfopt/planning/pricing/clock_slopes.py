@@ -85,7 +85,7 @@ class Divided:
         self.base = _Point(allocation.tasks, allocation.levels, float(allocation.dominant_shares.sum()))
 
     def price(self, unit: Unit) -> float:
-        """Return the shadow price of a unit: of the market, or of the level at which the clock stops first."""
+        """Return the shadow price of a unit: of the market, or of the level at which a capacity stops the clock."""
         prices = np.zeros_like(self.instance.room) if self.allocation.prices is None else self.allocation.prices
         return float((np.atleast_2d(prices) * unit.growth).sum())
 
@@ -199,7 +199,7 @@ class _Clocked(Divided):
             return Divided(self.allocation).near(unit, more)
 
     def price(self, unit: Unit) -> float:
-        """Return how the level at which the clock first stops somebody for good rises, shares staying as they are."""
+        """Return how the level at which a capacity first stops somebody for good rises, shares staying as they are."""
         return float((self._rising * unit.growth).sum())
 
     @cached_property
@@ -210,7 +210,7 @@ class _Clocked(Divided):
         for breakpoint in self.breakpoints:
             trajectory = self.clock.trajectory(state)
             there = trajectory.tasks(breakpoint.point)
-            if not breakpoint.promising and len(breakpoint.finished):
+            if not breakpoint.promising and len(breakpoint.finished) and firm(breakpoint.prices).any():
                 paid = np.divide(firm(breakpoint.prices), room, where=room > 0, out=np.zeros_like(room))
                 before = _before(trajectory, breakpoint)
                 if before is None:
