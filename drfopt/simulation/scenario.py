@@ -237,7 +237,7 @@ class Scenario:
                 raise InstanceError(f"outages[{k}]: {error}") from None
             if outage.count > there:
                 raise InstanceError(
-                    f"outages[{k}]: {outage.count:,} machines of class {outage.machines!r} are lost, but it has {there:,}"
+                    f"outages[{k}]: {outage.count} machines of class {outage.machines!r} are lost, but it has {there}"
                 )
 
     @property
