@@ -160,8 +160,9 @@ class Needs:
             self.parts = replace(self.parts, fits=self.parts.fits & useful)
         self.held = np.flatnonzero(np.isin(self.parts.user, self.who))
         self.alike = self._alike() if fair else np.zeros((len(self.held), len(self.parts.user)), dtype=bool)
-        counted = instance.organisation is None or not instance.organisation.excluded
-        self.plain_levels = fair and policy.measure == "dominant" and not instance.weighted and counted
+        self.plain_levels = (
+            fair and policy.measure == "dominant" and not instance.weighted and bool(instance.counted.all())
+        )
 
     def _alike(self) -> np.ndarray:
         """Return which part of a user with a target needs all that another part needs: bool (their parts, parts)."""
@@ -354,9 +355,7 @@ def _rates(instance: Instance, policy: Policy) -> _Rates | None:
     over = weights if weights.ndim == 2 else weights[:, None]
     if measure == "tasks":
         return _Rates(np.ones((instance.n, 1)) / over, False, True)
-    part = instance.demands / over
-    if rules is not None:
-        part = np.where([r in rules.excluded for r in instance.resources], 0.0, part)
+    part = np.where(instance.counted, instance.demands / over, 0.0)
     if measure == "single":
         part = np.where(np.arange(instance.m) == instance.resources.index(policy.argument), part, 0.0)
     return _Rates(part, measure == "asset", False)
