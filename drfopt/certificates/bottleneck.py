@@ -56,7 +56,7 @@ from ..model.allocation import Certificate
 from ..model.evidence import BottleneckEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
-from ..model.servers import ON_EACH, pool_of
+from ..model.single_machines import ON_EACH, pool_of
 from .exact import certify_filling
 from .feasibility import infeasibility
 from .holders import FirstLook, Holders, Marks, Tops, together

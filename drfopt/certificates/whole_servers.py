@@ -17,7 +17,7 @@ from ..model.allocation import Certificate
 from ..model.evidence import Text, WholeEvidence
 from ..model.instance import Instance
 from ..model.packings import Packing, dealt
-from ..model.servers import ON_EACH, machine_of
+from ..model.single_machines import ON_EACH, machine_of
 from ..model.whole_values import WholeUsers
 from . import whole
 from .exhaustive_search import playing

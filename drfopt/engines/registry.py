@@ -420,7 +420,7 @@ ENGINES = Registry(
     ),
     Engine(
         "whole-servers",
-        "whole.servers",
+        "whole.each_machine",
         "leximin of whole tasks on one machine of each class by itself",
         SERVERS,
         ANYWHERE,

@@ -140,20 +140,17 @@ class Policy:
         if self.path is not None:
             self._check_path(self.path, instance, integer)
         taught = set(knows)
-        if integer and self.objective not in ("leximin", "alpha", "sum", "servers", "formulation"):
-            taught = set()
         if not integer and self.objective == "formulation":
             # A file of divisible tasks knows one row of demands a user.
             taught -= {"types on machines"}
         if self.objective == "path" or (self.objective == "servers" and not self._only_excludes(instance)):
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
-            whole = "with whole tasks " if integer and unknown[0] in knows else ""
             if unknown[0] == "organisation" and instance.organisation is not None:
                 self._refuse_rules(instance.organisation)
             raise PolicyError(
-                f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not "
-                f"{'defined' if whole else 'built here'}: leave them out"
+                f"{self.name} is asked of an instance with {FEATURES[unknown[0]]}, which is not built here: leave them "
+                "out"
             )
         if instance.organisation is not None and self.objective in ("alpha", "sum"):
             self._refuse_order(instance.organisation)

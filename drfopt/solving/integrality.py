@@ -16,7 +16,7 @@ from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.machine import Machine
 from ..model.policies import Policy, policy_named
-from ..model.servers import ON_EACH, machine_of
+from ..model.single_machines import ON_EACH, machine_of
 from ..model.users import given_types
 from ..model.whole_values import WholeUsers
 from .allocating import solve

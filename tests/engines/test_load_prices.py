@@ -13,7 +13,7 @@ from drfopt.certificates.machine_loads import MachineLoads
 from drfopt.engines.problem import Problem
 from drfopt.engines.whole import load_prices
 from drfopt.model.policies import policy_named
-from drfopt.solving.methods import whole_tasks
+from drfopt.solving.methods import second_methods
 
 
 def problem_of(instance, policy="drf"):
@@ -114,7 +114,7 @@ def test_what_is_not_packed_is_counted(monkeypatch):
         found = load_prices.solve(problem)
         tasks = np.zeros(instance.n, dtype=int)
         tasks[problem.members] = found.tasks
-        assert whole.score(instance, problem.policy, tasks.tolist()) == whole_tasks.from_members(problem, whole_tasks.enumerated(problem))[1]
+        assert whole.score(instance, problem.policy, tasks.tolist()) == second_methods._enumeration(problem)[1]
         assert found.engine == "leximin-milp"
 
 
@@ -148,7 +148,7 @@ def test_thousands_of_machines_equal_enumeration(some):
             continue
         found = solve(instance, policy, integer=True)
         answered += found.engine == "load-prices"
-        expected = whole_tasks.from_members(problem, whole_tasks.enumerated(problem))[1]
+        expected = second_methods._enumeration(problem)[1]
         assert found.certificate.valid, (seed, name)
         assert whole.score(instance, policy, [floor(x) for x in found.tasks]) == expected, (seed, name)
     assert answered > some(5_000)

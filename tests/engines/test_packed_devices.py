@@ -14,7 +14,7 @@ from drfopt.engines.reference.enumeration import packable
 from drfopt.engines.registry import engine_for, engines_for
 from drfopt.model import packings
 from drfopt.model.policies import policy_named
-from drfopt.solving.methods import whole_tasks
+from drfopt.solving.methods import second_methods
 from drfopt.solving.scheduling import schedule
 
 FORMULATIONS = Path(__file__).parents[2] / "formulations"
@@ -47,7 +47,7 @@ def shared(seed: int) -> Instance:
 
 def enumerated(instance, policy):
     problem = Problem(instance, policy, True)
-    return whole_tasks.from_members(problem, whole_tasks.enumerated(problem))[1] if problem.n else whole.score(instance, policy, [0] * instance.n)
+    return second_methods._enumeration(problem)[1] if problem.n else whole.score(instance, policy, [0] * instance.n)
 
 
 def check(seeds, policies):

@@ -22,7 +22,7 @@ from drfopt.model.organisation import Organisation
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
 from drfopt.solving.allocating import solve
-from drfopt.solving.methods import whole_tasks
+from drfopt.solving.methods import second_methods
 
 
 def score_of(instance, policy, engine):
@@ -34,7 +34,7 @@ def score_of(instance, policy, engine):
 
 def enumerated(instance, policy):
     problem = Problem(instance, policy, True)
-    return whole_tasks.from_members(problem, whole_tasks.enumerated(problem))[1] if problem.n else whole.score(instance, policy, [0] * instance.n)
+    return second_methods._enumeration(problem)[1] if problem.n else whole.score(instance, policy, [0] * instance.n)
 
 
 def check(seeds, policies, machines=False):

@@ -27,7 +27,7 @@ from ...model.hierarchy import Clock
 from ...model.instance import FEATURES, Instance
 from ...model.organisation import Organisation
 from ...model.policies import policy_named
-from ...model.servers import ON_EACH
+from ...model.single_machines import ON_EACH
 from ..allocating import solve
 from . import slow_chain, slow_dual, slow_exact, slow_market
 from .whole_tasks import (

@@ -17,7 +17,7 @@ from ...engines.reference import enumeration
 from ...model.hierarchy.market import market_rules
 from ...model.instance import Instance
 from ...model.packings import Packing, machine_rows
-from ...model.servers import ON_EACH, machine_of
+from ...model.single_machines import ON_EACH, machine_of
 from ...model.whole_values import WholeUsers
 from ..scheduling import schedule
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...model.evidence import Evidence
 from ...model.packings import Packing
-from ...model.servers import ON_EACH, machine_of
+from ...model.single_machines import ON_EACH, machine_of
 from ..problem import Answer, Problem
 from ..registry import engine_for
 
