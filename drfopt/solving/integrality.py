@@ -104,10 +104,11 @@ def _on_machines(instance: Instance, time_limit: float | None) -> Integrality:
     for k in np.flatnonzero(instance.fits.any(axis=0)).tolist():
         one = machine_of(instance, np.flatnonzero(instance.fits[:, k]), k)
         found.append(integrality_cost(solve(one, ON_EACH, integer=True, time_limit=time_limit), time_limit))
-    ways = ("continuous", "optimum", "greedy", "rounded", "min_max")
-    told: dict[str, Any] = {way: [getattr(one, way) for one in found] for way in ways}
-    lowest = {way: None if None in numbers else min(numbers, default=0.0) for way, numbers in told.items()}
-    return Integrality("lowest level on a machine", **lowest, better={})
+    told: dict[str, Any] = {}
+    for way in ("continuous", "optimum", "greedy", "rounded", "min_max"):
+        numbers = [getattr(one, way) for one in found]
+        told[way] = None if None in numbers else min(numbers, default=0.0)
+    return Integrality("lowest level on a machine", **told, better={})
 
 
 def _served(instance: Instance) -> Instance:

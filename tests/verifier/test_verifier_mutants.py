@@ -128,6 +128,19 @@ def own_machine():
     return found
 
 
+def by_itself(change, **more):
+    """Whole tasks of machines by themselves with another packing, of which the file's tasks are the sum."""
+    found = without_levels(file_of(rack(**more), "per-server", integer=True))
+    change(found)
+    for user in found["users"]:
+        user["tasks"] = sum(e["machines"] * e["tasks"].get(user["name"], 0) for e in found["proof"]["packing"])
+    return found
+
+
+def undivided():
+    return by_itself(lambda found: found["proof"]["packing"][0].update(machines=1))
+
+
 def less_in_sum():
     return row(without_levels(file_of(pool(), "throughput", exact=True)), 0, tasks="0")
 
@@ -270,6 +283,7 @@ FORGED = [
     early,
     dear_round,
     own_machine,
+    undivided,
     less_in_sum,
     free_market,
     beside_response,
@@ -661,15 +675,6 @@ def test_a_mutant_of_the_clock_or_of_types_is_found_out(tmp_path, file, old, new
 # ---- every machine by itself -------------------------------------------------------------------------------------
 
 
-def by_itself(change, **more):
-    """Whole tasks of machines by themselves with another packing, of which the file's tasks are the sum."""
-    found = without_levels(file_of(rack(**more), "per-server", integer=True))
-    change(found)
-    for user in found["users"]:
-        user["tasks"] = sum(e["machines"] * e["tasks"].get(user["name"], 0) for e in found["proof"]["packing"])
-    return found
-
-
 def counted(**how):
     """Two answers of one cluster, one in which a resource does not count."""
     rows = {"A": {"a": 1, "b": 3}, "B": {"a": 2, "b": 1}}
@@ -682,8 +687,6 @@ LIMITED = "if limited := [i for i in self.n if self.c.u[i] is not None]:"
 UNCOUNTED = '"excluded": [self.resources[j] for j in self.excluded]'
 
 EACH = [
-    ("proofs.py", 'self.report.add("every machine is divided", left)', "pass", lambda: by_itself(
-        lambda found: found["proof"]["packing"][0].update(machines=1))),
     ("proofs.py", "            one.nothing_better()\n", "", lambda: by_itself(
         lambda found: found["proof"]["packing"][0].update(tasks={"u1": 1}))),
     ("proofs.py", LIMITED, "if limited := []:", lambda: by_itself(
