@@ -154,7 +154,7 @@ class PurchaseSearch:
         self.shop, self.targets, self.deadline = shop, targets, deadline
         self.steps = Steps(shop)
         self.judge = Judge(shop, policy, targets, integer, self.steps.grain())
-        needs = needs_of(shop, policy, targets, integer)
+        needs = needs_of(shop, policy, targets, integer, deadline)
         self.relaxation = Relaxation(shop, of_each_machine(shop.instance, policy, integer))
         self.wanting = Wanting(needs, self.relaxation)
         self.bound = Fraction(0)
