@@ -5,7 +5,7 @@ many users at each lower level, fewer at L, and everybody else above L.  Such an
 of few *options*: to stop at a level where she can be exactly, or to be above L; each is a known number of tasks.
 
 Claims come in the order of their levels and each may use those before it: where a level has as many users as could be
-exactly at it, all of them are.
+exactly at it, all of them are; where it has as many as cannot be anywhere else, at their most tasks, nobody else is.
 
 How high can a level in the sorted vector be at most? An exact bound that needs no solver.
 """
@@ -112,16 +112,22 @@ def claims(users: WholeUsers, tasks: list[int]) -> Iterator[LevelClaim]:
             if number
         )
         yield LevelClaim(level, users.told(level), count, (*opened, count - 1), tuple(fixed), choices)
-        if sum(number for number, here in zip(rest, at, strict=True) if here) == count:
-            for index, ((sequence, _), here) in enumerate(zip(kinds, at, strict=True)):
-                if here and rest[index]:
-                    for good, x in zip(sequence.rows, sequence.started(here[0][0]), strict=True):
-                        fixed[good] += rest[index] * x
-                    rest[index] = 0
-        else:
+        may = [number if here else 0 for number, here in zip(rest, at, strict=True)]
+        must = [
+            number if scale.top == level and not mine else 0
+            for (_, scale), number, mine in zip(kinds, rest, stops, strict=True)
+        ]
+        surely = next((those for those in (may, must) if sum(those) == count), None)
+        if surely is None:
             opened.append(count)
             for mine, here in zip(stops, at, strict=True):
                 mine += here
+            continue
+        for index, ((sequence, scale), number) in enumerate(zip(kinds, surely, strict=True)):
+            if number:
+                for good, x in zip(sequence.rows, sequence.started(scale.least(level)), strict=True):
+                    fixed[good] += number * x
+                rest[index] -= number
 
 
 def _above(scale: LevelScale, level: int) -> tuple[tuple[int, int], ...]:
