@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 from pathlib import Path
+from zlib import crc32
 
 import joblib
 import pytest
@@ -47,6 +48,18 @@ def pytest_cmdline_main(config):
     ours = getattr(config.option, "numprocesses", 0) is None and config.option.dist == "no"
     if ours and not named and not config.option.usepdb and not hasattr(config, "workerinput"):
         config.option.numprocesses, config.option.dist = min(joblib.cpu_count(), WORKERS), "worksteal"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave about one case in so many of a test marked ``sampled`` to the ordinary run; the others are slow.
+
+    Chosen by a checksum of its name: every k-th would be the same value of a parameter that has k of them.
+    """
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark and crc32(item.nodeid.encode()) % mark.args[0]:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -98,6 +98,14 @@ def _usage(error: BaseException) -> str:
 class Program(TyperGroup):
     """A group of commands that never shows a traceback and always exits with a status of the table."""
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what the parser says without a place is about this command."""
+        try:
+            return super().invoke(ctx)
+        except USAGE_ERROR as error:
+            error.ctx = error.ctx or type(ctx)(self, parent=ctx, info_name=ctx.invoked_subcommand)  # type: ignore[attr-defined]
+            raise
+
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the command named by the arguments and exit."""
         if not sys.warnoptions:

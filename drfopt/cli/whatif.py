@@ -35,14 +35,14 @@ def whatif(
     remove: Annotated[Texts, _change("--remove", "3*CLASS", "Machines less; of a pool 3*cpu.")] = None,
     set_count: Annotated[Texts, _change("--set-count", "CLASS=12", "How many machines of a class.")] = None,
     set_capacity: Annotated[
-        Texts, _change("--set-capacity", "R=100", "Of a pool, or CLASS/R=8 of each machine; also =+10, =+10%.")
+        Texts, _change("--set-capacity", "R=100", "Of a pool, or CLASS/R=8 of each machine.")
     ] = None,
     scale: Annotated[Texts, _change("--scale", "R=1.5", "Every capacity of a resource, or of all, multiplied.")] = None,
     add_user: Annotated[
         Texts, _change("--add-user", "X{cpu=1}", "A user comes; X{cpu=1;weight=2;max_tasks=9}.")
     ] = None,
     remove_user: Annotated[Texts, _change("--remove-user", "X", "A user leaves.")] = None,
-    set_demand: Annotated[Texts, _change("--set-demand", "X.cpu=2", "What a task needs; also =+10%.")] = None,
+    set_demand: Annotated[Texts, _change("--set-demand", "X.cpu=2", "What a task needs.")] = None,
     set_weight: Annotated[Texts, _change("--set-weight", "X=2", "A user's weight.")] = None,
     set_guarantee: Annotated[Texts, _change("--set-guarantee", "X.cpu=4", "What a user is promised; =none.")] = None,
     set_ceiling: Annotated[Texts, _change("--set-ceiling", "X.cpu=4", "The most a user may use; =none.")] = None,
@@ -79,7 +79,8 @@ def whatif(
 ) -> None:
     """Divide the cluster before and after some changes: who wins, who loses, and by how much.
 
-    The cluster is changed first, machines before users; changes of one kind in the order given.
+    The cluster is changed first, machines before users; changes of one kind in the order given. With a sign what is set
+    is a difference: =+10, =-10, =+10%.
 
     Example: drfopt whatif nsdi2011 --set-weight A=2 --set-capacity cpu=+10%
     """

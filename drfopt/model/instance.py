@@ -173,7 +173,7 @@ class Instance:
         """Names of the users, (n,)."""
         return self._users if self._users is not None else tuple(f"u{i}" for i in range(1, self.n + 1))
 
-    @property
+    @cached_property
     def machine_names(self) -> tuple[str, ...]:
         """Names of the machine classes, (k,)."""
         return () if self.machines is None else tuple(machine.name for machine in self.machines)

@@ -1,7 +1,8 @@
 """Changes to a cluster as a planner writes them: ``add 10*v100``, ``set-weight A=2``, one row of a table each.
 
 A change edits the instance as its file would be edited, so that whatever a file can say is kept, and what comes out is
-checked like any file.  Numbers are exact; a name that is unknown is answered with the nearest.
+checked like any file.  Numbers are exact; a name that is unknown is answered with the nearest.  What is set with a
+sign is a difference: ``=+10``, ``=-10``, ``=+10%``.
 
 Changes of what there is: machines of a class, or the capacity of a pool.
 
@@ -87,7 +88,7 @@ def remove(document: Document, text: str) -> None:
     entry, less = entry_of(document["machines"], name, "machine class"), whole(count)
     there = entry.get("count", 1)
     if less > there:
-        raise InstanceError(f"there are {there} machines of class {name!r}, and {less} cannot be removed")
+        raise InstanceError(f"{less} machines of class {name!r} cannot be removed: it has {there}")
     if less < there:
         entry["count"] = there - less
         return
@@ -102,13 +103,11 @@ def remove(document: Document, text: str) -> None:
 
 def set_count(document: Document, text: str) -> None:
     """Say how many machines of a class there are."""
-    name, value = sides(text, "CLASS=12")
+    name, value = sides(text, "CLASS=12 or CLASS=+2")
     if "capacity" in document:
         raise InstanceError("the cluster is one pool and has no machines: set its capacity instead")
-    wanted = exact(value)
-    more = wanted - exact(entry_of(document["machines"], name, "machine class").get("count", 1))
-    if wanted < 0:
-        raise InstanceError(f"{value} machines cannot be: write a whole number")
+    there = entry_of(document["machines"], name, "machine class").get("count", 1)
+    more = whole(exact(amount(value, there))) - there
     if more:
         (add if more > 0 else remove)(document, f"{abs(more)}*{name}")
 
@@ -190,7 +189,8 @@ def remove_user(document: Document, text: str) -> None:
 def set_weight(document: Document, text: str) -> None:
     """Say a user's weight."""
     name, value = sides(text, "USER=2")
-    entry_of(document["users"], name, "user")["weight"] = written(exact(value))
+    user = entry_of(document["users"], name, "user")
+    user["weight"] = amount(value, user.get("weight", 1))
 
 
 def set_limit(document: Document, text: str) -> None:
@@ -200,7 +200,7 @@ def set_limit(document: Document, text: str) -> None:
     if value == "none":
         user.pop("max_tasks", None)
     else:
-        user["max_tasks"] = written(exact(value))
+        user["max_tasks"] = amount(value, user.get("max_tasks"))
 
 
 def set_demand(document: Document, text: str) -> None:
@@ -210,7 +210,7 @@ def set_demand(document: Document, text: str) -> None:
     user, resource = pair(name, ".", names, resources_of(document), ("user", "resource"))
     entry = entry_of(document["users"], user, "user")
     if "demand" not in entry:
-        raise InstanceError(f"user {user!r} has several task types: its demand is not one number")
+        raise InstanceError(f"user {user!r} has several task types, with a demand each: change them in the file")
     entry["demand"][resource] = amount(value, entry["demand"].get(resource, 0))
 
 
@@ -225,7 +225,8 @@ def promise(key: str) -> Callable[[Document, str], None]:
         if value == "none":
             table.pop(resource, None)
         else:
-            table[resource] = amount(value, table.get(resource, 0))
+            # Without a promise 0 is promised; without a ceiling there is no amount that could grow.
+            table[resource] = amount(value, table.get(resource, 0 if key == "guarantee" else None))
 
     return edit
 
@@ -309,13 +310,13 @@ KINDS = Registry(
     ChangeKind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", remove, True),
     ChangeKind("add", "10*CLASS or 2*NEW{cpu=64}", "machines more; of a pool 10*RESOURCE", add, True),
     ChangeKind("set-count", "CLASS=12", "how many machines of a class", set_count, True),
-    ChangeKind("set-capacity", "RESOURCE=100 or CLASS/RESOURCE=8", "a pool, or each machine; or =+10%",
+    ChangeKind("set-capacity", "RESOURCE=100 or CLASS/RESOURCE=8", "a pool, or each machine",
                set_capacity, True),
     ChangeKind("scale", "RESOURCE=1.5 or all=1.5", "every capacity of a resource, or of all, multiplied",
                scale, True),
     ChangeKind("remove-user", "USER", "a user leaves", remove_user),
     ChangeKind("add-user", "NAME{cpu=1,memory=4;weight=2;max_tasks=9}", "a user comes", add_user),
-    ChangeKind("set-demand", "USER.RESOURCE=2", "what one task needs; also =+10%", set_demand),
+    ChangeKind("set-demand", "USER.RESOURCE=2", "what one task needs", set_demand),
     ChangeKind("set-weight", "USER=2", "a user's weight", set_weight),
     ChangeKind("set-guarantee", "USER.RESOURCE=4 or =none", "what a user is promised", promise("guarantee")),
     ChangeKind("set-ceiling", "USER.RESOURCE=4 or =none", "the most that a user may use", promise("ceiling")),

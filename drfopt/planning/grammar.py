@@ -78,9 +78,11 @@ def written(value: Fraction) -> int | str:
 
 
 def amount(text: str, now: Any) -> int | str:
-    """Return what a text makes of an amount: ``100``, ``+10``, ``-10`` or ``+10%``."""
+    """Return what a text makes of an amount, None where there is none: ``100``, ``+10``, ``-10`` or ``+10%``."""
     if text[0] not in "+-":
         return written(exact(text))
+    if now is None or isinstance(now, dict):
+        raise InstanceError(f"{text} changes an amount, and there is none: write what it shall be, 0 or more, unsigned")
     step = exact(text.removesuffix("%"))
     before = exact(now)
     after = before + (before * step / 100 if text.endswith("%") else step)

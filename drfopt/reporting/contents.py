@@ -57,10 +57,16 @@ def verdict(document: Document) -> Markup:
         said += Markup(".")
     elif short["endless"]:
         names = [resource["name"] for resource in document["resources"] if resource["stopped"][0]]
-        said = Markup("{} of {} users ask for tasks without an end{}.").format(
+        one = short["endless"] == 1
+        said = Markup("{} of {} users {} for tasks without an end{}.").format(
             shown(document, ("short", "endless"), "count"),
             users,
-            Markup("; <bdi>{}</bdi> stops them").format(clean(", ".join(names))) if names else "",
+            "asks" if one else "ask",
+            Markup("; <bdi>{}</bdi> stop{} {}").format(
+                clean(", ".join(names)), "s" * (len(names) == 1), "it" if one else "them"
+            )
+            if names
+            else "",
         )
     else:
         who = "Everybody else" if short["unplaced"] else "Everybody"

@@ -89,6 +89,7 @@ def takes(policy, demands):
     return not policy.startswith("single") or demands[..., 0].all()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("policy", LEXIMIN)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_leximin_is_the_reference(family, policy):

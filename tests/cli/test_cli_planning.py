@@ -75,7 +75,7 @@ def test_price(drfopt, cluster):
         (["whatif", "--add", "2*cpus"], ["add 2*cpus", "did you mean 'cpu'?"]),
         (["whatif", "--set-weight", "AB=1"], ["no user 'AB'", "did you mean '"]),
         (["whatif", "--set-weight", "A=NaN"], ["'NaN' is not a number"]),
-        (["whatif", "--set-limit", "A=-1"], ["must not be negative"]),
+        (["whatif", "--set-limit", "A=-1"], ["write what it shall be, 0 or more"]),
         (["whatif", "--remove", "10*cpu"], ["an amount must not be negative"]),
         (["whatif", "--sweep", "cpu=1..2"], ["has no step"]),
         (["whatif", "--sweep", "cpu=1..2/1e-300"], ["take a larger step"]),

@@ -55,6 +55,7 @@ def test_version_names_what_computes(drfopt):
         (["sovle"], ["'sovle'", "did you mean 'solve'?"]),
         (["solve"], ["INSTANCE", "see 'drfopt solve --help'"]),
         (["solve", "x", "y"], ["(y)", "see 'drfopt solve --help'"]),
+        (["solve", "x", "--policy"], ["'--policy' requires an argument; see 'drfopt solve --help'"]),
         (["solve", "x", "--polcy", "drf"], ["--polcy", "--policy"]),
         (["solve", "x", "--format", "tabel"], ["'tabel'", "did you mean 'table'?"]),
         (["solve", "x", "--json", "--format", "csv"], ["--json", "csv", "see 'drfopt solve --help'"]),

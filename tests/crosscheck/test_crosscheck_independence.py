@@ -67,6 +67,7 @@ def off(factor):
     return change
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("instance", "policy", "integer"), ASKED)
 def test_every_way_that_is_off_by_a_millionth_is_found_out(instance, policy, integer, monkeypatch):
     for name in answers(instance, policy, integer):

@@ -207,6 +207,7 @@ def stated(policy, instance, larger):
 FORMULATED = [cell for cell in CELLS if not cell.id.startswith(("per-server", "path")) and "exact" not in cell.id]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("instance", "policy", "kind"), FORMULATED)
 def test_a_formulation_that_is_off_is_found_out(instance, policy, kind):
     for larger, agree in ((1, True), (1 + MILLIONTH, False)):

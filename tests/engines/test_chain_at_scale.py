@@ -38,6 +38,7 @@ def random_cluster(seed, users=40, kinds=12, classes=10, open_to=0.4, limited=Fa
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize("seed", range(8))
 def test_clusters_with_copies_are_the_slow_chain(seed, limited):

@@ -173,6 +173,13 @@ def test_a_fault_is_one_line_with_file_column_row_and_remedy(tmp_path, columns, 
     assert {path.name for path in tmp_path.iterdir()} == {"users"}
 
 
+def test_a_column_that_is_there_twice_is_named(tmp_path):
+    table = pyarrow.Table.from_arrays([pyarrow.array([1.0])] * 3, names=["cpu", "memory", "cpu"])
+    parquet.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(InstanceError, match=r"a.parquet: has two columns 'cpu': leave one out"):
+        solve_partitions(tmp_path / "a.parquet", POOL, jobs=1)
+
+
 def test_rows_are_counted_in_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(rows, "PART", 2)
     columns = {"cpu": [1.0, 1, 1, 1, np.nan, 1], "memory": [1.0] * 6}

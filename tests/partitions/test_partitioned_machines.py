@@ -4,10 +4,12 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pyarrow
 import pytest
 from partition_files import RESOURCES, answer, awkward_cluster, write
+from pyarrow import parquet
 
-from drfopt import CertificateError, Instance, InstanceError, PolicyError, solve, solve_partitions
+from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyError, solve, solve_partitions
 from drfopt.engines.leximin import parted_chain
 from drfopt.engines.nash import parted_market
 from drfopt.io.user_tables import rows
@@ -116,6 +118,37 @@ def test_rounds_that_prove_less_are_not_believed(tmp_path, monkeypatch, small_pa
     monkeypatch.setattr("drfopt.solving.partition_passes.chain", lambda *given: honest(*given)[1:])
     with pytest.raises(CertificateError, match=r"part-\d.parquet: row \d+ is not proven to be finished at level"):
         solve_partitions(users, machines, jobs=1)
+
+
+TWO = [Machine("large", {"cpu": 9}), Machine("small", {"cpu": 2})]
+
+
+def test_an_empty_name_in_a_list_is_no_class(tmp_path):
+    table = pyarrow.table({"cpu": [1.0, 1.0], "machines": [["small"], ["large", None]]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(InstanceError, match=r"column 'machines', row 1 names an empty class \(null\): name a class"):
+        solve_partitions(tmp_path / "a.parquet", TWO, jobs=1)
+
+
+def test_a_category_that_no_row_has_is_no_fault(tmp_path):
+    classes = pyarrow.DictionaryArray.from_arrays([1, 2], ["huge", "large", "small"])
+    parquet.write_table(pyarrow.table({"cpu": [1.0, 1.0], "machines": classes}), tmp_path / "a.parquet")
+    solve_partitions(tmp_path / "a.parquet", TWO, output=tmp_path / "answer", jobs=1)
+    np.testing.assert_allclose(answer(tmp_path / "answer")["tasks"], [9, 2])
+
+
+@pytest.mark.parametrize(
+    "machines, message",
+    [([Machine("large", {"cpu": 0}), TWO[1]], None), ([], "the cluster has no machines: list at least one class")],
+)
+def test_a_cluster_may_lack_room_but_not_machines(tmp_path, machines, message):
+    parquet.write_table(pyarrow.table({"cpu": [1.0]}), tmp_path / "a.parquet")
+    if message:
+        with pytest.raises(InstanceError, match=message):
+            solve_partitions(tmp_path / "a.parquet", machines, jobs=1)
+    else:
+        solve_partitions(tmp_path / "a.parquet", machines, output=tmp_path / "answer", jobs=1)
+        np.testing.assert_allclose(answer(tmp_path / "answer")["tasks"], [2])
 
 
 def test_a_class_that_nobody_knows_is_named(tmp_path):

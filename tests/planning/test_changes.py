@@ -163,6 +163,13 @@ def test_promises():
     assert changed(after, ["set-guarantee A.cpu=none", "set-ceiling B.memory=none"]) == PAPER
 
 
+def test_a_sign_means_the_same_everywhere(cluster):
+    """A limit of 4 and "+2" were a limit of 2, where "+2" of a capacity is two more."""
+    after = changed(cluster, ["set-limit A=+2", "set-count v100=-1"])
+    assert (after.max_tasks[0], after.counts.tolist()) == (6, [2, 1])
+    assert changed(PAPER, ["set-weight A=+50%"]).exact_weights[0] == F(3, 2)
+
+
 def test_a_change_can_be_written_in_two_ways():
     assert Change.of("--set-weight A=2") == Change.of(" set-weight  A=2") == Change("set-weight", "A=2")
     assert str(Change("set-weight", "A=2")) == "set-weight A=2"
@@ -180,10 +187,11 @@ def test_a_change_can_be_written_in_two_ways():
         ("add new{cpus=1}", r"no resource 'cpus': did you mean 'cpu'\?"),
         ("add new{cpu}", "'cpu' cannot be read: write resource=amount"),
         ("add {cpu=1}", "cannot be read"),
-        ("remove 4*v100", "there are 3 machines of class 'v100', and 4 cannot be removed"),
+        ("remove 4*v100", "4 machines of class 'v100' cannot be removed: it has 3"),
         ("remove v100{cpu=1}", r"write 3\*CLASS"),
-        ("set-count v100=-1", "-1 machines cannot be"),
+        ("set-count v100=-4", "-4 of 3 leaves -1: an amount must not be negative"),
         ("set-count v100=1.5", "3/2 machines cannot be"),
+        ("set-count a/b=3.5", "7/2 machines cannot be"),
         ("set-capacity cpu=3", "write CLASS/cpu=3 for each machine of a class"),
         ("set-capacity v100/cpus=3", r"no resource 'cpus': did you mean 'cpu'\?"),
         ("set-capacity v10/cpu=3", r"no class 'v10': did you mean 'v100'\?"),
@@ -198,7 +206,9 @@ def test_a_change_can_be_written_in_two_ways():
         ("add-user X{}", "demands nothing"),
         ("add-user X{cpu=1;machines=v10}", r"did you mean 'v100'\?"),
         ("remove-user B", "there is no user 'B'"),
-        ("set-weight A=-1", "must not be negative"),
+        ("set-weight A=-1", "-1 changes an amount, and there is none"),
+        ("set-limit b.c=d=+1", "and there is none: write what it shall be, 0 or more, unsigned"),
+        ("set-ceiling A.cpu=+10%", "an amount, and there is none"),
         ("set-limit A=inf", "'inf' is not a number"),
         ("set-demand A.cpus=1", r"no resource 'cpus': did you mean 'cpu'\?"),
         ("set-demand A=1", "write USER.RESOURCE"),

@@ -158,3 +158,9 @@ def test_units_that_the_first_stops_do_not_tell_apart_have_slopes_of_their_own()
     lost = {name: found[name].less.tasks[1] for name in gained if found[name].less is not None}
     assert lost["c1/memory"] == pytest.approx(0, abs=1e-6)
     assert lost["c1/cpu"] == pytest.approx(1)
+
+
+def test_whom_a_ceiling_stops_first_leaves_the_price_to_whom_a_capacity_stops():
+    rules = Organisation(paths={"A": "g"}, groups=[Group("g", ceiling={"cpu": 2})])
+    found = price(Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 10}, organisation=rules))["cpu"].more
+    assert (found.price, found.tasks.tolist()) == (pytest.approx(1 / 10), pytest.approx([0, 1]))

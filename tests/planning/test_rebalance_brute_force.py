@@ -74,6 +74,7 @@ def best(instance, current, moves):
     return found, members
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("machines", [True, False], ids=["machines", "classes"])
 @pytest.mark.parametrize("seed", range(40))
 def test_every_allocation_written_down(seed, machines):

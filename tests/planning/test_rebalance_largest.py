@@ -46,6 +46,7 @@ def compared(kind: str, policy: str, seeds: range) -> int:
     return number
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_plans_equal_enumeration(kind, policy):

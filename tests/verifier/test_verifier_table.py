@@ -13,6 +13,8 @@ from drfopt.certificates.verifier import verify
 README = Path(__file__).parents[2] / "formulations" / "README.md"
 ROWS = {"A": {"a": 2, "b": 1}, "B": {"a": 1, "b": 2}, "C": {"a": 1}}
 POOL, RACKS = {"a": 12, "b": 9}, [Machine("m", {"a": 4, "b": 3}, 2), Machine("n", {"a": 4, "b": 3})]
+PARTS = {"A": {"a": "0.6", "b": 1}, "B": {"a": "0.4"}, "C": {"a": 1}}
+CARDS = [Machine("m", {"b": 3}, 2, devices={"a": 2}), Machine("n", {"b": 3}, devices={"a": 1})]
 TREE = {"paths": {"A": "g", "B": "h", "C": "h"}, "groups": [Group("g", 2), Group("h", 1, ceiling={"a": 5})]}
 SERVED = [
     {"guarantees": {"A": {"a": 6}}},
@@ -52,6 +54,11 @@ CASES = {
         [SERVED[0], "types"],
         {"integer": True},
     ),
+    "whole tasks with devices, all of these": (
+        ["drf", "throughput", "ceei"],
+        [None, {"guarantees": {"A": {"a": 1}}}, TREE, "types"],
+        {"integer": True},
+    ),
     "a formulation file": ([FORMULATION], [None], {}),
 }
 
@@ -63,9 +70,9 @@ def cells():
     return {name: {"pool": pool, "machines": machines} for name, pool, machines in rows}
 
 
-def cluster(rules, machines):
-    how = {"machines": RACKS} if machines else {"capacity": POOL}
-    rows, more = dict(ROWS), {}
+def cluster(rules, machines, devices):
+    how = {"machines": CARDS if devices else RACKS} if machines else {"capacity": POOL}
+    rows, more = dict(PARTS if devices else ROWS), {}
     if rules == "types":
         rows["A"] = [TaskType({"a": 2}, 2), TaskType({"b": 1}, 1)]
     elif rules == "last":
@@ -78,11 +85,14 @@ def cluster(rules, machines):
 def decided(name, machines):
     """Return what is decided of every answer of a kind: both, fractions, floats, whole, or nothing."""
     policies, rules, options = CASES[name]
+    devices = "devices" in name
+    if devices and not machines:
+        return "-"  # a pool has none
     modes = {"whole": options} if options else {"fractions": {"exact": True}, "floats": {"exact": False}}
     found = set(modes)
     for (mode, how), policy, rule in itertools.product(modes.items(), policies, rules):
         try:
-            valid = verify(file_of(cluster(rule, machines), policy, **how)).valid
+            valid = verify(file_of(cluster(rule, machines, devices), policy, **how)).valid
         except DrfoptError:
             valid = None
         assert valid is not False

@@ -72,8 +72,9 @@ class BareCluster:
 
 def _alone(capacity: Any, machines: Any) -> Instance:
     """Return the instance of a cluster and one user, whom nobody will ask."""
-    first = dict(capacity) if capacity is not None else machines[0].capacity
-    return Instance({PLACEHOLDER: first}, capacity, machines=machines)
+    first = dict(capacity) if capacity is not None else machines[0].capacity if len(machines) else {"cpu": 1}
+    demand = dict.fromkeys(first, 1) if isinstance(first, Mapping) else np.ones_like(first, dtype=float)
+    return Instance({PLACEHOLDER: demand}, capacity, machines=machines)
 
 
 def _without_users(instance: Instance) -> BareCluster:

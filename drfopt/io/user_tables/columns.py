@@ -146,6 +146,11 @@ def _eligible(rows: UserRows, table: Any, classes: Sequence[str]) -> np.ndarray 
             lengths = np.asarray(chunk.value_lengths().fill_null(0))
             owner = np.repeat(np.arange(len(chunk)), lengths)
             each = chunk.flatten().dictionary_encode()
+            if each.null_count:
+                i = rows.first + start + int(owner[np.asarray(each.is_null()).argmax()])
+                raise failure(
+                    rows.path, f"column 'machines', row {i} names an empty class (null): name a class, or leave it out"
+                )
             names = [[name] for name in each.dictionary.to_pylist()]
         else:
             owner = np.flatnonzero(~empty)
@@ -153,12 +158,11 @@ def _eligible(rows: UserRows, table: Any, classes: Sequence[str]) -> np.ndarray 
             each = each if hasattr(each, "dictionary") else each.dictionary_encode()
             names = [text.split(BETWEEN) if text else [] for text in each.dictionary.to_pylist()]
         sets = np.zeros((len(names), len(classes)), dtype=bool)
-        code = np.asarray(each.indices.fill_null(-1))
-        for q, some in enumerate(names):
-            for name in some:
+        code = np.asarray(each.indices)
+        for q in np.unique(code):  # A dictionary may have words that no row uses.
+            for name in names[q]:
                 if name not in number:
-                    found = np.flatnonzero(code == q)
-                    i = rows.first + start + (int(owner[found[0]]) if found.size else 0)
+                    i = rows.first + start + int(owner[(code == q).argmax()])
                     near = suggestion(str(name).strip(), classes)
                     known = near or f": the classes are {', '.join(classes)}"
                     raise failure(rows.path, f"column 'machines', row {i} names the class {name!r}{known}")

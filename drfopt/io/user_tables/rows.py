@@ -88,7 +88,10 @@ def rows_of_files(path: str | Path, cluster: BareCluster) -> list[UserRows]:
     first: tuple[str, dict[str, str]] | None = None
     for file in files:
         with opened(file), reader.ParquetFile(file) as end:
-            meta, kinds = end.metadata, kinds_of(end.schema_arrow)
+            meta, kinds, names = end.metadata, kinds_of(end.schema_arrow), end.schema_arrow.names
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise failure(str(file), f"has two columns {twice!r}: leave one out")
         check_columns(str(file), kinds, cluster)
         if first is None:
             first = (str(file), kinds)
@@ -190,7 +193,9 @@ def check_columns(place: str, kinds: Mapping[str, str], cluster: BareCluster) ->
         if name in ("weight", "max_tasks"):
             asked = ("number", "nothing")
         if kind not in asked:
-            wanted = {"name": "text", "machines": 'names of classes such as "large|small"'}.get(name, "numbers")
+            wanted = {"name": "text or numbers", "machines": 'names of classes such as "large|small"'}.get(
+                name, "numbers"
+            )
             raise failure(place, f"column {name!r} holds {kind}: write {wanted}")
     if pool and "machines" in kinds:
         raise failure(place, "has a column 'machines', but the cluster is one pool: give machines, or leave it out")

@@ -10,6 +10,7 @@ Of a market or a sum there are no stops: the changed clusters are divided.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ...engines.hierarchy import stops
 from ...engines.problem import Problem
 from ...model.allocation import Allocation
 from ...model.evidence import StopEvidence
-from ...model.hierarchy import BranchPoint, Breakpoint, Clock
+from ...model.hierarchy import BranchPoint, Breakpoint, Clock, SettledState, Trajectory
 from ...model.policies import Policy, policy_named
 from ...solving.allocating import solve
 from .feasible_growth import TIGHT, Grown, Room
@@ -84,7 +85,7 @@ class Divided:
         self.base = _Point(allocation.tasks, allocation.levels, float(allocation.dominant_shares.sum()))
 
     def price(self, unit: Unit) -> float:
-        """Return the shadow price of a unit: of the market, or of the level at which the clock stops first."""
+        """Return the shadow price of a unit: of the market, or of the level at which a capacity stops the clock."""
         prices = np.zeros_like(self.instance.room) if self.allocation.prices is None else self.allocation.prices
         return float((np.atleast_2d(prices) * unit.growth).sum())
 
@@ -198,21 +199,27 @@ class _Clocked(Divided):
             return Divided(self.allocation).near(unit, more)
 
     def price(self, unit: Unit) -> float:
-        """Return how the level at which the clock first stops somebody for good rises, shares staying as they are."""
+        """Return how the level at which a capacity first stops somebody for good rises, shares staying as they are."""
+        return float((self._rising * unit.growth).sum())
+
+    @cached_property
+    def _rising(self) -> np.ndarray:
+        """Return by how much that level rises for each unit of a cell more, (k, m)."""
         state, room = self.clock.start(), self.instance.room
+        nothing = np.zeros_like(room)
         for breakpoint in self.breakpoints:
             trajectory = self.clock.trajectory(state)
             there = trajectory.tasks(breakpoint.point)
-            if not breakpoint.promising and len(breakpoint.finished):
+            if not breakpoint.promising and len(breakpoint.finished) and firm(breakpoint.prices).any():
                 paid = np.divide(firm(breakpoint.prices), room, where=room > 0, out=np.zeros_like(room))
-                gained, before = float((paid * unit.growth).sum()), _before(trajectory, breakpoint)
-                if before is None or not gained:
-                    return 0.0
+                before = _before(trajectory, breakpoint)
+                if before is None:
+                    return nothing
                 price = _costs(self.clock, firm(breakpoint.prices), breakpoint.bounds)
                 spent = float(price @ (there - before[1])) / float(breakpoint.point.time - before[0])
-                return gained / spent if spent > 0 else 0.0
+                return paid / spent if spent > 0 else nothing
             state = self.clock.after(state, there, breakpoint.finished)
-        return 0.0
+        return nothing
 
     def at(self, unit: Unit, amount: float, other: _Point | None) -> _Point:
         """Return the division with so much more of a unit: by the stops there are, or those of the other division."""
@@ -243,7 +250,7 @@ class _Clocked(Divided):
         instance: Any = Grown(self.instance, room)
         made = list[Breakpoint]()
         try:
-            clock = Clock(instance, self.policy, rounded=True)
+            clock = _RememberingClock(instance, self.policy, rounded=True)
             state = clock.start()
             for breakpoint in breakpoints:
                 if clock.over(state):
@@ -265,6 +272,18 @@ class _Clocked(Divided):
             return None
         shares = (self.instance.demands / np.where(instance.capacity > 0, instance.capacity, np.inf)).max(axis=1)
         return _Point(tasks, clock.levels(tasks), float(shares @ tasks), breakpoints, of)
+
+
+class _RememberingClock(Clock):
+    """A clock in floats that goes through the same states twice: to find a division, and to judge it."""
+
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
+        self.known: dict[tuple, Trajectory] = {}
+
+    def trajectory(self, state: SettledState) -> Trajectory:
+        key = (state.promising, state.finished.tobytes(), state.has.tobytes())
+        return self.known.get(key) or self.known.setdefault(key, super().trajectory(state))
 
 
 def _between(close: _Point, far: _Point, step: float) -> Near:

@@ -269,6 +269,13 @@ class Prices(Result):
         drawn = policy_named(self.policy).objective == "leximin" and all(side.held is None for side in sides)
         return "slopes are drawn between clusters next to this one; how far they hold is not known" if drawn else ""
 
+    @property
+    def price_of(self) -> str:
+        """What the shadow price is the price of, in words."""
+        objective = policy_named(self.policy).objective
+        above = " above guarantees, which do not fit" if objective == "leximin" and self.allocation.broken else ""
+        return PRICED[objective] + above
+
     def _whom(self, found: OneSided) -> str:
         if found.tasks is None:
             return ""
@@ -280,9 +287,7 @@ class Prices(Result):
     def _notes(self, hidden: int) -> list[str]:
         lowest = self.lowest_level
         notes = [
-            "price: of "
-            + PRICED[policy_named(self.policy).objective]
-            + ", in shares of the cluster as it is; the slopes"
+            "price: of " + self.price_of + ", in shares of the cluster as it is; the slopes"
             " beside it are of the cluster enlarged and divided again",
             "total price: of the largest sum of dominant shares any policy could reach"
             + (", if there were no guarantees and no ceilings of groups" * ("organisation" in self.instance.features)),

@@ -110,10 +110,11 @@ class Sums:
         SolverError
             When the lines do not settle.
         """
-        if self._none:
-            return Piece(0.0, end)
         sign = 1.0 if more else -1.0
         slope = sign * self.price(unit)
+        if self._none or (more and not slope):
+            # A sum is concave and never falls: what is worth nothing now never will be.
+            return Piece(0.0, end)
         others: list[tuple[float, float]] = []
         for _ in range(CUTS):
             crossings = [(above / (slope - other), other) for above, other in others if other < slope]
