@@ -1,17 +1,20 @@
-"""Passes over many users as compiled loops, where numba is installed: each number is looked at once.
+"""Passes over many users as compiled loops, for whoever has numba (``pip install 'drfopt[fast]'``); all works without.
 
 What these find is what numpy's passes find, with sums in another order.  Users are the columns of demands (m, n), and
 a call is about those from `start` to `stop`.  Equal numbers that are added one after the other are rounded to one side,
 so after `AT_ONCE` of them a sum starts anew, and is added to the whole.
-Nothing is imported from here before `drfopt.base.compiled` is asked for it.
 """
 
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
-from numba import njit
 
-compiled = njit(nogil=True, cache=True, error_model="numpy")
+__all__ = ["compiled"]
 
-__all__ = ["by_set", "held", "seen", "sides", "survey"]
+NUMBERS = 1 << 22
+"""Numbers of a table from which on its loops are compiled: to load them takes a process half a second, once."""
 
 AT_ONCE = 256
 """Numbers that are added one after the other; users whose row and weight are found before they are added."""
@@ -20,8 +23,7 @@ TILE = 1 << 10
 """Rows that are copied before their columns are looked at, which are in the cache then."""
 
 
-@compiled
-def survey(
+def _survey(
     bits: np.ndarray, out: np.ndarray, start: int, stop: int, highest: np.ndarray, lowest: np.ndarray, sets: np.ndarray
 ) -> int:
     """Copy rows of bits (n, m) to columns (m, n); find the largest, and the smallest less one, of each column.
@@ -48,7 +50,6 @@ def survey(
     return idle
 
 
-@compiled
 def _add(
     demands: np.ndarray,
     start: int,
@@ -76,16 +77,14 @@ def _add(
             part[r, j] += demands[j, i] * weight
 
 
-@compiled
-def by_set(demands: np.ndarray, pace: np.ndarray, sets: np.ndarray, start: int, stop: int, total: np.ndarray) -> None:
+def _by_set(demands: np.ndarray, pace: np.ndarray, sets: np.ndarray, start: int, stop: int, total: np.ndarray) -> None:
     """Add up what users take for a level of 1 by the set of resources that they need, (2^m, m)."""
     part, count = np.zeros(total.shape), np.zeros(len(total), dtype=np.int64)
     _add(demands, start, stop, pace[start:stop], sets[start:stop], part, count, total)
     total += part
 
 
-@compiled
-def sides(
+def _sides(
     demands: np.ndarray,
     pace: np.ndarray,
     limits: np.ndarray,
@@ -130,8 +129,7 @@ def sides(
     return unknown[:found]
 
 
-@compiled
-def seen(
+def _seen(
     demands: np.ndarray,
     rates: np.ndarray,
     tasks: np.ndarray,
@@ -154,8 +152,7 @@ def seen(
     used += part
 
 
-@compiled
-def held(
+def _held(
     demands: np.ndarray,
     rates: np.ndarray,
     tasks: np.ndarray,
@@ -239,3 +236,29 @@ def held(
         _add(demands, a, a + users, tasks[a : a + users], rows, part, count, sums)
     sums += part
     return worst, who
+
+
+def compiled(table: np.ndarray, by_rows: bool = False) -> Any:
+    """Return the loops for a table of floats that is in memory column by column, or row by row.
+
+    None where it is not, where the table is small, and where numba is not there.
+    """
+    there = table.flags.c_contiguous if by_rows else table.flags.f_contiguous
+    return _loops() if table.size >= NUMBERS and there and table.dtype == np.float64 else None
+
+
+@lru_cache(maxsize=1)
+def _loops() -> Any:
+    """Return the loops as machine code, which is made when one is called first and kept in a cache on the disk."""
+    try:
+        from numba import njit
+        from numba.extending import register_jitable
+
+        register_jitable(_add)
+        loop = njit(nogil=True, cache=True, error_model="numpy")
+        return SimpleNamespace(
+            survey=loop(_survey), by_set=loop(_by_set), sides=loop(_sides), seen=loop(_seen), held=loop(_held)
+        )
+    except (ImportError, RuntimeError, AttributeError):
+        # It is not there, or there is a numpy or a coverage that it does not know, or no place for the cache.
+        return None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.compiled import compiled
+from ..base.loops import compiled
 from ..base.tolerances import LEVEL
 from ..model.arrays import MOST_IN_SETS, columns, in_blocks, in_mid_range
 from ..model.instance import Instance

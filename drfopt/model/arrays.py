@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..base.compiled import compiled
 from ..base.errors import InstanceError
+from ..base.loops import compiled
 from ..base.numbers.double_double import DoubleDouble
 from ..base.numbers.quantities import exact
 from ..base.parallel import cores, one_thread

@@ -4,7 +4,6 @@ from house_numbers import needless, numbers, room_arrows
 from test_house_imports import FLOORS
 
 KEPT = {
-    "drfopt.base.loops": "it imports numba, which need not be there and takes a third of a second",
     "drfopt.cli.app": "Control-C while the commands are imported is answered by `drfopt.cli`, which imports nothing",
 }
 """Modules that would fit into their only importer, and why they do not lie there."""

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base.compiled import compiled
 from ...base.errors import SolverError
+from ...base.loops import compiled
 from ...base.partitions import Partitions
 from ...base.tolerances import EXACT, ROUNDING
 from ...model.arrays import columns, in_blocks
