@@ -118,17 +118,16 @@ class Holders:
         block, tasks = columns(self.instance.demands, rows), self.tasks[rows]
         levels = self.rates[rows] * tasks
         in_range = in_mid_range(levels) and in_mid_range(tasks) and in_mid_range(self.rates[rows])
-        if self.loops is not None:
-            used, highest = np.zeros((1, self.instance.m)), np.zeros(1 << self.instance.m)
-            given = (self.instance.demands.T, self.rates, self.tasks, self.instance.needs)
-            self.loops.seen(*given, rows.start, rows.stop, used, highest)
-            return used[0], highest, in_range
         if not self.by_set:
             return block @ tasks, np.minimum(block * HUGE, levels).max(axis=1), in_range
         highest, word = np.zeros(1 << len(block)), self.instance.needs[rows]
         if word.min() == (only := word.max()):
             # Where all need the same it takes a tenth of the time.
             highest[only] = levels.max(initial=0.0)
+        elif self.loops is not None:
+            used, given = np.zeros((1, len(block))), (self.instance.demands.T, self.rates, self.tasks)
+            self.loops.seen(*given, self.instance.needs, rows.start, rows.stop, used, highest)
+            return used[0], highest, in_range
         else:
             np.maximum.at(highest, word.astype(np.intp), levels)
         return block @ tasks, highest, in_range
@@ -137,7 +136,9 @@ class Holders:
         """Return what users hold at the marks, as `the certificate` has it, in one pass."""
         with np.errstate(all="ignore"):
             best = (_members(self.instance.m) * inverse).max(axis=0) if self.by_set else inverse
-            look = self._look if self.loops is None else self._looped
+            # What is held at one mark is a product.
+            several = self.instance.limited or len(marks.low) > 1
+            look = self._looped if several and self.loops is not None else self._look
             return together(in_blocks(self.instance.n, partial(look, marks, best)))
 
     def _looped(self, marks: Marks, best: np.ndarray, rows: slice) -> tuple:
