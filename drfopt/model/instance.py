@@ -264,6 +264,12 @@ class Instance:
             found.add("types" if self.machines is None else "types on machines")
         return frozenset(found)
 
+    @cached_property
+    def counted(self) -> np.ndarray:
+        """Which resources count in shares, bool (m,): all but those that an organisation excludes."""
+        excluded = () if self.organisation is None else self.organisation.excluded
+        return np.array([name not in excluded for name in self.resources], dtype=bool)
+
     # ---- the same values, exactly -----------------------------------------------------------------------------
 
     @cached_property

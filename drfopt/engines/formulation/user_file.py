@@ -86,7 +86,7 @@ def rules(problem: Problem) -> dict[str, np.ndarray]:
     if n and (tiers != (0 if several else tiers[0])).any():
         found["tiers"] = tiers
     if organisation.excluded:
-        found["counted"] = np.array([name not in organisation.excluded for name in instance.resources])
+        found["counted"] = instance.counted.copy()
     if capped := [group for group in organisation.groups if group.ceiling]:
         inside = [[f"{organisation.paths[i]}/".startswith(f"{group.name}/") for i in members] for group in capped]
         found["grouped"] = np.array(inside, dtype=float)
