@@ -5,7 +5,7 @@ many users at each lower level, fewer at L, and everybody else above L.  Such an
 of few *options*: to stop at a level where she can be exactly, or to be above L; each is a known number of tasks.
 
 Claims come in the order of their levels and each may use those before it: where a level has as many users as could be
-exactly at it, all of them are.
+exactly at it, all of them are; where it has as many as cannot be anywhere else, at their most tasks, nobody else is.
 
 How high can a level in the sorted vector be at most? An exact bound that needs no solver.
 """
@@ -104,14 +104,19 @@ def claims(users: WholeUsers, tasks: list[int]) -> Iterator[LevelClaim]:
             if number
         )
         yield LevelClaim(level, users.told(level), count, tuple(n for _, n in rows), tuple(fixed), choices)
-        if sum(may) == count:
-            for index, ((sequence, scale), number) in enumerate(zip(kinds, may, strict=True)):
-                if number:
-                    for good, x in zip(sequence.rows, sequence.started(scale.least(level)), strict=True):
-                        fixed[good] += number * x
-                    rest[index] -= number
-        else:
+        must = [
+            number if scale.top == level and not any(scale.at(at) for at, _ in open_rows) else 0
+            for (_, scale), number in zip(kinds, rest, strict=True)
+        ]
+        surely = next((those for those in (may, must) if sum(those) == count), None)
+        if surely is None:
             open_rows.append((level, count))
+            continue
+        for index, ((sequence, scale), number) in enumerate(zip(kinds, surely, strict=True)):
+            if number:
+                for good, x in zip(sequence.rows, sequence.started(scale.least(level)), strict=True):
+                    fixed[good] += number * x
+                rest[index] -= number
 
 
 def _options(scale: LevelScale, level: int, rows: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
