@@ -256,8 +256,8 @@ def _scheduler(jobs: int) -> Iterator[str]:
         )
     except RuntimeError as error:
         raise SolverError(
-            f"{jobs} worker processes could not be started ({error}): put what a script does under "
-            'if __name__ == "__main__":, which lets them read it, or ask for one job'
+            f"{jobs} worker processes could not be started ({error}): where a script asks for them, put what it does "
+            'under if __name__ == "__main__":, which lets them read it; else run it again, or ask for one job'
         ) from None
     with cluster:
         yield cluster.scheduler_address

@@ -173,6 +173,17 @@ def test_a_fault_is_one_line_with_file_column_row_and_remedy(tmp_path, columns, 
     assert {path.name for path in tmp_path.iterdir()} == {"users"}
 
 
+def test_names_are_of_one_type_in_all_files(tmp_path):
+    for file, name in (("a", 5), ("b", "5")):
+        parquet.write_table(
+            pyarrow.table({"cpu": [1.0], "memory": [1.0], "name": [name]}), tmp_path / f"{file}.parquet"
+        )
+    with pytest.raises(
+        InstanceError, match=r"b.parquet: column 'name' holds text, and that of \S+a.parquet number: write"
+    ):
+        solve_partitions(tmp_path, POOL, jobs=1)
+
+
 def test_a_column_that_is_there_twice_is_named(tmp_path):
     table = pyarrow.Table.from_arrays([pyarrow.array([1.0])] * 3, names=["cpu", "memory", "cpu"])
     parquet.write_table(table, tmp_path / "a.parquet")

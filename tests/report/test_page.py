@@ -13,7 +13,7 @@ from itertools import pairwise
 import pytest
 from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines, organised, typed
 
-from drfopt import what_if
+from drfopt import Group, Organisation, TaskType, what_if
 from drfopt.base.errors import PolicyError
 from drfopt.base.tables import clean
 from drfopt.model.instance import Instance
@@ -358,6 +358,15 @@ def test_queues_are_a_tree_with_what_they_use_and_wait_for():
     assert rows["A"]["resources"][0]["guarantee"] == 4
     assert 'style="padding-left: 22px"' in page(document)
     assert study(NSDI)["queues"] is None
+
+
+def test_what_a_queue_of_several_types_waits_for_is_of_the_types_that_are_missing():
+    types = [TaskType({"cpu": 1, "memory": 8}, 60), TaskType({"cpu": 4, "memory": 32}, 10)]
+    rules = Organisation(paths={"etl": "g"}, groups=[Group("g", ceiling={"memory": 696})])
+    cluster = [Machine("m", {"cpu": 200, "memory": 2000})]
+    instance = Instance({"etl": types}, machines=cluster, organisation=rules)
+    for row in study(instance, ["drf"], integer=True)["queues"]:
+        assert [row["resources"][j]["used"] + row["resources"][j]["pending"] for j in range(2)] == [100, 800]
 
 
 def test_a_placement_is_said_to_be_one_of_many_only_where_it_is():

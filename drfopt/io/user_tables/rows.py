@@ -99,6 +99,9 @@ def rows_of_files(path: str | Path, cluster: BareCluster) -> list[UserRows]:
             name = min(set(kinds) ^ set(first[1]))
             has, lacks = (str(file), first[0]) if name in kinds else (first[0], str(file))
             raise failure(has, f"has a column {name!r} that {lacks} lacks: give all files the same columns")
+        elif kinds.get("name") != first[1].get("name"):
+            other = f"{kinds['name']}, and that of {first[0]} {first[1]['name']}"
+            raise failure(str(file), f"column 'name' holds {other}: write one of them in all files")
         sizes = [meta.row_group(q).num_rows for q in range(meta.num_row_groups)]
         most = None if cluster.machines is None else max(1, PAIRS // len(cluster.machines))
         special = tuple(name for name in SPECIAL if name in kinds)
