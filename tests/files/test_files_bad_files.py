@@ -32,6 +32,7 @@ FILES = {
         b'name = "a"\nsource = "caf\xe9"\n',
         r"line 2 is not text in UTF-8 \(byte 0xe9\)",
     ),
+    "parquet": ("users.parquet", b"PAR1\x15\x04", r"is Parquet: users in tables are read by 'drfopt solve --cluster'"),
     "utf-16": ("cluster.json", "{}".encode("utf-16"), r"line 1 is not text in UTF-8"),
     "suffix": ("cluster.tml", b"a = 1", r"the suffix '.tml' is not known: use .*: did you mean '.toml'\?"),
     "no suffix": ("cluster", b"a = 1", r"the name has no suffix: use .toml, .json, .yaml, .yml"),

@@ -43,6 +43,9 @@ FORMATS = {".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 LARGEST = 200 * 2**20
 """Bytes of the largest file that is read: a million users take half of it, beyond it is a mistake."""
 
+PARQUET = b"PAR1"
+"""How a Parquet file begins."""
+
 GZIP = b"\x1f\x8b"
 """How a gzip file begins; traces are handed out so."""
 
@@ -193,6 +196,10 @@ def _standard_input() -> bytes:
 def _decoded(data: bytes, place: str) -> str:
     if len(data) > LARGEST:
         raise failure(place, f"is larger than {LARGEST // 2**20} MiB: merge identical users or machines first")
+    if data.startswith(PARQUET):
+        raise failure(
+            place, "is Parquet: users in tables are read by 'drfopt solve --cluster' and solve_partitions alone"
+        )
     if data.startswith(GZIP):
         data = _unpacked(data, place)
     try:
