@@ -609,6 +609,8 @@ def test_a_queue_without_quota_has_nothing_of_the_others(tmp_path: Path) -> None
     alone = read("kueue", write(tmp_path / "q.json", *items), saturate=True)
     assert alone.instance.users == ("A",)
     assert "queue that may use nothing there is (stray)" in told(alone)
+    assert "in the mean shape of each kind of machines (A)" in told(alone), "stray wants nothing"
+    assert "queue or user without tasks" not in told(alone), "it is told once"
 
 
 def test_a_queue_wants_only_what_its_quota_covers(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ Guarantees   Before all else, the part of her guarantee that she has rises for e
 Levels       A node of the tree is a user or a group.  Its level is what all its users hold together, finished ones
              and guarantees included, as the policy measures it (the largest share for drf, the sum of all for asset,
              one share for single, a number of tasks for tasks), divided by its weight.  Excluded resources are not
-             measured.  A *surplus* measures what is above the node's guarantee; *normalised* measures a resource in
-             guarantees instead of capacities where the node has a guarantee of it.
+             measured.  A *surplus* measures of each resource what is above the node's guarantee, below 0 where
+             less of it is held; *normalised* measures a resource in guarantees instead of capacities where the node
+             has a guarantee of it.
 
 Rising       At each node those children rise together whose tier is highest, those of weight 0 after all others of
              their tier: all have the same level, but whoever has more than that already waits, and whoever is
