@@ -373,4 +373,4 @@ def test_a_limit_cuts_what_is_promised():
     limited = Instance(users, {"cpu": 6}, max_tasks={"A": 4}, organisation=Organisation(guarantees=promised))
     found = solve(limited, exact=True)
     assert found.tasks.tolist() == [3, 3]
-    assert [row["promised"] for row in found.broken_guarantees] == [4, 4]
+    assert [row["promised"] for row in found.broken_guarantees] == ["4", "4"]
