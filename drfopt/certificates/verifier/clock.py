@@ -155,20 +155,46 @@ class RuleClock:
         room = {c.resources.index(r): number(v) for r, v in group.given["guarantee"].items()}
         most, using = dict(self.most), set[int]()
         for i in self.plays:
-            if alone := [v / c.d[i][j] for j, v in room.items() if c.d[i][j]]:
-                using.add(i)
-                most[i] = min([*alone, *([] if u[i] is None else [u[i]])])
+            alone = [v / c.d[i][j] for j, v in room.items() if c.d[i][j]]
+            using |= {i} if alone else set()
+            most[i] = min([*alone, *([] if u[i] is None else [u[i]])], default=most[i])
         mine, has = [i for i in group.everyone() if i in self.most], self.promised
         counts = [_counted([row[j] for row in c.d]) for j in room]
         before = zip([count({i: has[i] for i in mine}) for count in counts], room.values(), strict=True)
         if not any(i in using and has[i] < most[i] for i in mine) or any(used >= amount for used, amount in before):
             return {}
+        self.let_rise(group, most, using)
         path = [knot.tasks for knot in self.inner(group, has, most)]
         ends = [_first(path, count, v) for count, v in zip(counts, room.values(), strict=True)]
         if not any(ends):
             ends = [_first(path, count, count(path[-1])) for count in counts]
             return max((end for end in ends if end is not None), key=lambda end: end[:2]).tasks
         return min((end for end in ends if end is not None), key=lambda end: end[:2]).tasks
+
+    def let_rise(self, group: TreeNode, most: Tasks, using: set[int]) -> Fraction | None:
+        """Let who uses nothing of a guarantee come to where its users end; return that level of the group, or None.
+
+        At the level of siblings who use it nobody has more than her own line, or one of her group, allows by itself.
+        """
+        ranks: dict[Any, list[tuple[list[tuple[Tasks, Fraction]], Fraction | None]]] = {}
+        for i in group.users:
+            if i in most:
+                rows = [({i: slope}, offset) for slope, offset in self.claim.by_weight[i]]
+                end = max(slope * most[i] - offset for slope, offset in self.claim.by_weight[i])
+                ranks.setdefault(self.c.rank[i], []).append((rows, end if i in using else None))
+        for child in group.groups:
+            rank = (-number(child.given.get("tier", 0)), not child.weight)
+            end = self.let_rise(child, most, using)
+            ranks.setdefault(rank, []).append((self.rows(child), end))
+        for members in ranks.values():
+            ends = [end for _, end in members if end is not None]
+            for rows, _ in members if ends else ():
+                for i in (i for i in rows[0][0] if i not in using and self.claim.u[i] is None):
+                    far = min((max(0, *ends) + offset) / row[i] for row, offset in rows if row.get(i))
+                    most[i] = max(most[i], far)
+        if not any(i in using for i in group.everyone() if i in most):
+            return None
+        return max(total(x * most[i] for i, x in row.items()) - offset for row, offset in self.rows(group))
 
     # ---- the clock ------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ follows from those before it.
 Guarantees   Before all else, the part of her guarantee that she has rises for everybody together, from 0 to 1.  A
              user's guarantee is worth the tasks at which she uses up the first of the resources it lists; a group's
              is worth the tasks that its members have when, rising by themselves, they use up the first of its own,
-             or nobody who uses one can rise any more.  Limits of users hold in this, ceilings of groups do not: what
+             or nobody who uses one can rise any more (who comes before them by tier, uses none and has no limit rises
+             to twice what she could run alone).  Limits of users hold in this, ceilings of groups do not: what
              a ceiling then leaves of a promise is not kept by others, and the result says that it is broken.  What is
              promised may be more than the cluster has, or than a user could run alone: what counts is the part.
 
