@@ -230,6 +230,8 @@ class Instance:
     @cached_property
     def needs(self) -> Any:
         """The set of resources that each user needs, a bit each, (n,); None with more resources than `MOST_IN_SETS`."""
+        if (found := self._demands.extent.sets) is not None:
+            return found
         return needed_sets(self.demands) if self.m <= MOST_IN_SETS else None
 
     @cached_property

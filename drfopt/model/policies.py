@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +83,11 @@ COUNTING = ("tasks", "alone")
 MEASURES = {
     measure.name: measure
     for measure in (
-        Measure("dominant", lambda shares, j: shares.max(axis=0), lambda shares, j: max(shares)),
+        Measure("dominant", lambda shares, j: reduce(np.maximum, shares), lambda shares, j: max(shares)),
         Measure("asset", lambda shares, j: shares.sum(axis=0), lambda shares, j: sum(shares, Fraction(0))),
         Measure("single", lambda shares, j: shares[j], lambda shares, j: shares[j or 0]),
         Measure("tasks", lambda shares, j: np.ones(shares.shape[1:]), lambda shares, j: Fraction(1)),
-        Measure("alone", lambda shares, j: shares.max(axis=0), lambda shares, j: max(shares), _one_of_alone),
+        Measure("alone", lambda shares, j: reduce(np.maximum, shares), lambda shares, j: max(shares), _one_of_alone),
     )
 }
 
