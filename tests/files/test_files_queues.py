@@ -152,6 +152,23 @@ spec:
     assert "quota without bound: nothing is promised beyond a fair share (team-a)" in told(found)
 
 
+@pytest.mark.parametrize(("policy", "tier"), [("", 5), ("priority.policy: fence, ", 2)])
+def test_yunikorn_takes_a_parent_for_its_most_urgent_queue(tmp_path: Path, policy: str, tier: int) -> None:
+    queues = f"""\
+partitions:
+- queues:
+  - name: root
+    queues:
+    - name: a
+      properties: {{{policy}priority.offset: "2"}}
+      queues: [{{name: x, properties: {{priority.offset: "3"}}}}, {{name: y, properties: {{priority.offset: "-9"}}}}]
+"""
+    pods = write(tmp_path / "pods.json", *NODES, pod("p", labels={"queue": "root.a.x"}))
+    organisation = read("yunikorn", [saved(tmp_path / "queues.yaml", queues), pods]).instance.organisation
+    assert [group.tier for group in organisation.groups] == [tier]
+    assert organisation.tiers == (3,)
+
+
 def test_yunikorn_as_a_file_and_in_its_config_map(tmp_path: Path) -> None:
     queues = """\
 partitions:

@@ -180,17 +180,18 @@ class RuleClock:
         for i in group.users:
             if i in most:
                 rows = [({i: slope}, offset) for slope, offset in self.claim.by_weight[i]]
-                end = max(slope * most[i] - offset for slope, offset in self.claim.by_weight[i])
-                ranks.setdefault(self.c.rank[i], []).append((rows, end if i in using else None))
+                own = max(slope * most[i] - offset for slope, offset in self.claim.by_weight[i])
+                ranks.setdefault(self.c.rank[i], []).append((rows, own if i in using else None))
         for child in group.groups:
             rank = (-number(child.given.get("tier", 0)), not child.weight)
             end = self.let_rise(child, most, using)
             ranks.setdefault(rank, []).append((self.rows(child), end))
         for members in ranks.values():
             ends = [end for _, end in members if end is not None]
+            top = max([number(0), *ends])
             for rows, _ in members if ends else ():
                 for i in (i for i in rows[0][0] if i not in using and self.claim.u[i] is None):
-                    far = min((max(0, *ends) + offset) / row[i] for row, offset in rows if row.get(i))
+                    far = min((top + offset) / row[i] for row, offset in rows if row.get(i))
                     most[i] = max(most[i], far)
         if not any(i in using for i in group.everyone() if i in most):
             return None
