@@ -331,8 +331,10 @@ class _Program:
             if not stop.open:
                 for pairs, number, tasks in zip(self.least, stop.may, stop.tasks, strict=True):
                     pairs.append((number, tasks))
-        for kind, number in enumerate(rest):
-            options = {column: self.all[s].tasks[kind] for (s, k), column in self.columns.items() if k == kind}
+        options_of: list[dict[int, int]] = [{} for _ in rest]
+        for (s, kind), column in self.columns.items():
+            options_of[kind][column] = self.all[s].tasks[kind]
+        for kind, (number, options) in enumerate(zip(rest, options_of, strict=True)):
             each = 0
             if need is None or need[kind] > self.kinds.scales[kind].most:
                 # They must have stopped; without an option to, the row 0 >= 1 says that there is nothing left.
