@@ -240,7 +240,7 @@ def _sides(users: Rising, low: np.ndarray | float, high: np.ndarray | float) -> 
 
     # What users take who need the same is a product.
     alike = limits is None and n > 0 and users.sets.min() == users.sets.max()
-    loops = None if alike else compiled(users.demands)
+    loops: Any = None if alike else compiled(users.demands)
 
     def sum_up(rows: slice) -> tuple[np.ndarray, np.ndarray, Any]:
         # The last row is what users hold at limits.
