@@ -280,9 +280,13 @@ def crosscheck(
 
 def beside(own: Policy, chosen: Policy) -> Policy:
     """Return a formulation that knows which policy it stands beside, for one file can state several."""
-    measure = chosen.measure if chosen.measure in ("asset", "tasks") else own.measure
+    told = chosen.measure in ("asset", "tasks", "single", "alone")
     return replace(
-        own, measure=measure, weights=chosen.weights, alpha=0.0 if chosen.objective == "sum" else chosen.alpha
+        own,
+        measure=chosen.measure if told else own.measure,
+        argument=chosen.argument if chosen.measure == "single" else own.argument,
+        weights=chosen.weights,
+        alpha=0.0 if chosen.objective == "sum" else chosen.alpha,
     )
 
 

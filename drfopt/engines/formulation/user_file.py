@@ -123,6 +123,20 @@ def _measured(instance: Instance, guarantees: Sequence[Mapping[str, Any]]) -> np
     return found
 
 
+def _compared(problem: Problem) -> dict[str, Any]:
+    """Return what a policy compares beside which the file is asked; of a policy of one resource, which of them (m,).
+
+    Of task-share fairness that is tasks as parts of those that a user could run alone, (n,).
+    """
+    policy, instance = problem.policy, problem.instance
+    if policy.measure == "single":
+        return {"measure": "dominant", "compared": np.arange(instance.m) == policy.column(instance)}
+    if policy.measure != "alone":
+        return {"measure": policy.measure}
+    rates = replace(policy, weights="none").rates(Instance(**(instance.parts() | {"weights": None})))
+    return {"measure": "alone", "alone": 1 / rates[problem.members]}
+
+
 def _devices(problem: Problem) -> dict[str, np.ndarray]:
     """Return how many devices of each resource one machine of each class has, and their size, (k, m); {} for none."""
     instance = problem.instance
@@ -171,7 +185,7 @@ class UserFile:
 
     def __init__(self, problem: Problem):
         self.deadline = problem.deadline.part(SEARCH)
-        self.path = problem.policy.argument
+        self.path = str(problem.policy.name)
         self.problem = problem
         self.build = self._load()
         instance, members = problem.instance, problem.members
@@ -184,7 +198,7 @@ class UserFile:
             eligible=None if instance.fits is None else instance.fits[members],
             weights=np.broadcast_to(weights, (instance.n, instance.m))[members],
             limits=problem.limits,
-            measure=problem.policy.measure,
+            **_compared(problem),
             alpha=1.0 if math.isnan(problem.policy.alpha) else problem.policy.alpha,
             **rules(problem),
             **_devices(problem),
