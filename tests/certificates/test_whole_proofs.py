@@ -1,12 +1,13 @@
 """Proofs of whole tasks: multipliers that anybody can check, trees of them, and searches that miss nothing."""
 
-import itertools
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
+from drfopt.base.deadline import NEVER
 from drfopt.certificates import meet_in_the_middle, refutation, whole
 from drfopt.certificates.exhaustive_search import playing
 from drfopt.certificates.level_claims import ABOVE, claims
@@ -14,12 +15,14 @@ from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoic
 from drfopt.certificates.packing_bound import worth_of
 from drfopt.certificates.refutation import Better, Inconclusive, Refutation, holds
 from drfopt.certificates.utility_losses import BITS
+from drfopt.engines.whole.totals import greedily, nearest
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.packings import split
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
 from drfopt.solving.allocating import solve
+from drfopt.solving.verifying import verify
 
 
 def stated(instance):
@@ -54,7 +57,7 @@ def test_every_other_allocation_is_rejected(seed):
     instance, policy = pool(seed, 3), policy_named("drf")
     best = solve(instance, integer=True)
     own = whole.score(instance, policy, best.tasks.tolist())
-    for tasks in itertools.product(*(range(int(x) + 3) for x in best.tasks)):
+    for tasks in product(*(range(int(x) + 3) for x in best.tasks)):
         proof = whole.certify(instance, policy, np.array(tasks), None)
         feasible = (np.array(tasks) @ instance.demands <= instance.capacity).all()
         assert proof.valid == (feasible and whole.score(instance, policy, list(tasks)) == own)
@@ -153,7 +156,7 @@ def test_halves_miss_nothing(seed):
     rows = np.array(found.rows)
     every = [
         tasks
-        for tasks in itertools.product(*(range(found.least, min(most, 12) + 1) for most in found.most))
+        for tasks in product(*(range(found.least, min(most, 12) + 1) for most in found.most))
         if (np.array(tasks) @ rows <= found.room).all()
     ]
     if not every:
@@ -166,8 +169,31 @@ def test_halves_miss_nothing(seed):
     assert found.within(least - 2 * found.margin - 1) == []
     some = found.within(3 * least + 2**BITS // 20, ways=5)
     assert found.value(some[0]) == best
-    first = sorted(map(found.value, every), reverse=True)[: len(some)]
+    # Of who is alike the first have more, by one task at most.
+    dealt = [t for t in every if all(t[a] - t[b] in (0, 1) for kind in found.kinds for a, b in combinations(kind, 2))]
+    first = sorted(map(found.value, dealt), reverse=True)[: len(some)]
     assert list(map(found.value, some)) == first[: len(some)]
+
+
+@pytest.mark.parametrize("policy", NEAR_A_BOUND)
+def test_users_alike_are_searched_together(policy):
+    n, room = 15, [71, 83]
+    instance = Instance([[3, 1], [1, 4], [2, 3]] * (n // 3), room)
+    found = MeetInTheMiddle(WholeUsers(instance, policy_named(policy), range(n)))
+    tasks = nearest(found, greedily(found), NEVER)[0]
+    assert sorted(map(len, found.kinds)) == [n // 3] * 3
+
+    def dealt(*together):
+        return [together[p % 3] // (n // 3) + (p // 3 < together[p % 3] % (n // 3)) for p in range(n)]
+
+    low = found.least * (n // 3)
+    every = [
+        dealt(x, y, z)
+        for x in range(low, room[0] // 3 + 1)
+        for y in range(low, (room[0] - 3 * x) + 1)
+        if (z := min((room[0] - 3 * x - y) // 2, (room[1] - x - 4 * y) // 3)) >= low
+    ]
+    assert found.value(tasks) == max(map(found.value, every))
 
 
 def test_a_loss_is_rounded_up_and_its_terms_down():
@@ -176,7 +202,7 @@ def test_a_loss_is_rounded_up_and_its_terms_down():
     for policy in map(policy_named, NEAR_A_BOUND):
         found = MeetInTheMiddle(WholeUsers(instance, policy, range(6)))
         tasks = found.within(2**BITS // 50)[0]
-        windows = [dict(zip(*map(np.ndarray.tolist, found.window(p, 2**56)), strict=True)) for p in range(6)]
+        windows = [dict(zip(*map(np.ndarray.tolist, found.window([p], 2**56)), strict=True)) for p in range(6)]
         left = np.array(found.room) - np.array(tasks) @ np.array(found.rows)
         terms = sum(window[x] for window, x in zip(windows, tasks, strict=True)) + int(left @ np.array(found.prices))
         assert 0 <= found.loss(tasks) - terms <= found.margin
@@ -213,3 +239,16 @@ def test_tasks_of_one_shape_are_handed_to_their_owners():
     assert sum(count for k, count, _ in handed if k == 0) == 4
     for k, _, pattern in handed:
         assert pattern.get(5, 0) + pattern.get(7, 0) in ((2, 0) if k == 0 else (1,))
+
+
+def test_who_has_her_limit_closes_a_level_that_others_could_stop_at():
+    """Users at their limits below the first who is not are proven one by one, by counting, in a file as well."""
+    limits = {f"u{i}": i + 1 for i in range(20)}
+    users = {name: {"cpu": 1} for name in [*limits, "A", "B"]}
+    instance = Instance(users, machines=[Machine("m", {"cpu": 13}, 20)], max_tasks=limits)
+    found = solve(instance, integer=True)
+    whole_users = WholeUsers(instance, policy_named("drf"), playing(instance))
+    known = list(claims(whole_users, found.tasks.tolist()))
+    assert [(len(claim.allowed), len(claim.choices)) for claim in known] == [(1, 21 - i) for i in range(20)] + [(1, 1)]
+    assert found.tasks.tolist() == [*range(1, 21), 25, 25] and found.certificate.valid
+    assert verify(found).valid is True
