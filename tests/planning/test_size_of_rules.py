@@ -120,7 +120,7 @@ def test_the_cheapest_purchase_of_types_and_groups_is_that_of_all_tried(seed, ki
 
 def test_siblings_hold_each_other_up():
     """Of two in one group the one with a target needs half of what its machine gives, so the other does too."""
-    rules = Organisation(paths={"a": "g", "b": "g", "c": "h"}, groups=[Group("g"), Group("h")])
+    rules = Organisation(paths={"a": "g", "b": "g", "c": "h"}, groups=[Group("g"), Group("h", ceiling={"cpu": 99})])
     cluster = Instance({u: {"cpu": 1} for u in "abc"}, machines=[Machine("m", {"cpu": 4})], organisation=rules)
     (target,) = targets_of("a>=10", cluster)
     least = Needs(cluster, policy_named("drf"), (target,)).between(

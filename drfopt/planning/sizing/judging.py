@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...base.deadline import Deadline
+from ...base.deadline import NEVER, Deadline
 from ...base.errors import CertificateError, SolverError, TimeLimitError
 from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
@@ -19,6 +19,7 @@ from ...model.policies import Policy
 from ...solving.allocating import solve
 from .needs import Least, Needs
 from .offers import Counts, Shop, Steps
+from .plenty import free_parts
 from .regions import Region
 from .relaxation import Relaxation
 from .targets import Target
@@ -179,21 +180,24 @@ def _near(target: Target, got: Fraction | float) -> bool:
     return abs(float(got) - least) <= 4 * LEVEL * least
 
 
-def needs_of(shop: Shop, policy: Policy, targets: tuple[Target, ...], integer: bool) -> Needs:
+def needs_of(
+    shop: Shop, policy: Policy, targets: tuple[Target, ...], integer: bool, deadline: Deadline = NEVER
+) -> Needs:
     """Return what the targets ask for, on the classes that are there or for sale."""
     instance = shop.instance
-    _, counts, adds = shop.rooms()
-    useful = (counts > 0) | (adds > 0).any(axis=(0, 2))
-    return Needs(instance, policy, targets, None if instance.machines is None else useful, integer, shop.empty)
+    room, counts, adds = shop.rooms()
+    useful = None if instance.machines is None else (counts > 0) | (adds > 0).any(axis=(0, 2))
+    free = None if integer else free_parts(instance, policy, room * counts[:, None], deadline)
+    return Needs(instance, policy, targets, useful, integer, shop.empty, free)
 
 
-def of_each_machine(instance: Instance, policy: Policy) -> np.ndarray | None:
+def of_each_machine(instance: Instance, policy: Policy, integer: bool) -> np.ndarray | None:
     """Return what each user has of one machine of every class, (n, k), where the policy divides machines one by one."""
     if policy.objective != "servers" or instance.machines is None:
         return None
     parts = instance.parts()
     single = [replace(machine, count=1) for machine in parts["machines"]]
-    return solve(Instance(**(parts | {"machines": single})), policy).placement
+    return solve(Instance(**(parts | {"machines": single})), policy, integer=integer).placement
 
 
 @dataclass(frozen=True, eq=False)

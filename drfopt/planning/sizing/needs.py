@@ -14,8 +14,9 @@ purchase, whose whole capacity is C: so with i at her target t_i,
     x_l  >=  min(limit of l,  level(i) at t_i / level of one task of l).
 
 Which of them that is depends on the proportions of the capacities alone, so the quotients C[g] / C[j] are bounded from
-below here.  A user with several types of tasks gives up some of each, and gains where each of hers can use some of it.
-All of it is computed in floats and rounded down.
+below here.  A user with several types of tasks gives up some of each, and gains where each of hers can use some of it,
+or may go where there is plenty (`drfopt.planning.sizing.plenty`).  What it means for users in other groups stands in
+`drfopt.planning.sizing.group_needs`.  All of it is computed in floats and rounded down.
 
 Whole tasks of a user with several types are the first so many of its sequence, which may need less of something than as
 many average ones.  So many average ones as the type that has started least are needed in any case; where some type
@@ -29,18 +30,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...base.tolerances import LEVEL
-from ...model.hierarchy.market import market_rules
 from ...model.instance import Instance
 from ...model.policies import Policy
+from .group_needs import organised
+from .rates import Rates, rates_of, weights_of
 from .targets import Target
 
-__all__ = ["DOWN", "Least", "Needs", "parts_of"]
+__all__ = ["DOWN", "Least", "Needs", "TaskParts", "parts_of"]
 
 DOWN = 1 - 1e-12
 """What a lower bound is multiplied by after a few operations in floats, each of which may lose one part in 10^16."""
-
-COUNTED = ("dominant", "asset", "single", "tasks")
-"""Measures of which a level is known from the demands and the capacity of the whole cluster alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,24 +78,6 @@ def parts_of(instance: Instance) -> TaskParts:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rates:
-    """Levels of one task: the largest, or the sum, of ``part[i, j] / C[j]`` over some of the resources."""
-
-    part: np.ndarray
-    summed: bool
-    fixed: bool
-
-    def capacity(self, capacity: np.ndarray) -> np.ndarray:
-        return np.ones(self.part.shape[1]) if self.fixed else capacity
-
-    def of(self, rows: np.ndarray, capacity: np.ndarray) -> np.ndarray:
-        """Return the levels of one task of each row of parts; what is not there counts as nothing."""
-        there = self.capacity(capacity)
-        shares = np.divide(rows, there, where=there > 0, out=np.zeros_like(rows))
-        return shares.sum(axis=1) if self.summed else shares.max(axis=1, initial=0.0)
-
-
-@dataclass(frozen=True, eq=False)
 class Least:
     """The least tasks of every user: ``tasks (n,)``, or where that is more ``slopes (n, m) @ C``."""
 
@@ -125,6 +106,8 @@ class Needs:
         With whole tasks only the targets themselves are needed.
     fresh : bool
         Whether the cluster is built from nothing.
+    free : array of bool (parts,) or None
+        Which parts of tasks nothing but limits can stop, before any purchase and after; None for none.
     """
 
     def __init__(
@@ -135,6 +118,7 @@ class Needs:
         useful: np.ndarray | None = None,
         integer: bool = False,
         fresh: bool = False,
+        free: np.ndarray | None = None,
     ):
         self.instance, self.targets, self.fresh = instance, targets, fresh
         self.most = instance.whole_limits if integer else instance.limits
@@ -148,26 +132,36 @@ class Needs:
             self.typed = np.array([kinds is not None for kinds in instance.task_types])
         # What share a whole task of several types brings is not known from the average one.
         self.shared = [t for t in targets if t.measure == "level" or (t.measure == "share" and not self.typed[t.user])]
-        self.rates = _rates(instance, policy)
+        self.rates = rates_of(instance, policy)
         self.ruled = "organisation" in instance.features
-        self.plain = _Rates(instance.demands, False, False)
+        self.plain = Rates(instance.demands, False, False)
         # One pool is one server.
         leximin = policy.objective == "leximin" or (policy.objective == "servers" and instance.machines is None)
         fair = leximin and self.rates is not None and not integer
         self.who = np.array(sorted({target.user for target in targets}), dtype=int)
         self.parts, self.on_machines = parts_of(instance), instance.machines is not None
+        self.free = np.zeros(len(self.parts.user), dtype=bool) if free is None else free
+        stopped = np.zeros(instance.n, dtype=bool)
+        stopped[self.parts.user[~self.free]] = True
+        self.own[~stopped] = self.limits[~stopped]
         if useful is not None:
             self.parts = replace(self.parts, fits=self.parts.fits & useful)
         self.held = np.flatnonzero(np.isin(self.parts.user, self.who))
         self.alike = self._alike() if fair else np.zeros((len(self.held), len(self.parts.user)), dtype=bool)
-        counted = instance.organisation is None or not instance.organisation.excluded
-        self.plain_levels = fair and policy.measure == "dominant" and not instance.weighted and counted
+        mates = _siblings(instance)
+        self.mates = np.array([mates(i) for i in self.who], dtype=bool).reshape(len(self.who), instance.n)
+        self.groups = None
+        if fair and self.rates is not None:
+            counts = self.rates.part * weights_of(instance, policy)
+            self.groups = organised(instance, counts, self.rates.part, self.limits, self.rates.summed, self.rates.fixed)
+        self.plain_levels = (
+            fair and policy.measure == "dominant" and not instance.weighted and bool(instance.counted.all())
+        )
 
     def _alike(self) -> np.ndarray:
         """Return which part of a user with a target needs all that another part needs: bool (their parts, parts)."""
         demands, user = self.parts.demands > 0, self.parts.user
-        mates = _siblings(self.instance)
-        found = np.array([~(demands & ~demands[s]).any(axis=1) & mates(user[s])[user] for s in self.held])
+        found = np.array([~(demands & ~demands[s]).any(axis=1) for s in self.held])
         found[user[self.held][:, None] == user] = False
         return found
 
@@ -191,7 +185,7 @@ class Needs:
             taken = taken & (elsewhere < wanted[:, None])
         found = np.ones((len(self.who), self.instance.n), dtype=bool)
         for row, i in enumerate(self.who):
-            some = taken[parts.user[self.held] == i].any(axis=0)
+            some = taken[parts.user[self.held] == i].any(axis=0) | self.free
             found[row, parts.user[~some]] = False
         return found
 
@@ -246,14 +240,17 @@ class Needs:
             least[i] = self._average(i, math.ceil(least[i] * DOWN))
         if self.rates is None:
             return Least(np.minimum(least, self.limits), slopes)
-        below = self._below(least, room)
-        if below.any():
+        able = self._below(least, room)
+        siblings = able & self.mates
+        if siblings.any():
             raise_ = _raise_sums if self.rates.summed else _raise
             fixed = np.ones((1, 1)) if self.rates.fixed else quotients
-            raise_(self.rates.part, self.who, below, least, fixed)
+            raise_(self.rates.part, self.who, siblings, least, fixed)
+        if self.groups is not None and able.any():
+            least = self.groups.raised(self.who, able, least, quotients)
         least = np.minimum(least, self.limits)
         if self.shared and not self.rates.fixed and not self.rates.summed:
-            self._slope(self._floor(below), least, slopes, low, high, quotients)
+            self._slope(self._floor(siblings), least, slopes, low, high, quotients)
         return Least(least, slopes)
 
     def _average(self, i: int, tasks: int) -> float:
@@ -336,27 +333,3 @@ def _siblings(instance: Instance) -> Callable[[int], np.ndarray]:
     promised = np.array([bool(given) for given in rules.guarantees])
     ranks = list(zip(rules.paths, rules.tiers, rules.last, promised, strict=True))
     return lambda i: np.array([rank == ranks[i] for rank in ranks]) & ~promised
-
-
-def _rates(instance: Instance, policy: Policy) -> _Rates | None:
-    """Return how levels depend on the capacity; None where that is not known here."""
-    rules = instance.organisation
-    # Of the tasks that fit alone into a pool one has as large a part as of its dominant resource.
-    measure = "dominant" if policy.measure == "alone" and instance.machines is None else policy.measure
-    if measure not in COUNTED or policy.objective == "formulation":
-        return None
-    if rules is not None and rules.meaning != "floor":
-        return None
-    weights = instance.weights if policy.weights != "none" else np.ones(instance.n)
-    if rules is not None and policy.objective in ("alpha", "sum"):
-        # In a market whoever is in a group has a part of its income, and its level is over that.
-        weights = market_rules(instance, policy).incomes
-    over = weights if weights.ndim == 2 else weights[:, None]
-    if measure == "tasks":
-        return _Rates(np.ones((instance.n, 1)) / over, False, True)
-    part = instance.demands / over
-    if rules is not None:
-        part = np.where([r in rules.excluded for r in instance.resources], 0.0, part)
-    if measure == "single":
-        part = np.where(np.arange(instance.m) == instance.resources.index(policy.argument), part, 0.0)
-    return _Rates(part, measure == "asset", False)

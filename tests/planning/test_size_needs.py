@@ -1,0 +1,170 @@
+"""What users need at the least where targets are met, beside what they have in fair divisions that meet them."""
+
+import random
+
+import numpy as np
+import pytest
+
+from drfopt import Group, Instance, Machine, Organisation, TaskType, solve
+from drfopt.base.deadline import NEVER
+from drfopt.io.readers.asking import read
+from drfopt.model.policies import policy_named
+from drfopt.planning.sizing.judging import needs_of
+from drfopt.planning.sizing.needs import parts_of
+from drfopt.planning.sizing.offers import shop
+from drfopt.planning.sizing.plenty import never_stopped
+from drfopt.planning.sizing.purchase import size
+from drfopt.planning.sizing.targets import targets_of
+
+ROUNDED = 1 + 1e-7
+
+
+def drawn(seed, grouped=True):
+    """Users, some in groups below the root, some with task types, on a few classes or in a pool; limits often bind."""
+    chance = random.Random(seed)
+    n, m, k = chance.randint(2, 5), chance.choice([1, 2, 3]), chance.choice([0, 1, 2, 3])
+    users = [f"u{i}" for i in range(n)]
+    classes = [f"c{c}" for c in range(k)]
+    resources = [f"r{j}" for j in range(m)]
+
+    def demand():
+        row = {r: chance.choice([0, 1, 1, 2]) for r in resources}
+        return row if any(row.values()) else row | {"r0": 1}
+
+    def where():
+        return chance.sample(classes, chance.randint(1, k)) if k and chance.random() < 0.4 else None
+
+    demands, limits, eligible = {}, {}, {}
+    for u in users:
+        limits[u] = chance.choice([None, 1, 2, 3, 5])
+        if k and chance.random() < 0.4:
+            kinds = [TaskType(demand(), chance.choice([1, 2]), where()) for _ in range(2)]
+            demands[u], limits[u] = kinds, chance.choice([None, sum(kind.count for kind in kinds)])
+        else:
+            demands[u] = demand()
+            eligible[u] = where()
+    inside = [u for u in users if chance.random() < 0.8] if grouped else []
+    paths = {u: chance.choice("gh") for u in inside}
+    rules = Organisation(paths=paths, groups=[Group("g", chance.choice([1, 2])), Group("h")]) if paths else None
+    room = {"capacity": [chance.choice([2, 4, 9]) for _ in resources]}
+    if k:
+        each = [[chance.choice([2, 3, 4, 6]) for _ in resources] for _ in classes]
+        sizes = zip(classes, each, strict=True)
+        room = {"machines": [Machine(c, row, chance.choice([1, 2])) for c, row in sizes]}
+        room["eligible"] = {u: names for u, names in eligible.items() if names}
+    return Instance(
+        demands,
+        **room,
+        resources=resources,
+        max_tasks={u: most for u, most in limits.items() if most is not None},
+        weights={u: chance.choice([1, 1, 2]) for u in users},
+        organisation=rules,
+    )
+
+
+def point(seed, policy):
+    """Return what everybody has, and the least that follows from what some have, nothing being bought."""
+    instance, chance = drawn(seed), random.Random(-seed)
+    has, some = solve(instance, policy).tasks, chance.choice([0.2, 0.5, 1])
+    who = [u for u, x in zip(instance.users, has, strict=True) if x > 0 and chance.random() < some]
+    if not who:
+        return has, has * 0, has * 0
+    row = {u: i for i, u in enumerate(instance.users)}
+    wanted = targets_of([f"{u}>={has[row[u]] * chance.choice([1, 1, 0.7]) * (1 - 1e-9):.12g}" for u in who], instance)
+    goods = instance.machine_names or instance.resources
+    needs = needs_of(shop(instance, dict.fromkeys(goods, 1)), policy_named(policy), wanted, False)
+    total = instance.capacity
+    quotients = np.divide(total[None, :], total[:, None])
+    return has, needs.between(total, total, quotients, instance.room).at(total), needs.own
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks"])
+def test_nobody_has_less_than_is_said_to_be_needed(policy):
+    said = 0
+    for seed in range(25):
+        has, least, own = point(seed, policy)
+        assert (least <= has * ROUNDED).all(), seed
+        said += int((least > own * ROUNDED).sum())
+    assert said > 10
+
+
+def test_the_members_of_other_groups_rise_as_well():
+    """What a has makes its group as high as it is with b, so that c, alone in its group, has as much as both."""
+    rules = Organisation(paths={"a": "g", "b": "g", "c": "h"}, groups=[Group("g"), Group("h")])
+    cluster = Instance({u: {"cpu": 1} for u in "abc"}, machines=[Machine("m", {"cpu": 4})], organisation=rules)
+    found = size(cluster, "a>=10", {"m": 1})
+    assert (found.cost, found.bound, found.parts) == (9, 9, 1)
+    assert found.allocation.tasks.tolist() == [10, 10, 20]
+
+
+def test_who_is_in_no_group_counts_as_one():
+    rules = Organisation(paths={"a": "g", "b": "g"}, groups=[Group("g", 2)])
+    cluster = Instance({u: {"cpu": 1} for u in "abc"}, machines=[Machine("m", {"cpu": 4})], organisation=rules)
+    # The group has twice what c has; so c at 3 has 3 beside 6, and a at 3 has 3, 3 and c 3.
+    for wanted in ("a>=3", "c>=3"):
+        found = size(cluster, wanted, {"m": 1})
+        assert (found.cost, found.bound, found.parts) == (2, 2, 1), wanted
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset", "ceei", "utilitarian"])
+def test_who_can_use_what_there_is_plenty_of_has_all_it_asks_for(policy):
+    free = 0
+    for seed in range(25):
+        instance = drawn(seed, grouped=policy in ("drf", "asset"))
+        if instance.machines is None:
+            continue
+        parts = parts_of(instance)
+        never = never_stopped(parts, instance.limits, instance.room, NEVER)
+        stopped = np.zeros(instance.n, dtype=bool)
+        stopped[parts.user[~never]] = True
+        free += int((~stopped).sum())
+        has = solve(instance, policy).tasks
+        assert has[~stopped] == pytest.approx(instance.limits[~stopped], rel=1e-6), seed
+    assert free > 5
+
+
+def test_what_is_filled_to_the_last_digit_is_not_plenty():
+    def never(tasks):
+        users = {"a": {"cpu": 1}, "b": [TaskType({"cpu": 1}, 1, ["n"]), TaskType({"cpu": 1}, 1, ["m"])]}
+        cluster = Instance(
+            users,
+            machines=[Machine("m", {"cpu": 4}), Machine("n", {"cpu": 1})],
+            max_tasks={"a": tasks, "b": 2},
+            eligible={"a": ["m"]},
+        )
+        return never_stopped(parts_of(cluster), cluster.limits, cluster.room, NEVER).tolist()
+
+    # Of m there is plenty for a and the second type of b together; n is full with its first.
+    assert never(2) == [True, False, True]
+    assert never(3) == [False, False, False]
+
+
+def departments(cluster):
+    """Return the cluster with its users dealt out to ten departments."""
+    rules = Organisation(
+        paths={u: f"d{i % 10}" for i, u in enumerate(cluster.users)}, groups=[Group(f"d{g}") for g in range(10)]
+    )
+    return Instance(**(cluster.parts() | {"organisation": rules}))
+
+
+def teams(cluster):
+    """Return the cluster with its users dealt out to 45 teams, as their task types."""
+    found = {}
+    rows = zip(cluster.users, cluster.exact_demands, cluster.max_tasks, cluster.eligible, strict=True)
+    for i, (_, demand, count, open_to) in enumerate(rows):
+        if cluster.unplaced()[i]:
+            continue
+        need = {r: d for r, d in zip(cluster.resources, demand, strict=True) if d}
+        names = [name for name, is_open in zip(cluster.machine_names, open_to, strict=True) if is_open]
+        found.setdefault(f"t{i % 45}", []).append(TaskType(need, int(count), names))
+    return Instance(found, machines=cluster.machines, resources=list(cluster.resources))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("made", "cost"), [(departments, 840), (teams, 1200)])
+def test_a_production_cluster_is_sized_to_the_end(made, cost, data_folder):
+    folder = data_folder / "openb"
+    trace = read("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"]).instance
+    costs = {name: 30 for name in trace.machine_names if name.startswith(("T4", "G3", "G2", "V100"))}
+    found = size(made(trace), "*>=60%", costs, time_limit=60)
+    assert (found.status, found.cost, found.bound) == ("optimal", cost, cost)
