@@ -237,7 +237,7 @@ class _Moving(Cap):
     """Who is in a program, (moving,) of the groups of a part, before so many groups of what the others hold."""
 
     def __init__(self, moving: np.ndarray, fixed: int, cap: Cap | None):
-        self.moving, self.fixed, self.cap = moving, fixed, cap
+        self.moving, self.fixed, self.cap = moving, fixed, Cap() if cap is None else cap
 
     def of(self, weights: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return w and h of the program from those of the part."""
@@ -246,11 +246,10 @@ class _Moving(Cap):
 
     def due(self, level: float) -> bool:
         """Say whether somebody's limit is met at a level."""
-        return self.cap is not None and self.cap.due(level)
+        return self.cap.due(level)
 
     def meet(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Hold at their limits who has reached them: `Cap.meet`."""
-        assert self.cap is not None
         return self.of(*self.cap.meet(level))
 
 
