@@ -140,7 +140,7 @@ def _near(instance: Instance, policy: str, allocation: Allocation) -> bool:
     if level is None or bound is None:
         return False
     rates, tasks = policy_named(policy).exact_rates(instance), allocation.tasks.tolist()
-    for value, most in ((level, bound), *((value, most) for value, _, most in proof.above)):
+    for value, most in ((level, bound), *((value, most) for value, _, most in getattr(proof, "above", ()))):
         own = [rate for rate, x in zip(rates, tasks, strict=True) if rate * int(x) == value]
         if not own or most - value > max(own):
             return False
