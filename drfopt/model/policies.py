@@ -132,9 +132,6 @@ class Policy:
         taught = set(knows)
         if integer and self.objective not in ("leximin", "alpha", "sum", "formulation"):
             taught = set()
-        if not integer and self.objective == "formulation":
-            # A file of divisible tasks knows one row of demands a user.
-            taught -= {"types on machines"}
         if self.objective in ("servers", "path"):
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
