@@ -9,7 +9,8 @@ Given    d[i, j]  units of resource j that one task of user i needs, the average
          v[i, j]  units of resource j that are a share of 1 for user i; c[j] where
                   nothing is given (her guarantee, where shares are parts of it)        (n, m)
          H[i, j]  units of resource j above which she is measured; 0 where not given    (n, m)
-         y[j]     whether resource j counts; all do where nothing is given              (m,)
+         y[j]     whether resource j counts and is compared; all do where not given     (m,)
+         o[i]     tasks of user i alone, where those are compared in parts of these     (n,)
          r[i]     tier of user i, higher ones first; 0 where nothing is given           (n,)
          G[b, i]  whether user i is in the group of ceiling b; none where not given     (b, n)
          B[b, j]  units of resource j that this group may use, or inf                   (b, m)
@@ -25,7 +26,8 @@ Given    d[i, j]  units of resource j that one task of user i needs, the average
 Derived  V[i, x]  value of x tasks of user i: from her guarantee on L[i, x], and more than all
                   levels differ for each tier above hers; below it x / f[i], less so much that
                   it is lower than all levels, where
-                  L[i, x] = max_j (d[i, j] x - H[i, j]) / (v[i, j] w[i, j]) over the y[j]
+                  L[i, x] = max_j (d[i, j] x - H[i, j]) / (v[i, j] w[i, j]) over the y[j],
+                  or the sum of these, or x / w[i], or x / (o[i] w[i]), whatever is compared
          P[l]     all values in their order
          a[i, l]  fewest tasks of user i that are worth P[l]
          g[j] = min_p D[p, j] over the kinds that need j: unit of resource j
@@ -99,7 +101,7 @@ def build(data: Any, held: np.ndarray) -> Round:
     f, r = getattr(data, "promised", np.zeros(len(d))), 1.0 * getattr(data, "tiers", np.zeros(len(d)))
     v = getattr(data, "units", np.tile(np.where(c > 0, c, 1.0), (len(d), 1)))
     H = getattr(data, "surplus", np.zeros(d.shape))
-    y = getattr(data, "counted", c > 0) & (c > 0)
+    y = getattr(data, "counted", c > 0) & getattr(data, "compared", c > 0) & (c > 0)
     G, B = getattr(data, "grouped", np.zeros((1, len(d)))), getattr(data, "ceilings", np.full((1, len(c)), np.inf))
     f = np.floor(f * (1 + 2.0**-50))  # 0.3 / 0.1 misses 3 by a rounding
     if hasattr(data, "kinds"):
@@ -108,12 +110,13 @@ def build(data: Any, held: np.ndarray) -> Round:
         room = [(C[:, d[i] > 0] / d[i, d[i] > 0]).min(axis=1) * (1 + 2.0**-50) for i in users]
         k = [[i] * int(min(u[i], np.floor(room[i])[e[i]].sum())) for i in users]
 
-    measure = getattr(data, "measure", "dominant")
+    measure, alone = getattr(data, "measure", "dominant"), getattr(data, "alone", np.ones(len(d)))
 
     def level(i: int, x: int) -> float:
         shares = (d[i] * x - H[i]) / (v[i] * w[i])
-        some = {"dominant": shares[y & (d[i] > 0)].max, "asset": shares[y].sum, "tasks": lambda: x / w[i, 0]}
-        return some[measure]()
+        if measure in ("tasks", "alone"):
+            return x / (w[i, 0] * (alone[i] if measure == "alone" else 1.0))
+        return shares[y].sum() if measure == "asset" else shares[y & (d[i] > 0)].max()
 
     L = [np.array([level(i, x) for x in range(len(k[i]) + 1)]) for i in users]
     low, top = min(0.0, *(row.min() for row in L)), max(row.max() for row in L)

@@ -6,7 +6,7 @@ Given    d[i, j]  units of resource j that one task of user i needs, the average
          w[i, j]  weight of user i on resource j, positive                              (n, m)
          u[i]     most tasks of user i, her ceilings included, inf for no limit         (n,)
          f[i]     tasks that user i is guaranteed; 0 where nothing is given             (n,)
-         v[j]     whether resource j counts; all do where nothing is given              (m,)
+         v[j]     whether resource j counts and is compared; all do where not given     (m,)
          B[i, j], H[i, j]  units of resource j that are a share of 1 for user i, and above which
                   she is measured; c[j] and 0 where nothing is given                    (n, m)
          r[i]     tier of user i, higher ones first; 0 where nothing is given           (n,)
@@ -94,7 +94,7 @@ def build(data: Any, held: np.ndarray) -> Round:
         N, S = (np.repeat(table, data.counts, axis=0) for table in (data.devices, data.device_size))
     users, machines, resources, kinds = range(len(d)), range(len(C)), range(len(c)), range(len(D))
     f, r = getattr(data, "promised", np.zeros(len(d))), getattr(data, "tiers", np.zeros(len(d)))
-    v, whole = getattr(data, "counted", c > 0) & (c > 0), np.where(c > 0, c, 1.0)
+    v, whole = getattr(data, "counted", c > 0) & getattr(data, "compared", c > 0) & (c > 0), np.where(c > 0, c, 1.0)
     A, P = getattr(data, "parent", np.full(len(d), -1)), getattr(data, "group_parent", np.zeros(0, dtype=int))
     W, R = getattr(data, "group_weights", np.ones(len(P))), getattr(data, "group_tiers", np.zeros(len(P)))
     B, H = getattr(data, "units", np.tile(whole, (len(d), 1))), getattr(data, "surplus", np.zeros(d.shape))

@@ -3,8 +3,9 @@
 Given    d[i, j]  units of resource j that one task of user i needs, the average one    (n, m)
          c[j]     units of resource j in the whole cluster                              (m,)
          C[q, j]  units of resource j on machine q, one by one; a pool is one machine   (q, m)
-         A        0 for the largest sum of dominant shares, 1 for the Nash product, any
-                  other for the largest sum of utilities; 1 where nothing is given
+         A        0 for the largest sum of dominant shares (of tasks, where tasks are
+                  compared), 1 for the Nash product, any other for the largest sum of
+                  utilities; 1 where nothing is given
          w[i]     weight of user i, positive, the same on every resource                (n,)
          u[i]     most tasks of user i, her ceilings included, inf for no limit         (n,)
          f[i]     tasks that user i is guaranteed; 0 where nothing is given             (n,)
@@ -118,6 +119,8 @@ def build(data: Any, held: np.ndarray) -> Program:
         each[o] = W[o] * (each[R[o]] if R[o] >= 0 else 1.0) / inside if inside else 0.0
     income = w * np.array([each[o] if o >= 0 else 1.0 for o in r])
     share = (d / np.where(c > 0, c, 1.0) * y).max(axis=1)
+    if getattr(data, "measure", "dominant") == "tasks":
+        share = np.ones(len(d))
 
     def utility(i: int, x: int) -> float:
         level = share[i] * x / income[i]

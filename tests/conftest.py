@@ -3,6 +3,8 @@
 import gc
 import os
 import signal
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from zlib import crc32
 
@@ -12,6 +14,10 @@ from hypothesis import settings
 
 settings.register_profile("drfopt", derandomize=True, deadline=None)
 settings.load_profile("drfopt")
+
+if (found := find_spec("coverage")) and found.origin is None:
+    # numba looks for the package of that name, and would take the folder of tests for it.
+    sys.modules["coverage"] = None
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

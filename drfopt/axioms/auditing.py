@@ -158,7 +158,7 @@ def audit(
     """
     checked_flags(integer=integer)
     chosen, asked = policy_named(policy), properties_named(properties)
-    built_in = chosen.objective in ("leximin", "alpha", "sum")
+    built_in = chosen.objective in ("leximin", "alpha", "sum", "servers")
     chosen.check(instance, integer, FEATURES if built_in else () if integer else ("types", "types on machines"))
     deadline = Deadline.asked(time_limit)
     integer = in_whole_tasks(instance, chosen, integer)

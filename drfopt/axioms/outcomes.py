@@ -172,6 +172,7 @@ def _whole(cluster: Economy, policy: Policy) -> Outcome:
         "leximin": lambda: enumeration.leximin(values),
         "alpha": lambda: enumeration.market(values, list(cluster.weights), policy.alpha),
         "sum": lambda: enumeration.total(values),
+        "servers": lambda: enumeration.leximin(values),
     }[policy.objective]()
     best = enumeration.optimum(objective, cluster.demands, machines, cluster.limits, eligible)
     chosen = max(best.allocations)
@@ -218,6 +219,7 @@ Takes = Callable[[Economy, Policy, bool], bool]
 
 KINDS: tuple[tuple[Takes, Callable[[Economy, Policy], Outcome]], ...] = (
     (lambda c, p, whole: whole and p.objective in ("leximin", "sum", "alpha") and _small(c), _whole),
+    (lambda c, p, whole: whole and p.objective == "servers" and c.machines is None and _small(c), _whole),
     (lambda c, p, whole: not whole and c.machines is None and p.objective in ("leximin", "servers"), _filling),
     (lambda c, p, whole: not whole and c.machines is None and p.path is not None, _along_path),
     (lambda c, p, whole: not whole and p.objective == "servers", _servers),

@@ -47,7 +47,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 
@@ -56,12 +55,13 @@ from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
 from ..model.evidence import BottleneckEvidence
 from ..model.instance import Instance
-from ..model.policies import Policy, policy_named
+from ..model.policies import Policy
+from ..model.single_machines import ON_EACH, pool_of
 from .exact import certify_filling
 from .feasibility import infeasibility
 from .holders import FirstLook, Holders, Marks, Tops, together
 
-__all__ = ["ON_EACH", "certify", "certify_parts", "certify_servers", "pool_of"]
+__all__ = ["certify", "certify_parts", "certify_servers"]
 
 EPSILON = float(np.finfo(np.float64).eps)
 """Relative: of a level it counts `SAME` times, of a sum of n products a quarter of the root of n times more."""
@@ -286,24 +286,6 @@ class _Proof:
         held = np.sum(self.parts.each(Holders.at_the_top, highest * (1 - LEVEL), what="proof"), axis=0)
         used = (held > 0) & (highest > 0) & (self.capacity > 0)
         return np.divide(slack, held, where=used, out=np.full(len(highest), np.inf))
-
-
-ON_EACH = policy_named("drf")
-"""What every machine does by itself."""
-
-
-def pool_of(instance: Instance, users: np.ndarray, k: int, exact: bool = False) -> Instance:
-    """Return all machines of class k as a pool of the users (rows of the instance) who may run something there."""
-    demands: Any = instance.demands[users]
-    room: Any = instance.room[k]
-    weights: Any = instance.weights[users] if instance.weighted else None
-    if exact:
-        demands = [instance.exact_demands[i] for i in users.tolist()]
-        weights = [instance.exact_weights[i] for i in users.tolist()] if instance.weighted else None
-        room = instance.exact_capacity
-        if instance.machines is not None:
-            room = [instance.machines[k].count * c for c in instance.exact_machine_capacity[k]]
-    return Instance(demands, room, resources=instance.resources, weights=weights)
 
 
 def certify_servers(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> Certificate:

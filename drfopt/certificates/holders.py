@@ -4,10 +4,11 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache, partial, reduce
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.loops import compiled
 from ..base.tolerances import LEVEL
 from ..model.arrays import MOST_IN_SETS, columns, in_blocks, in_mid_range
 from ..model.instance import Instance
@@ -91,6 +92,11 @@ class Holders:
         self.unplaced = unplaced if unplaced.any() else None
         self.by_set = instance.m <= MOST_IN_SETS
 
+    @property
+    def loops(self) -> Any:
+        """Compiled passes, where there are some for these users."""
+        return compiled(self.instance.demands) if self.by_set and self.unplaced is None else None
+
     def levels(self, rows: slice) -> np.ndarray:
         """Return the levels of some users."""
         return self.rates[rows] * self.tasks[rows]
@@ -118,6 +124,10 @@ class Holders:
         if word.min() == (only := word.max()):
             # Where all need the same it takes a tenth of the time.
             highest[only] = levels.max(initial=0.0)
+        elif self.loops is not None:
+            used, given = np.zeros((1, len(block))), (self.instance.demands.T, self.rates, self.tasks)
+            self.loops.seen(*given, self.instance.needs, rows.start, rows.stop, used, highest)
+            return used[0], highest, in_range
         else:
             np.maximum.at(highest, word.astype(np.intp), levels)
         return block @ tasks, highest, in_range
@@ -126,7 +136,31 @@ class Holders:
         """Return what users hold at the marks, as `the certificate` has it, in one pass."""
         with np.errstate(all="ignore"):
             best = (_members(self.instance.m) * inverse).max(axis=0) if self.by_set else inverse
-            return together(in_blocks(self.instance.n, partial(self._look, marks, best)))
+            # What is held at one mark is a product.
+            several = self.instance.limited or len(marks.low) > 1
+            look = self._looped if several and self.loops is not None else self._look
+            return together(in_blocks(self.instance.n, partial(look, marks, best)))
+
+    def _looped(self, marks: Marks, best: np.ndarray, rows: slice) -> tuple:
+        """Look at some users as `_look` does, in a compiled loop."""
+        instance, (g, m) = self.instance, (len(marks.low), self.instance.m)
+        limits = instance.limits if instance.limited else np.empty(0)
+        sums, near, needed = np.zeros((4 * (g + 1), m)), np.zeros((g, m)), np.zeros((2, g), dtype=bool)
+        levels = np.array([marks.least, marks.low * (1 - 2 * LEVEL), marks.high * (1 + marks.window)])
+        given = (instance.demands.T, self.rates, self.tasks, limits, instance.needs, best, levels)
+        windows = (marks.window, 2 * LEVEL)
+        short, i = self.loops.held(*given, windows, rows.start, rows.stop, sums, near, needed)
+        by_mark = sums.reshape(2, 2, g + 1, m)
+        # Who is near a mark has mostly reached that and no other.
+        near += by_mark[0, :, 1:].sum(axis=0)
+        free, stopped = by_mark.sum(axis=0)[:, ::-1].cumsum(axis=1)[:, ::-1]
+        if not instance.limited:
+            # Without limits everybody is at the first mark or above: what that holds is all that is used.
+            at = np.concatenate([free[:1], free[2:]]).T
+            near = at.copy()
+            near[:, :-1] -= at[:, 1:]
+            return at, at, near, np.ones(g, dtype=bool), np.zeros(g, dtype=bool), short, i
+        return (free + stopped)[1:].T, free[1:].T, near.T, *needed, short, i
 
     def _look(self, marks: Marks, best: np.ndarray, rows: slice) -> tuple:
         """Look at some users: what they hold, as `the certificate` has it; `best` is of sets, or else of resources."""

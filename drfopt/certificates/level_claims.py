@@ -5,13 +5,13 @@ many users at each lower level, fewer at L, and everybody else above L.  Such an
 of few *options*: to stop at a level where she can be exactly, or to be above L; each is a known number of tasks.
 
 Claims come in the order of their levels and each may use those before it: where a level has as many users as could be
-exactly at it, all of them are.
+exactly at it, all of them are; where it has as many as cannot be anywhere else, at their most tasks, nobody else is.
 
 How high can a level in the sorted vector be at most? An exact bound that needs no solver.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -44,6 +44,13 @@ class Choice:
     def load(self, tasks: int) -> Load:
         """Return of which goods so many tasks are."""
         return tuple(zip(self.sequence.rows, self.sequence.started(tasks), strict=True))
+
+    def prices(self, costs: Sequence[int], counts: Sequence[int]) -> list[int]:
+        """Return the price of each option: its tasks, at the cost of each good, and the multiplier of its row."""
+        if len(self.sequence.rows) == 1:
+            cost = costs[self.sequence.rows[0]]
+            return [cost * tasks + counts[row] for tasks, row in self.options]
+        return [sum(costs[good] * x for good, x in self.load(tasks)) + counts[row] for tasks, row in self.options]
 
 
 @dataclass(frozen=True)
@@ -93,31 +100,39 @@ def claims(users: WholeUsers, tasks: list[int]) -> Iterator[LevelClaim]:
     rest = list(kinds.values())
     stopped = Counter(users.values(tasks))
     fixed = [0] * len(users.goods)
-    open_rows: list[tuple[int, int]] = []
+    opened: list[int] = []  # How many stop at the levels at which it is open who.
+    stops: list[list[tuple[int, int]]] = [[] for _ in kinds]  # The options to stop there.
     for level in sorted(stopped):
         count = stopped[level]
-        may = [number if scale.at(level) else 0 for (_, scale), number in zip(kinds, rest, strict=True)]
-        rows = [*open_rows, (level, count - 1)]
+        own = len(opened)
+        at = [((scale.least(level), own),) if scale.at(level) else () for _, scale in kinds]
         choices = tuple(
-            Choice(sequence, number, scale, _options(scale, level, rows))
-            for (sequence, scale), number in zip(kinds, rest, strict=True)
+            Choice(sequence, number, scale, (*mine, *(here if count > 1 else ()), *_above(scale, level)))
+            for (sequence, scale), number, mine, here in zip(kinds, rest, stops, at, strict=True)
             if number
         )
-        yield LevelClaim(level, users.told(level), count, tuple(n for _, n in rows), tuple(fixed), choices)
-        if sum(may) == count:
-            for index, ((sequence, scale), number) in enumerate(zip(kinds, may, strict=True)):
-                if number:
-                    for good, x in zip(sequence.rows, sequence.started(scale.least(level)), strict=True):
-                        fixed[good] += number * x
-                    rest[index] -= number
-        else:
-            open_rows.append((level, count))
+        yield LevelClaim(level, users.told(level), count, (*opened, count - 1), tuple(fixed), choices)
+        may = [number if here else 0 for number, here in zip(rest, at, strict=True)]
+        must = [
+            number if scale.top == level and not mine else 0
+            for (_, scale), number, mine in zip(kinds, rest, stops, strict=True)
+        ]
+        surely = next((those for those in (may, must) if sum(those) == count), None)
+        if surely is None:
+            opened.append(count)
+            for mine, here in zip(stops, at, strict=True):
+                mine += here
+            continue
+        for index, ((sequence, scale), number) in enumerate(zip(kinds, surely, strict=True)):
+            if number:
+                for good, x in zip(sequence.rows, sequence.started(scale.least(level)), strict=True):
+                    fixed[good] += number * x
+                rest[index] -= number
 
 
-def _options(scale: LevelScale, level: int, rows: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    stops = [(scale.least(at), row) for row, (at, allowed) in enumerate(rows) if allowed and scale.at(at)]
+def _above(scale: LevelScale, level: int) -> tuple[tuple[int, int], ...]:
     above = scale.least(level + 1)
-    return tuple(stops + ([(above, ABOVE)] if above <= scale.most else []))
+    return ((above, ABOVE),) if above <= scale.most else ()
 
 
 def highest(users: WholeUsers, below: int) -> int:

@@ -103,14 +103,12 @@ def _contradicts(claim: LevelClaim, worth: Pool | Machines, leaf: Refutation, bo
         # No machines have such loads; or, without bounds, prices say nothing.
         return bool(loads) and worth.priced(leaf.prices) is not None
     costs, total = found
-    total += sum(count * allowed for count, allowed in zip(leaf.counts, claim.allowed, strict=True))
-    least = sum(cost * x for cost, x in zip(costs, claim.fixed, strict=True))
+    total += sum(map(mul, leaf.counts, claim.allowed))
+    least = sum(map(mul, costs, claim.fixed))
+    counts = (*leaf.counts, 0)  # The last is that of `ABOVE`.
     column = 0
     for choice in claim.choices:
-        each = [
-            sum(costs[good] * x for good, x in choice.load(tasks)) + (0 if row == ABOVE else leaf.counts[row])
-            for tasks, row in choice.options
-        ]
+        each = choice.prices(costs, counts)
         if not bounds:
             if not each:
                 return True
@@ -141,23 +139,40 @@ def refute(claim: LevelClaim, worth: Pool | Machines, deadline: Deadline = NEVER
         When the tree grows too large, or what is left is a question of packing.
     TimeLimitError
     """
-    for leaf in _simple(claim, worth):
-        if _contradicts(claim, worth, leaf, {}):
-            return leaf
+    simple = _simple(claim, worth)
+    if simple is not None and _contradicts(claim, worth, simple, {}):
+        return simple
     if all(len(choice.options) == 1 for choice in claim.choices) and isinstance(worth, Pool):
         raise Better
     return _Tree(claim, worth, deadline).grow({}, branch)
 
 
-def _simple(claim: LevelClaim, worth: Pool | Machines) -> list[Refutation]:
-    """Return leaves to try first: one row alone; for a pool where nothing is to choose, they decide."""
-    rows, none = _units(len(claim.allowed)), (0,) * len(claim.allowed)
-    resources = [Refutation((row,), none) for row in _units(len(worth.room))] if isinstance(worth, Pool) else []
-    return resources + [Refutation(worth.free, row) for row in rows]
+def _simple(claim: LevelClaim, worth: Pool | Machines) -> Refutation | None:
+    """Return a leaf of one row alone that contradicts the claim: for a pool where nothing is to choose, they decide."""
+    rows, none = len(claim.allowed), (0,) * len(claim.allowed)
+    stuck = not all(choice.options for choice in claim.choices)
+    if isinstance(worth, Pool):
+        fewest = list(claim.fixed)
+        for choice in claim.choices:
+            for good, x in choice.load(min((tasks for tasks, _ in choice.options), default=0)):
+                fewest[good] += choice.number * x
+        for j, most in enumerate(worth.room):
+            if stuck or sum(x * row[j] for x, row in zip(fewest, worth.demands, strict=True)) > most:
+                return Refutation((_unit(j, len(worth.room)),), none)
+    stop = [0] * rows
+    for choice in claim.choices:
+        (row,) = {row for _, row in choice.options} if len(choice.options) == 1 else {ABOVE}
+        if row != ABOVE:
+            stop[row] += choice.number
+    beyond = (
+        r for r, (number, allowed) in enumerate(zip(stop, claim.allowed, strict=True)) if stuck or number > allowed
+    )
+    found = next(beyond, None)
+    return None if found is None else Refutation(worth.free, _unit(found, rows))
 
 
-def _units(length: int) -> list[tuple[int, ...]]:
-    return [tuple(int(one == other) for other in range(length)) for one in range(length)]
+def _unit(place: int, length: int) -> tuple[int, ...]:
+    return tuple(int(place == other) for other in range(length))
 
 
 class _Tree:

@@ -397,12 +397,13 @@ def _without_rules(users: WholeUsers) -> Instance:
         When that is nothing, or somebody has no income.
     """
     instance, parts = users.instance, users.instance.parts()
-    weights = [Fraction(1)] * instance.n
-    for i, income in zip(users.members, users.incomes, strict=True):
-        weights[i] = income
-    if not all(weights):
-        raise InstanceError("somebody has no income")
-    changed: dict[str, Any] = {"organisation": None, "weights": weights}
+    changed: dict[str, Any] = {"organisation": None}
+    if users.policy.objective != "sum":  # In a sum weights play no part.
+        weights = changed["weights"] = [Fraction(1)] * instance.n
+        for i, income in zip(users.members, users.incomes, strict=True):
+            weights[i] = income
+        if not all(weights):
+            raise InstanceError("somebody has no income")
     if instance.task_types is not None:
         changed["demands"] = [
             [min(kind.demand[j] for kind in kinds) for j in range(instance.m)] if kinds else row

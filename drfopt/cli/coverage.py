@@ -75,6 +75,12 @@ class Inquiry:
         return late or any(rules.tiers) or any(group.tier for group in rules.groups)
 
     @property
+    def excluding(self) -> bool:
+        """Whether rules do no more than take resources out of the shares."""
+        rules = self.instance.organisation
+        return rules is not None and rules.only_excludes
+
+    @property
     def levelled(self) -> bool:
         """Whether guarantees mean levels rather than floors."""
         rules = self.instance.organisation
@@ -122,9 +128,8 @@ ROWS = (
     ),
     Refusal(
         "servers rules",
-        lambda a: a.family == "servers" and a.ruled,
-        "every machine is divided by itself, and what rules promise, order and bound is of the whole cluster; that "
-        "some resources do not count would mean something on each machine, and is not built",
+        lambda a: a.family == "servers" and a.ruled and not a.excluding,
+        "every machine is divided by itself, and what rules promise, order and bound is of the whole cluster",
     ),
     Refusal(
         "formulation rules",
@@ -140,11 +145,6 @@ ROWS = (
         "servers limits",
         lambda a: a.family == "servers" and a.instance.limited,
         "every machine is divided by itself, and knows no limit, count of tasks or ceiling on all of them",
-    ),
-    Refusal(
-        "servers whole",
-        lambda a: a.family == "servers" and a.whole,
-        "every machine is filled by itself with divisible tasks; a leximin of whole ones on each is not built",
     ),
     Refusal(
         "scalar",

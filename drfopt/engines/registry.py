@@ -47,6 +47,8 @@ class Engine:
     values : bool
         Whether rules are values of whole tasks to it, so that it takes instances with and without them; groups that
         decide who rises with whom are not.
+    excluding : bool
+        Whether it takes rules that do no more than take resources out of the shares.
     types : bool
         Whether it takes users with several task types on machines.
     devices : bool
@@ -73,6 +75,7 @@ class Engine:
     organised: bool = False
     plain: bool = False
     values: bool = False
+    excluding: bool = False
     divides: bool = False
     types: bool = False
     devices: bool = True
@@ -110,6 +113,7 @@ class Engine:
             objective == "formulation"
             or self.organised == rules
             or (self.values and organisation is not None and not (organisation.branches and objective == "leximin"))
+            or (self.excluding and organisation is not None and organisation.only_excludes)
             or (self.plain and problem.instance.type_table is not None)
         )
         # Divisible tasks of several types in a pool are all alike; whole ones are not.
@@ -401,6 +405,7 @@ ENGINES = Registry(
         "progressive filling of every machine by itself",
         SERVERS,
         ANYWHERE,
+        excluding=True,
         then=("rational-servers",),
     ),
     Engine(
@@ -410,7 +415,18 @@ ENGINES = Registry(
         SERVERS,
         ANYWHERE,
         exact=True,
+        excluding=True,
         most=20_000,
+    ),
+    Engine(
+        "whole-servers",
+        "whole.each_machine",
+        "leximin of whole tasks on one machine of each class by itself",
+        SERVERS,
+        ANYWHERE,
+        integer=True,
+        programs=True,
+        excluding=True,
     ),
     Engine(
         "tree-filling",

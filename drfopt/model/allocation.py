@@ -20,6 +20,7 @@ from .document import as_text
 from .document import document as instance_document
 from .evidence import Evidence, QuotedEvidence, WholeEvidence
 from .instance import Instance
+from .policies import policy_named
 from .shortfall import HAS_ALL, Shortfall, asked_by
 
 __all__ = ["Allocation", "Broken", "Certificate", "Portion", "stopped"]
@@ -499,7 +500,8 @@ class Allocation(Result):
     @property
     def other_placements(self) -> bool:
         """Whether somebody who has tasks may use several classes, so that other placements may give the same tasks."""
-        if self.instance.machines is None:
+        # Where every machine is divided by itself the placement is the answer.
+        if self.instance.machines is None or policy_named(self.policy).objective == "servers":
             return False
         kinds = self.instance.type_table
         fits, tasks = (self.instance.fits, self.tasks) if kinds is None else (kinds.fits, self.tasks[kinds.owner])

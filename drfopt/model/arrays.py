@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..base.errors import InstanceError
+from ..base.loops import compiled
 from ..base.numbers.double_double import DoubleDouble
 from ..base.numbers.quantities import exact
 from ..base.parallel import cores, one_thread
@@ -72,12 +73,14 @@ LONG_BITS = 128
 class Extent:
     """What a table of demands spans: largest and smallest positive value a column (m,), 0 where it has none.
 
-    `idle` is the first row without a positive value, None when every row has one.
+    `idle` is the first row without a positive value, None when every row has one; `sets` are the `needed_sets`, where
+    they were found in passing.
     """
 
     highest: np.ndarray
     lowest: np.ndarray
     idle: int | None
+    sets: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ def needed_sets(values: np.ndarray) -> np.ndarray:
     """
     n, m = values.shape
     # Short numbers are many to a register.
-    words: np.ndarray = np.zeros(n, dtype=np.uint8 if m <= 8 else np.uint16)
+    words = _no_sets(n, m)
 
     def look(rows: slice) -> None:
         word = words[rows]
@@ -157,6 +160,10 @@ def needed_sets(values: np.ndarray) -> np.ndarray:
 
     in_blocks(n, look)
     return words
+
+
+def _no_sets(n: int, m: int) -> np.ndarray:
+    return np.zeros(n, dtype=np.uint8 if m <= 8 else np.uint16)
 
 
 def in_mid_range(values: np.ndarray) -> bool:
@@ -244,6 +251,15 @@ def _survey(values: np.ndarray, floats: np.ndarray) -> Extent:
     Whatever is no number from 0 on is in `highest` where a column has it.
     """
     copying = not np.may_share_memory(values, floats)
+    n, m = values.shape
+    loops: Any = compiled(values, by_rows=True) if copying and m <= MOST_IN_SETS else None
+    sets = None if loops is None else _no_sets(n, m)
+
+    def copied(rows: slice) -> tuple[np.ndarray, np.ndarray, int | None]:
+        highest, lowest = np.zeros(m, np.uint64), np.full(m, -1).view(np.uint64)
+        given, taken = np.asarray(values).view(np.uint64), floats.T.view(np.uint64)
+        first = loops.survey(given, taken, rows.start, rows.stop, highest, lowest, sets)
+        return highest, lowest, None if first < 0 else first
 
     def look(rows: slice) -> tuple[np.ndarray, np.ndarray, int | None]:
         if copying:
@@ -259,10 +275,13 @@ def _survey(values: np.ndarray, floats: np.ndarray) -> Extent:
         most = bits.max(axis=0)
         return highest, lowest, None if most.all() else rows.start + int(np.argmin(most))
 
-    highest, lowest, idle = zip(*in_blocks(len(values), look, threads=True), strict=True)
+    found = in_blocks(n, look if loops is None else copied, threads=True)
+    if loops is not None and any((highest >= INFINITY_BITS).any() for highest, *_ in found):
+        found, sets = in_blocks(n, look), None
+    highest, lowest, idle = zip(*found, strict=True)
     first_idle = next((row for row in idle if row is not None), None)
     least = np.min(lowest, axis=0) + np.uint64(1)
-    return Extent(np.max(highest, axis=0).view(np.float64), least.view(np.float64), first_idle)
+    return Extent(np.max(highest, axis=0).view(np.float64), least.view(np.float64), first_idle, sets)
 
 
 def _plain(values: Any, shape: tuple[int, ...]) -> np.ndarray | None:

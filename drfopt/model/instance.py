@@ -230,6 +230,8 @@ class Instance:
     @cached_property
     def needs(self) -> Any:
         """The set of resources that each user needs, a bit each, (n,); None with more resources than `MOST_IN_SETS`."""
+        if (found := self._demands.extent.sets) is not None:
+            return found
         return needed_sets(self.demands) if self.m <= MOST_IN_SETS else None
 
     @cached_property
@@ -261,6 +263,12 @@ class Instance:
         if self.task_types is not None:
             found.add("types" if self.machines is None else "types on machines")
         return frozenset(found)
+
+    @cached_property
+    def counted(self) -> np.ndarray:
+        """Which resources count in shares, bool (m,): all but those that an organisation excludes."""
+        excluded = () if self.organisation is None else self.organisation.excluded
+        return np.array([name not in excluded for name in self.resources], dtype=bool)
 
     # ---- the same values, exactly -----------------------------------------------------------------------------
 

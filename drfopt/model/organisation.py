@@ -150,6 +150,11 @@ class Organisation:
         """Whether all there is are the most that single users may have, which are limits of their tasks."""
         return replace(self, ceilings=()).plain
 
+    @property
+    def only_excludes(self) -> bool:
+        """Whether all there is, but for the most that single users may have, are resources that do not count."""
+        return replace(self, ceilings=(), excluded=()).plain
+
     def most_tasks(self, resources: Sequence[str], demands: Sequence[Sequence[Fraction]]) -> list[Fraction | None]:
         """Return the tasks at which each user, (n,), meets the first of its ceilings; None for who has none."""
         found: list[Fraction | None] = []

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,17 @@ from .instance import FEATURES, Instance
 from .organisation import Organisation
 from .paths import BundlePath, Traveller, path_of
 
-__all__ = ["ALIASES", "MEASURES", "POLICIES", "AnyPolicy", "Measure", "Policy", "dominant_rates", "policy_named"]
+__all__ = [
+    "ALIASES",
+    "MEASURES",
+    "POLICIES",
+    "AnyPolicy",
+    "Measure",
+    "Policy",
+    "dominant_rates",
+    "policy_named",
+    "without_level",
+]
 
 
 @dataclass(frozen=True)
@@ -72,11 +83,11 @@ COUNTING = ("tasks", "alone")
 MEASURES = {
     measure.name: measure
     for measure in (
-        Measure("dominant", lambda shares, j: shares.max(axis=0), lambda shares, j: max(shares)),
+        Measure("dominant", lambda shares, j: reduce(np.maximum, shares), lambda shares, j: max(shares)),
         Measure("asset", lambda shares, j: shares.sum(axis=0), lambda shares, j: sum(shares, Fraction(0))),
         Measure("single", lambda shares, j: shares[j], lambda shares, j: shares[j or 0]),
         Measure("tasks", lambda shares, j: np.ones(shares.shape[1:]), lambda shares, j: Fraction(1)),
-        Measure("alone", lambda shares, j: shares.max(axis=0), lambda shares, j: max(shares), _one_of_alone),
+        Measure("alone", lambda shares, j: reduce(np.maximum, shares), lambda shares, j: max(shares), _one_of_alone),
     )
 }
 
@@ -130,22 +141,17 @@ class Policy:
         if self.path is not None:
             self._check_path(self.path, instance, integer)
         taught = set(knows)
-        if integer and self.objective not in ("leximin", "alpha", "sum", "formulation"):
-            taught = set()
-        if self.objective in ("servers", "path"):
+        if self.objective == "path" or (self.objective == "servers" and not self._only_excludes(instance)):
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
-            whole = "with whole tasks " if integer and unknown[0] in knows else ""
             if unknown[0] == "organisation" and instance.organisation is not None:
                 self._refuse_rules(instance.organisation)
             raise PolicyError(
-                f"{self.name} {whole}is asked of an instance with {FEATURES[unknown[0]]}, which is not "
-                f"{'defined' if whole else 'built here'}: leave them out"
+                f"{self.name} is asked of an instance with {FEATURES[unknown[0]]}, which is not built here: leave them "
+                "out"
             )
         if instance.organisation is not None and self.objective in ("alpha", "sum"):
             self._refuse_order(instance.organisation)
-        if integer and self.objective == "servers":
-            raise PolicyError(f"{self.name} is not built for whole tasks: use drf, or divisible tasks")
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
         if self.measure in COUNTING and instance.organisation is not None and instance.organisation.excluded:
@@ -171,6 +177,16 @@ class Policy:
                     f"{self.name} compares shares of {self.argument!r}, but user {instance.users[without[0]]!r} "
                     "demands none of it: leave it out, or use drf"
                 )
+
+    def _only_excludes(self, instance: Instance) -> bool:
+        """Say whether rules do no more than take resources out of the shares, and leave everybody a level."""
+        rules = instance.organisation
+        if rules is None or not rules.only_excludes:
+            return False
+        uncounted = (instance.demands[:, instance.counted] == 0).all(axis=1)
+        if uncounted.any():
+            raise PolicyError(without_level(instance.users[int(uncounted.argmax())]))
+        return True
 
     def _check_path(self, path: BundlePath, instance: Instance, integer: bool) -> None:
         what = "machines" if instance.machines is not None else "whole tasks" if integer else ""
@@ -228,7 +244,7 @@ class Policy:
             return whole(instance, False) / (instance.weights if instance.weighted else 1.0)
         measure, column = MEASURES[self.measure].floats, self.column(instance)
         # What is not there has share 0: its users are unplaced.
-        capacity = np.where(instance.capacity > 0, instance.capacity, np.inf)[:, None]
+        capacity = np.where((instance.capacity > 0) & instance.counted, instance.capacity, np.inf)[:, None]
         weighted = self.weights != "none" and instance.weighted
         rates = np.empty(instance.n)
 
@@ -498,4 +514,13 @@ def dominant_rates(instance: Instance) -> np.ndarray:
 
 
 def _exact_shares(row: tuple[Fraction, ...], instance: Instance) -> list[Fraction]:
-    return [d / c if c else Fraction(0) for d, c in zip(row, instance.exact_capacity, strict=True)]
+    cells = zip(row, instance.exact_capacity, instance.counted.tolist(), strict=True)
+    return [d / c if c and counts else Fraction(0) for d, c, counts in cells]
+
+
+def without_level(user: str) -> str:
+    """Return the sentence that refuses a user whose level nothing makes rise."""
+    return (
+        f"user {user!r} uses only resources that are excluded from the shares, so that its level would be 0 whatever "
+        "it has: count one of them, or leave it out"
+    )

@@ -32,11 +32,10 @@ import numpy as np
 from ..base.errors import PolicyError
 from .allocation import Broken
 from .hierarchy import Clock, Node, broken
-from .hierarchy.clock import without_level
 from .hierarchy.market import incomes_of
 from .instance import Instance
 from .packings import integer_rows, most_alone, shapes
-from .policies import Policy
+from .policies import Policy, without_level
 from .users import TypeSequence
 
 __all__ = ["LevelScale", "WholeUsers", "by_types", "type_rows"]

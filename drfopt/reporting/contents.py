@@ -142,10 +142,11 @@ def gist(document: Document) -> list[Markup]:
     first = document["policies"][0]
     said = [
         Markup(
-            "Under {} the user who has least holds {} of the resource it needs most, by weight; all dominant shares "
+            "Under {} the user who has least{} holds {} of the resource it needs most, by weight; all dominant shares "
             "together are {}, and {} of the cluster is used on average."
         ).format(
             title_of(first),
+            ", of those whose tasks fit somewhere," if document["short"]["unplaced"] else "",
             shown(document, ("measures", 0, "lowest"), "share"),
             shown(document, ("measures", 0, "sum_of_shares")),
             shown(document, ("measures", 0, "utilization"), "share"),

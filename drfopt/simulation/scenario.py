@@ -230,8 +230,15 @@ class Scenario:
                 self._check_user(user)
             except InstanceError as error:
                 raise InstanceError(f"user {user.name!r}: {error}") from None
-        for outage in self.outages:
-            self._check_class(outage.machines)
+        for k, outage in enumerate(self.outages):
+            try:
+                there = self._class(outage.machines).count
+            except InstanceError as error:
+                raise InstanceError(f"outages[{k}]: {error}") from None
+            if outage.count > there:
+                raise InstanceError(
+                    f"outages[{k}]: {outage.count} machines of class {outage.machines!r} are lost, but it has {there}"
+                )
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -249,7 +256,7 @@ class Scenario:
         for job in user.jobs:
             for stage in job.stages:
                 for name in stage.machines or ():
-                    self._check_class(name)
+                    self._class(name)
             endless = job.count is None and min(self._until, user.leaves) == math.inf
             if endless:
                 raise InstanceError("a job comes without end: say until when, or how often it comes (count)")
@@ -258,10 +265,12 @@ class Scenario:
     def _until(self) -> float:
         return math.inf if self.until is None else self.until
 
-    def _check_class(self, name: str) -> None:
-        known = [machine.name for machine in self.machines]
+    def _class(self, name: str) -> Machine:
+        known = {machine.name: machine for machine in self.machines}
         if name not in known:
-            raise InstanceError(f"there is no machine class {name!r}: there is {some(known)}{suggestion(name, known)}")
+            near = suggestion(name, list(known))
+            raise InstanceError(f"there is no machine class {name!r}: there is {some(list(known))}{near}")
+        return known[name]
 
     def stopping(self, until: float | None) -> "Scenario":
         """Return the scenario with another end; None leaves it as it is."""

@@ -17,7 +17,7 @@ from ..base.numbers.quantities import exact as exact_number
 from ..base.parallel import Workers, one_thread
 from ..base.solvers.table import DIRECT, interface
 from ..base.tolerances import CAPACITY
-from ..certificates import bottleneck, bounds, chain, chain_point, duals, prices, stops, whole
+from ..certificates import bottleneck, bounds, chain, chain_point, duals, prices, stops, whole, whole_servers
 from ..certificates import exact as exactly
 from ..certificates.exact import certify_filling, certify_rounded
 from ..certificates.feasibility import infeasibility
@@ -350,12 +350,13 @@ def _prove(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
 
 def _kind(problem: Problem, pool: bool, exact: bool) -> str:
     """Return the row of the table of proofs that belongs to what was asked for."""
-    kind = "whole" if problem.integer else problem.policy.objective
+    objective = problem.policy.objective
+    kind = ("whole servers" if objective == "servers" else "whole") if problem.integer else objective
     if kind == "leximin":
         kind += " pool" if pool else " machines"
     if exact and kind in EXACT:
         kind = EXACT[kind]
-    bounded = "organisation" in problem.instance.features
+    bounded = "organisation" in problem.instance.features and problem.policy.objective != "servers"
     if problem.policy.objective in ("alpha", "sum") and not problem.integer:
         # Types on machines have no prices of their own in a market; sums with them have.
         typed = problem.policy.objective == "alpha" and problem.instance.type_table is not None
@@ -493,6 +494,9 @@ PROOFS: dict[str, Proof] = {
     ),
     "bounds": lambda p, x, z, a: bounds.certify(p.instance, p.policy, x, z, _priced(a), _bounded(a)),
     "exact bounds": lambda p, x, z, a: bounds.certify_exactly(p.instance, p.policy, x, z, _bounded(a)),
+    "whole servers": lambda p, x, z, a: whole_servers.certify(
+        p.instance, x, a.evidence.packing, p.deadline, whole.Finder(a.engine, p.solver)
+    ),
     "servers": _servers,
     # Where nobody plays no engine was asked, and nothing was rounded.
     "path": lambda p, x, z, a: (

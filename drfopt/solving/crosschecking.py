@@ -42,7 +42,7 @@ from ..model.hierarchy.market import market_rules
 from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .allocating import in_whole_tasks, solve
-from .methods import second_methods
+from .methods import second_methods, whole_tasks
 
 __all__ = ["CrossCheck", "MethodAnswer", "crosscheck"]
 
@@ -280,30 +280,44 @@ def crosscheck(
 
 def beside(own: Policy, chosen: Policy) -> Policy:
     """Return a formulation that knows which policy it stands beside, for one file can state several."""
-    measure = chosen.measure if chosen.measure in ("asset", "tasks") else own.measure
+    told = chosen.measure in ("asset", "tasks", "single", "alone")
     return replace(
-        own, measure=measure, weights=chosen.weights, alpha=0.0 if chosen.objective == "sum" else chosen.alpha
+        own,
+        measure=chosen.measure if told else own.measure,
+        argument=chosen.argument if chosen.measure == "single" else own.argument,
+        weights=chosen.weights,
+        alpha=0.0 if chosen.objective == "sum" else chosen.alpha,
     )
 
 
-def _stated(problem: Problem, own: Policy, time_limit: float | None) -> second_methods.Found:
+def _stated(problem: Problem, own: Policy, time_limit: float | None) -> whole_tasks.Found:
+    if problem.policy.objective == "servers" and problem.integer:
+        return whole_tasks.machine_by_machine(partial(_tasks_stated, own, time_limit), problem)
     allocation = solve(problem.instance, own, integer=problem.integer, time_limit=time_limit)
     if allocation.integer != problem.integer:
         raise FormulationError(f"{own.name}: its tasks are whole numbers: ask with integer=True (--integer)")
     if not allocation.finished:
         raise TimeLimitError(allocation.certificate.reason)
     if problem.integer:
-        return second_methods.from_members(problem, allocation.tasks[problem.members].tolist())
+        return whole_tasks.from_members(problem, allocation.tasks[problem.members].tolist())
     if "organisation" in problem.instance.features and problem.policy.objective != "leximin":
         levels = market_rules(problem.instance, problem.policy).rates * allocation.tasks
     elif "organisation" in problem.instance.features:
         levels = Clock(problem.instance, problem.policy).levels(allocation.tasks)
     else:
         levels = problem.policy.rates(problem.instance) * allocation.tasks
-    return second_methods.found(problem, levels, allocation.tasks)
+    return whole_tasks.found(problem, levels, allocation.tasks)
 
 
-def _in_fractions(compute: Callable[[Problem], second_methods.Found], problem: Problem) -> second_methods.Found:
+def _tasks_stated(own: Policy, time_limit: float | None, problem: Problem) -> list[int]:
+    """Return what a formulation says of one machine."""
+    allocation = solve(problem.instance, own, integer=True, time_limit=time_limit)
+    if not allocation.finished:
+        raise TimeLimitError(allocation.certificate.reason)
+    return [int(x) for x in allocation.tasks[problem.members].tolist()]
+
+
+def _in_fractions(compute: Callable[[Problem], whole_tasks.Found], problem: Problem) -> whole_tasks.Found:
     """Return levels, and as what is compared the fractions themselves, or their sum where optima are not unique."""
     levels, value = compute(problem)
     return levels, _fractions(problem, levels) if levels.dtype == object else value
@@ -327,7 +341,8 @@ def _solved(problem: Problem, engine: str, time_limit: float | None, exact: bool
         raise SolverError(allocation.certificate.reason)
     if exact and problem.policy.objective != "alpha":
         return allocation.levels, _fractions(problem, allocation.levels), allocation.engine
-    return *second_methods.found(problem, allocation.levels, allocation.tasks), allocation.engine
+    packing = allocation.certificate.evidence.packing
+    return *whole_tasks.found(problem, allocation.levels, allocation.tasks, packing), allocation.engine
 
 
 def _timed(name: str, compute: Callable[[], tuple], engine: str = "", unpolished: bool = False) -> MethodAnswer:

@@ -16,6 +16,7 @@ from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.machine import Machine
 from ..model.policies import Policy, policy_named
+from ..model.single_machines import ON_EACH, machine_of
 from ..model.users import given_types
 from ..model.whole_values import WholeUsers
 from .allocating import solve
@@ -37,7 +38,8 @@ class Integrality:
     Attributes
     ----------
     measure : str
-        ``lowest level``, ``geometric mean of tasks`` (weighted) or ``sum of levels``; of users who take part.
+        ``lowest level`` (``on a machine`` where each is divided by itself), ``geometric mean of tasks`` (weighted) or
+        ``sum of levels``; of users who take part.
     continuous : float or None
         With divisible tasks, for those whom whole tasks can serve, limits rounded down: nothing whole can be above.
     optimum : float
@@ -74,6 +76,9 @@ class Integrality:
 def integrality_cost(allocation: Allocation, time_limit: float | None = None) -> Integrality:
     """Return what belongs beside an allocation of whole tasks."""
     instance, policy = allocation.instance, policy_named(allocation.policy)
+    if policy.objective == "servers" and instance.machines is not None:
+        return _on_machines(instance, time_limit)
+    policy = ON_EACH if policy.objective == "servers" else policy
     problem = Problem(instance, policy, True, Deadline.after(time_limit))
     measure, value = _measure(problem)
     ways: dict[str, np.ndarray | None] = dict.fromkeys(("greedy", "min_max", "rounded"))
@@ -91,6 +96,19 @@ def integrality_cost(allocation: Allocation, time_limit: float | None = None) ->
     numbers = {name: None if tasks is None else value(tasks) for name, tasks in ways.items()}
     bound = None if continuous is None else value(continuous)
     return Integrality(measure, bound, value(optimum), **numbers, better=better)
+
+
+def _on_machines(instance: Instance, time_limit: float | None) -> Integrality:
+    """Return the same of every machine by itself: of each way what is lowest on any of them."""
+    found = []
+    for k in np.flatnonzero(instance.fits.any(axis=0)).tolist():
+        one = machine_of(instance, np.flatnonzero(instance.fits[:, k]), k)
+        found.append(integrality_cost(solve(one, ON_EACH, integer=True, time_limit=time_limit), time_limit))
+    told: dict[str, Any] = {}
+    for way in ("continuous", "optimum", "greedy", "rounded", "min_max"):
+        numbers = [getattr(one, way) for one in found]
+        told[way] = None if None in numbers else min(numbers, default=0.0)
+    return Integrality("lowest level on a machine", **told, better={})
 
 
 def _served(instance: Instance) -> Instance:

@@ -6,7 +6,7 @@ users, and makes their tasks from a few numbers whenever they are asked for.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -45,10 +45,16 @@ SAMPLED = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class LoadedPart:
-    """The users of a part, and where they come from."""
+    """The users of a part, where they come from, and what is made of them."""
 
     rows: UserRows
     instance: Instance
+    policy: Policy
+
+    @cached_property
+    def rates(self) -> np.ndarray:
+        """Level of one task of each user, (n,); kept with the part."""
+        return self.policy.rates(self.instance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +85,7 @@ def loaded(rows: UserRows, cluster: BareCluster, policy: Policy) -> LoadedPart:
         policy.check(instance)
     except PolicyError as error:
         raise at_row(error, rows) from None
-    return LoadedPart(rows, instance)
+    return LoadedPart(rows, instance, policy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +125,7 @@ class PoolObjective:
     find : callable
         From a `Division` to the numbers.
     held : callable
-        From a part, the policy and the numbers to what users hold, which has `tasks` and `seen`.
+        From a part and the numbers to what users hold, which has `tasks` and `seen`.
     prove : callable
         From a `Division`, the numbers, parts of what is held and what was seen of each to the certificate.
     priced : bool
@@ -128,15 +134,15 @@ class PoolObjective:
 
     engine: str
     find: Callable[[Division], np.ndarray]
-    held: Callable[[LoadedPart, Policy, np.ndarray], Any]
+    held: Callable[[LoadedPart, np.ndarray], Any]
     prove: Callable[[Division, np.ndarray, Partitions, list], Certificate]
     priced: bool
 
     def divide(self, division: Division, folder: str) -> PartedAnswer:
         """Write everybody's tasks to files of a folder, and prove them."""
         numbers = self.find(division)
-        wrote = division.parts.each(self.written, division.policy, numbers, folder, what="writing")
-        held = division.parts.then(self.held, division.policy, numbers)
+        wrote = division.parts.each(self.written, numbers, folder, what="writing")
+        held = division.parts.then(self.held, numbers)
         seen = [found for found, _ in wrote]
         return PartedAnswer(
             self.engine,
@@ -148,13 +154,12 @@ class PoolObjective:
             prices=numbers if self.priced else None,
         )
 
-    def written(self, part: LoadedPart, policy: Policy, numbers: np.ndarray, folder: str) -> tuple[Any, int]:
+    def written(self, part: LoadedPart, numbers: np.ndarray, folder: str) -> tuple[Any, int]:
         """Write the answer of a part; return what its certificate sees first, and how many users are unplaced."""
-        held, instance = self.held(part, policy, numbers), part.instance
-        rates = policy.rates(instance) if held.rates is None else held.rates
-        columns = _named(part.rows) | {"tasks": held.tasks, "level": rates * held.tasks}
+        held = self.held(part, numbers)
+        columns = _named(part.rows) | {"tasks": held.tasks, "level": part.rates * held.tasks}
         write_columns(folder, part.rows.stem, columns)
-        return held.seen(), int(np.count_nonzero(instance.unplaced()))
+        return held.seen(), int(np.count_nonzero(part.instance.unplaced()))
 
 
 def _named(rows: UserRows) -> dict[str, Any]:
@@ -165,24 +170,24 @@ def _named(rows: UserRows) -> dict[str, Any]:
 # ---- leximin ---------------------------------------------------------------------------------------------------------
 
 
-def _paced(part: LoadedPart, policy: Policy, rates: np.ndarray | None = None) -> Rising:
-    problem = Problem(part.instance, policy)
+def _paced(part: LoadedPart) -> Rising:
+    problem = Problem(part.instance, part.policy)
     with np.errstate(divide="ignore"):
-        pace = 1 / (problem.all_rates if rates is None else rates)
-    pace[~problem.playing] = 0
+        pace = 1 / part.rates
+    if not problem.everyone:
+        pace[~problem.playing] = 0
     limits = part.instance.limits if part.instance.limited else None
     return Rising(part.instance.demands, pace, limits, part.instance.needs)
 
 
 def _saturation(division: Division) -> np.ndarray:
     """Return the levels (m,) at which resources run out."""
-    paces = division.parts.then(_paced, division.policy)
+    paces = division.parts.then(_paced)
     return saturation(paces, division.cluster.total, division.n, division.limited).levels
 
 
-def _held(part: LoadedPart, policy: Policy, levels: np.ndarray) -> Holders:
-    instance, rates = part.instance, policy.rates(part.instance)
-    return Holders(instance, rates, tasks_at(_paced(part, policy, rates), levels, np.empty(instance.n)))
+def _held(part: LoadedPart, levels: np.ndarray) -> Holders:
+    return Holders(part.instance, part.rates, tasks_at(_paced(part), levels, np.empty(part.instance.n)))
 
 
 def _bottlenecks(division: Division, levels: np.ndarray, held: Partitions, seen: list) -> Certificate:
@@ -195,21 +200,21 @@ def _bottlenecks(division: Division, levels: np.ndarray, held: Partitions, seen:
 # ---- markets ---------------------------------------------------------------------------------------------------------
 
 
-def _responding(part: LoadedPart, policy: Policy, level: float) -> DemandResponse:
-    return DemandResponse.of(Problem(part.instance, policy), level)[0]
+def _responding(part: LoadedPart, level: float) -> DemandResponse:
+    return DemandResponse.of(Problem(part.instance, part.policy), level)[0]
 
 
-def _crowd(part: LoadedPart, policy: Policy) -> np.ndarray:
-    return crowd(Problem(part.instance, policy))
+def _crowd(part: LoadedPart) -> np.ndarray:
+    return crowd(Problem(part.instance, part.policy))
 
 
 def _clearing(division: Division) -> np.ndarray:
     """Return the prices (m,) of a unit at which nothing is overfull, and what has a price is used up."""
     total, alpha, level = division.cluster.total, division.policy.alpha, 1.0
     if alpha != 1:
-        crowds = division.parts.each(_crowd, division.policy, what="scales")
+        crowds = division.parts.each(_crowd, what="scales")
         level = common_level(total, np.sum(crowds, axis=0))
-    responding = division.parts.then(_responding, division.policy, level)
+    responding = division.parts.then(_responding, level)
     market = PartedResponse(responding, division.n, total, alpha, division.money * level, division.limited)
     with np.errstate(all="ignore"):
         found = descended(division.deadline, market, largest=SAMPLED) * market.unit * worth(level, alpha)
@@ -218,12 +223,12 @@ def _clearing(division: Division) -> np.ndarray:
     return found
 
 
-def _bought(part: LoadedPart, policy: Policy, prices_of: np.ndarray) -> Buyers:
+def _bought(part: LoadedPart, prices_of: np.ndarray) -> Buyers:
     tasks = np.empty(part.instance.n)
     with np.errstate(all="ignore"):
         # At prices in the units of the objective levels are counted as they are.
-        _responding(part, policy, 1.0).look(prices_of * part.instance.capacity, tasks=tasks)
-    return Buyers(part.instance, policy, prices_of[None, :], tasks)
+        _responding(part, 1.0).look(prices_of * part.instance.capacity, tasks=tasks)
+    return Buyers(part.instance, part.policy, prices_of[None, :], tasks)
 
 
 def _prices(division: Division, prices_of: np.ndarray, held: Partitions, seen: list) -> Certificate:

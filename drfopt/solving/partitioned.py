@@ -303,8 +303,8 @@ def _division(rows: list[UserRows], where: Place, cluster: BareCluster, policy: 
     parts, n = Partitions(rows, (), where).then(loaded, cluster, policy), sum(part.n for part in rows)
     money, memory = float(n), where.memory() * KEPT
     limited, weighted = (any(name in part.columns for part in rows) for name in ("max_tasks", "weight"))
-    # Demands, and a weight and a limit; what else a pass takes is there for one part at a time.
-    size = n * (cluster.m + 1 + limited) * 8
+    # Demands, rates, and a weight and a limit; what else a pass takes is there for one part at a time.
+    size = n * (cluster.m + 1 + weighted + limited) * 8
     if cluster.machines is None:
         there = int(len(rows) * memory / size) if n and memory < size else len(rows)
         first = Partitions(rows[:there], (), where).then(loaded, cluster, policy).kept()

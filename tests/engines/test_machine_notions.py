@@ -98,8 +98,8 @@ def test_what_they_say_no_to():
     limited = Instance([[1], [1]], machines=[[2], [4]], max_tasks=[None, 1], users=["a", "b"])
     with pytest.raises(PolicyError, match=r"knows no limit on all of them, but user 'b' has one: leave limits out"):
         solve(limited, "per-server")
-    with pytest.raises(PolicyError, match="per-server is not built for whole tasks: use drf, or divisible tasks"):
-        solve(Instance([[1]], machines=[[2]]), "per-server", integer=True)
+    with pytest.raises(PolicyError, match=r"knows no limit on all of them, but user 'b' has one: leave limits out"):
+        solve(limited, "per-server", integer=True)
     with pytest.raises(PolicyError, match="tsf takes one weight a user"):
         solve(Instance([[1, 1]], machines=[[2, 2]], weights=[[1, 2]]), "tsf")
 

@@ -193,7 +193,7 @@ def test_the_slow_chain_agrees():
 def test_who_was_not_taught_types_says_so():
     for ask, error, words in (
         (lambda: solve(cluster(), "tsf"), PolicyError, "tsf compares numbers of tasks that are alike"),
-        (lambda: solve(cluster(), "per-server", integer=True), PolicyError, "with whole tasks is asked"),
+        (lambda: solve(cluster(), "per-server", integer=True), PolicyError, "knows no count of tasks on all"),
     ):
         with pytest.raises(error, match=words):
             ask()

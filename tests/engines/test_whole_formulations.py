@@ -229,3 +229,21 @@ def test_a_formulation_of_one_type_refuses_several():
         FormulationError, match=r"no use of task types \(data.kinds\): .*formulations/guarantees_integer.py"
     ):
         solve(instance, str(FOLDER / "drf_integer.py"), integer=True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "file"), [("single:r0", VALUES), ("single:r0", GROUPS), ("tsf", VALUES), ("throughput", MARKET)]
+)
+def test_files_are_told_what_is_compared(policy, file):
+    agreed = 0
+    for seed in range(8):
+        kinds = {"rules": seed % 4 > 0, "machines": seed % 2 > 0, "types": seed % 3 > 1 and policy != "tsf"}
+        instance = awkward(seed, **kinds, market=policy == "throughput")
+        try:
+            found = crosscheck(instance, policy, integer=True, formulation=file)
+        except PolicyError as error:
+            assert "count" in str(error) or "demands none" in str(error)
+            continue
+        assert found.agree is True or found.silent, seed
+        agreed += found.agree is True
+    assert agreed > 3

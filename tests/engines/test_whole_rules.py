@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -71,6 +72,15 @@ def test_who_needs_what_is_excluded_and_may_have_none_of_it_has_nothing(policy, 
     instance = Instance({"A": {"r1": 1}} | others, {"r0": 2, "r1": 2}, organisation=rules)
     found = solve(instance, policy, integer=True)
     assert found.tasks.tolist() == [0, 2][: instance.n] and found.certificate.valid
+
+
+def test_a_sum_that_is_not_proven_has_a_bound_whatever_weights_per_resource_say():
+    rules = Organisation(guarantees={"A": {"r1": 1}})
+    users = {"A": {"r1": 1, "r2": 2}, "B": {"r1": 2, "r2": 1}}
+    instance = Instance(users, {"r1": 9, "r2": 9}, weights={"A": {"r1": 1, "r2": 2}}, organisation=rules)
+    users = WholeUsers(instance, policy_named("utilitarian"), [0, 1])
+    proof = whole._bounded_without_rules(users, [1, 0], Deadline.after(0))
+    assert proof.valid is None and proof.evidence.bound >= Fraction(2, 3)
 
 
 MARKETS = ("ceei", "utilitarian", "ceei", "throughput")

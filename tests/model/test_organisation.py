@@ -52,7 +52,7 @@ def test_whole_tasks_of_several_types_are_a_product_too_and_refused_by_name_wher
     assert solve(instance, "ceei", integer=True).certificate.valid
     assert crosscheck(instance, "ceei", integer=True).agree
     machines = Instance({"A": MIXED}, machines=[Machine("m", CAPACITY)])
-    with pytest.raises(PolicyError, match=r"with whole tasks is asked of .* several task types .* is not defined"):
+    with pytest.raises(PolicyError, match=r"knows no count of tasks on all of them, but user 'A' has one"):
         solve(machines, "per-server", integer=True)
 
 

@@ -68,7 +68,7 @@ def small_scenario(seed: int) -> Scenario:
         for i in range(one((1, 2, 3, 4)))
     )
     outages = tuple(
-        Outage(one(machines).name, one((0.5, 1.0, 2.0)), one((1, 2)), one((None, 1.0)))
-        for _ in range(one((0, 0, 1, 2)))
+        Outage(lost.name, one((0.5, 1.0, 2.0)), min(one((1, 2)), lost.count), one((None, 1.0)))
+        for lost in (one(machines) for _ in range(one((0, 0, 1, 2))))
     )
     return Scenario(machines, users, outages, until=one((4.0, 8.0)))

@@ -159,6 +159,7 @@ def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
         (HEAD + USER + "jobs = [{ stages = [{ demand = { cpu = 1 }, task = 1 }] }]", "stages[0]: unknown key 'task'"),
         (HEAD + USER + "jobs = []\n" + USER + "jobs = []", "user 'A' is listed twice"),
         (HEAD + USER + 'jobs = []\n[[outages]]\nmachines = "pol"\nat = 1', "did you mean 'pool'?"),
+        (HEAD + USER + 'jobs = []\n[[outages]]\nmachines = "pool"\nat = 1\ncount = 2', "are lost, but it has 1"),
         (HEAD + USER + 'jobs = []\n[[outages]]\nmachines = "pool"\nat = -1', "outages[0]: at is -1.0"),
         (
             HEAD + USER + "jobs = [{ demand = { cpu = 1 }, tasks = 1e18, duration = 1 }]",

@@ -128,6 +128,19 @@ def own_machine():
     return found
 
 
+def by_itself(change, **more):
+    """Whole tasks of machines by themselves with another packing, of which the file's tasks are the sum."""
+    found = without_levels(file_of(rack(**more), "per-server", integer=True))
+    change(found)
+    for user in found["users"]:
+        user["tasks"] = sum(e["machines"] * e["tasks"].get(user["name"], 0) for e in found["proof"]["packing"])
+    return found
+
+
+def undivided():
+    return by_itself(lambda found: found["proof"]["packing"][0].update(machines=1))
+
+
 def less_in_sum():
     return row(without_levels(file_of(pool(), "throughput", exact=True)), 0, tasks="0")
 
@@ -270,6 +283,7 @@ FORGED = [
     early,
     dear_round,
     own_machine,
+    undivided,
     less_in_sum,
     free_market,
     beside_response,
@@ -655,4 +669,38 @@ def test_a_mutant_of_the_clock_or_of_types_is_found_out(tmp_path, file, old, new
     assert source.count(old) == 1, "the mutant is of what stands there"
     mutant, data = mutated(tmp_path, file, source.replace(old, new)), forge()
     assert verdict(verify, data) in (False, "refused")
+    assert verdict(mutant, data) is True
+
+
+# ---- every machine by itself -------------------------------------------------------------------------------------
+
+
+def counted(**how):
+    """Two answers of one cluster, one in which a resource does not count."""
+    rows = {"A": {"a": 1, "b": 3}, "B": {"a": 2, "b": 1}}
+    machines = [Machine("m", {"a": 6, "b": 7}, 2), Machine("n", {"a": 9, "b": 12})]
+    every, some = (Instance(rows, machines=machines, organisation=o) for o in (None, Organisation(excluded=["b"])))
+    return instead(every, some, "per-server", **how)
+
+
+LIMITED = "if limited := [i for i in self.n if self.c.u[i] is not None]:"
+UNCOUNTED = '"excluded": [self.resources[j] for j in self.excluded]'
+
+EACH = [
+    ("proofs.py", "            one.nothing_better()\n", "", lambda: by_itself(
+        lambda found: found["proof"]["packing"][0].update(tasks={"u1": 1}))),
+    ("proofs.py", LIMITED, "if limited := []:", lambda: by_itself(
+        lambda found: found["instance"]["users"][0].update(max_tasks=20))),
+    ("proofs.py", "in enumerate(room) if j not in self.c.excluded]", "in enumerate(room)]", lambda: counted(
+        exact=True)),
+    ("cluster.py", UNCOUNTED, '"excluded": []', lambda: counted(integer=True)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "old", "new", "forge"), EACH, ids=[row[1].strip()[:30] for row in EACH])
+def test_a_mutant_of_machines_by_themselves_is_found_out(tmp_path, file, old, new, forge):
+    source = (FOLDER / file).read_text(encoding="utf-8")
+    assert source.count(old) == 1, "the mutant is of what stands there"
+    mutant, data = mutated(tmp_path, file, source.replace(old, new)), forge()
+    assert verdict(verify, data) is not True
     assert verdict(mutant, data) is True

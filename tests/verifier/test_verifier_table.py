@@ -35,7 +35,7 @@ CASES = {
     "ceei, alpha of whole A": (["ceei", "alpha:2"], [None], {}),
     "alpha of fractional A": (["alpha:0.5"], [None], {}),
     "ceei, alpha: guarantees of users, groups, ceilings of groups": (["ceei", "alpha:0.5"], [TREE | SERVED[0]], {}),
-    "per-server": (["per-server"], [None], {}),
+    "per-server, resources excluded or not": (["per-server"], [None, SERVED[-1]], {}),
     "whole tasks, leximin": (["drf", "asset"], [None], {"integer": True}),
     "whole tasks, leximin: guarantees, surplus, normalised, tiers, weights of 0, ceilings, excluded": (
         ["drf"],
@@ -44,6 +44,7 @@ CASES = {
     ),
     "whole tasks, leximin: several types of one user": (["drf"], ["types"], {"integer": True}),
     "whole tasks, leximin: several groups": (["drf"], [TREE], {"integer": True}),
+    "whole tasks, per-server, resources excluded or not": (["per-server"], [None, SERVED[-1]], {"integer": True}),
     "whole tasks, sum, Nash product and alpha": (
         ["throughput", "ceei", "alpha:2", "alpha:0.5"],
         [None],

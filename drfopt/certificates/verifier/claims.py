@@ -124,7 +124,7 @@ class Claim:
         c = self.c
         promised = any(map(any, c.guarantee)) or any(group.get("guarantee") for group in c.groups)
         later = len(set(c.rank)) > 1 or any(late for _, late in c.rank)
-        if not (c.ruled or c.ordered or c.excluded):
+        if not (c.ruled or c.ordered or (c.excluded and word != "per-server")):
             return ""
         if word in ("per-server", "path") or not self.objective:
             return f"what {self.policy} makes of the rules of an organisation"

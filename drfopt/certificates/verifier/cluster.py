@@ -214,6 +214,19 @@ class Cluster:
         blank = Fraction(missing)
         return [number(row[r]) if r in row else blank for r in self.resources]
 
+    def machine(self, k: int, users: Sequence[int]) -> "Cluster":
+        """Return one machine of class k as a cluster of these users, without their limits; devices are a machine's."""
+
+        def told(row: Sequence[Fraction]) -> dict[str, Fraction]:
+            return dict(zip(self.resources, row, strict=True))
+
+        rows = [{"name": self.users[i], "demand": told(self.d[i]), "weight": told(self.w[i])} for i in users]
+        room: dict[str, Any] = {"capacity": told(self.C[k])}
+        if self.devices[k]:
+            shared = {self.resources[j]: {"count": n, "size": size} for j, (n, size) in self.devices[k].items()}
+            room = {"machines": [room | {"name": self.classes[k], "devices": shared}]}
+        return Cluster(room | {"users": rows, "excluded": [self.resources[j] for j in self.excluded]})
+
     def fits(self, kind: Kind, whole: bool) -> list[int]:
         """Return the classes on which a kind can run: a task fits on one machine; of a pool it may take a part."""
         part = self.pool and not whole

@@ -1,7 +1,9 @@
 """Why nothing is better than what a document claims, in the order of the specification."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -42,19 +44,52 @@ class Proof(PossibleClaim):
 
     def servers(self) -> None:
         """Every class of machines is a pool by itself, whose users are stopped there by their bottlenecks."""
-        if limited := [i for i in self.n if self.u[i] is not None]:
-            why = f"{self.policy} is not defined for limits, and {self.c.users[limited[0]]} has one"
+        if why := self.no_server():
             return self.report.add("optimality", [], why)
         if self.z is None:
             return self.report.add("optimality", [], "the file does not say on which machines the tasks run")
         for k, room in enumerate(self.c.room):
             here = {i: self.z[i].get(k, number(0)) for i in self.n if k in self.fits[i]}
-            rows = {i: list(zip(self.c.d[i], room, self.c.w[i], strict=True)) for i in here}
-            y = {i: x * max(d / c / w for d, c, w in rows[i] if d) for i, x in here.items()}
+            cells = [(j, c) for j, c in enumerate(room) if j not in self.c.excluded]
+            y = {i: x * max(d / c / self.c.w[i][j] for j, c in cells if (d := self.c.d[i][j])) for i, x in here.items()}
             full = [j for j, c in enumerate(room) if c and self.near(self.used(k, j), c)]
             top = {j: max((y[i] for i in here if self.c.d[i][j]), default=number(0)) for j in full}
             free = (i for i in here if not any(self.c.d[i][j] and self.near(y[i], top[j]) for j in full))
             self.report.add(f"nobody can rise{'' if self.c.pool else f' on {self.c.classes[k]}'}", self.names(free, y))
+        return None
+
+    def no_server(self) -> str:
+        """Return why machines are not divided one by one."""
+        if limited := [i for i in self.n if self.c.u[i] is not None]:
+            return f"{self.policy} is not defined for limits, and {self.c.users[limited[0]]} has one"
+        counted = [j for j in range(len(self.c.resources)) if j not in self.c.excluded]
+        idle = [i for i in self.n if not any(self.c.d[i][j] for j in counted)]
+        return f"{self.c.users[idle[0]]} has no level, whatever it has" if idle else ""
+
+    def each_machine(self) -> None:
+        """Of whole tasks one machine of every entry of the packing is a cluster by itself, on which nothing is better.
+
+        Machines that are not in the packing have to be of classes on which nobody can run anything.
+        """
+        if why := self.no_server():
+            return self.report.add("nothing is better", [], why)
+        packing, servers = self.proof.get("packing", []), self.proof.get("servers", [])
+        divided = Counter[int]()
+        for row in packing:
+            divided[self.c.classes.index(row["class"])] += int(number(row["machines"]))
+        used = {k for i in self.n for k in self.fits[i]}
+        left = [f"{self.c.count[k] - divided[k]} of {self.c.classes[k]}" for k in used if divided[k] != self.c.count[k]]
+        self.report.add("every machine is divided", left)
+        given = [one.get("trees", []) for one in servers] + [[]] * len(packing)
+        for row, trees in zip(packing, given, strict=False):
+            k = self.c.classes.index(row["class"])
+            here = [i for i in self.n if k in self.fits[i]]
+            has = [{"name": self.c.users[i], "tasks": row["tasks"].get(self.c.users[i], 0)} for i in here]
+            said = {"policy": "drf", "integer": True, "users": has, "proof": {"trees": trees}}
+            one = type(self)(self.c.machine(k, here), said)
+            one.nothing_better()
+            for check in one.report.checks:
+                self.report.checks.append(replace(check, name=f"on {row['class']}: {check.name}"))
         return None
 
     def sum(self) -> None:
@@ -168,15 +203,21 @@ class Proof(PossibleClaim):
         playing = [i for i in self.n if self.plays[i]]
         if not playing:
             return self.report.add("nothing is better", [])
+        if self.objective == "servers" and not self.c.pool:
+            return self.each_machine()
         trees = self.proof.get("trees")
         self.why = "the file's trees are not followed"
+        if self.objective == "servers":  # A pool is one machine.
+            if why := self.no_server():
+                return self.report.add("nothing is better", [], why)
+            self.objective = "leximin"
         if self.objective == "leximin" and len(set(self.c.paths)) > 1:
             return self.by_stops(trees or [])
         if trees is not None and self.by_trees(trees):
             return None
         value = score(self.objective, [self.r[i] for i in playing], [self.c.w[i][0] for i in playing])
         ruled = self.c.ruled or self.c.ordered or self.mixed
-        if ruled or not self.c.pool or self.alpha not in (0, 1) or self.objective == "servers" or value is None:
+        if ruled or not self.c.pool or self.alpha not in (0, 1) or value is None:
             if trees is None and self.objective in ("sum", "alpha"):
                 return by_search(self)
             unknown = "the file has no trees, which they need" if trees is None else self.why

@@ -77,7 +77,7 @@ def levels_refuted(claim: Claim, trees: list[Tree]) -> Iterator[tuple[Fraction, 
 
     Sorted values are the best when at none of them fewer users can be: with at most as many at each lower one, and all
     others above.  Everybody then chooses one of a few numbers of tasks.  Where all who could be at a lower value are
-    there, they are known to be.
+    there, they are known to be; where as many are there as can be nowhere else, nobody else is.
     """
     cluster = Carried(claim)
     unit = math.lcm(*(v.denominator for i in cluster.users for line in claim.lines[i] for v in line))
@@ -103,12 +103,18 @@ def levels_refuted(claim: Claim, trees: list[Tree]) -> Iterator[tuple[Fraction, 
         shown_as = Fraction(level[1], unit if level[0] != (0,) else parts)
         yield shown_as, _level(cluster, tree, options, waiting, [n for _, n in rows], fixed, alike, first)
         may = {kind: n for kind, n in waiting.items() if scale[first[kind]].at(level) is not None}
-        if sum(may.values()) == count:
-            for kind, n in may.items():
-                fixed[first[kind], scale[first[kind]].least(level)] += n
-                del waiting[kind]
-        else:
+        must = {
+            kind: n
+            for kind, n in may.items()
+            if (mine := scale[first[kind]]).at(level) == mine.most and all(mine.at(at) is None for at, _ in stops)
+        }
+        surely = next((those for those in (may, must) if sum(those.values()) == count), None)
+        if surely is None:
             stops.append((level, count))
+            continue
+        for kind, n in surely.items():
+            fixed[first[kind], scale[first[kind]].least(level)] += n
+            del waiting[kind]
 
 
 def _level(

@@ -86,7 +86,7 @@ def rules(problem: Problem) -> dict[str, np.ndarray]:
     if n and (tiers != (0 if several else tiers[0])).any():
         found["tiers"] = tiers
     if organisation.excluded:
-        found["counted"] = np.array([name not in organisation.excluded for name in instance.resources])
+        found["counted"] = instance.counted.copy()
     if capped := [group for group in organisation.groups if group.ceiling]:
         inside = [[f"{organisation.paths[i]}/".startswith(f"{group.name}/") for i in members] for group in capped]
         found["grouped"] = np.array(inside, dtype=float)
@@ -121,6 +121,20 @@ def _measured(instance: Instance, guarantees: Sequence[Mapping[str, Any]]) -> np
             if amount:
                 row[instance.resources.index(resource)] = float(amount)
     return found
+
+
+def _compared(problem: Problem) -> dict[str, Any]:
+    """Return what a policy compares beside which the file is asked; of a policy of one resource, which of them (m,).
+
+    Of task-share fairness that is tasks as parts of those that a user could run alone, (n,).
+    """
+    policy, instance = problem.policy, problem.instance
+    if policy.measure == "single":
+        return {"measure": "dominant", "compared": np.arange(instance.m) == policy.column(instance)}
+    if policy.measure != "alone":
+        return {"measure": policy.measure}
+    rates = replace(policy, weights="none").rates(Instance(**(instance.parts() | {"weights": None})))
+    return {"measure": "alone", "alone": 1 / rates[problem.members]}
 
 
 def _devices(problem: Problem) -> dict[str, np.ndarray]:
@@ -181,7 +195,7 @@ class UserFile:
 
     def __init__(self, problem: Problem):
         self.deadline = problem.deadline.part(SEARCH)
-        self.path = problem.policy.argument
+        self.path = str(problem.policy.name)
         self.problem = problem
         self.build = self._load()
         instance, members = problem.instance, problem.members
@@ -194,7 +208,7 @@ class UserFile:
             eligible=None if instance.fits is None else instance.fits[members],
             weights=np.broadcast_to(weights, (instance.n, instance.m))[members],
             limits=problem.limits,
-            measure=problem.policy.measure,
+            **_compared(problem),
             alpha=1.0 if math.isnan(problem.policy.alpha) else problem.policy.alpha,
             **rules(problem),
             **_devices(problem),

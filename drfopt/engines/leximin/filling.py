@@ -45,8 +45,8 @@ import numpy as np
 
 from ...base.numbers.rationals import integer_columns, weighted_sums
 from ...base.partitions import Partitions
-from ...certificates.bottleneck import ON_EACH, pool_of
 from ...model.arrays import LARGEST, MOST_IN_SETS, SMALLEST, columns, in_blocks, in_mid_range
+from ...model.single_machines import ON_EACH, pool_of
 from ..problem import Answer, Problem, in_floats
 from .saturation import MANY, Rising, magnification, saturation, tasks_at
 

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base.errors import SolverError
+from ...base.loops import compiled
 from ...base.partitions import Partitions
 from ...base.tolerances import EXACT, ROUNDING
 from ...model.arrays import columns, in_blocks
@@ -237,7 +238,23 @@ def _sides(users: Rising, low: np.ndarray | float, high: np.ndarray | float) -> 
         aside = (block[:, unknown], pace[unknown], mine[unknown], word[unknown]) if unknown.size else None
         return _by_set(block, pace * free, word), held, aside
 
-    found = in_blocks(n, look)
+    loops = compiled(users.demands)
+
+    def sum_up(rows: slice) -> tuple[np.ndarray, np.ndarray, Any]:
+        word = users.sets[rows]
+        if limits is None and word.min() == word.max():
+            return look(rows)
+        # The last row is what users hold at limits.
+        sums = np.zeros((len(least) + 1, m))
+        ends = rows.start, rows.stop
+        if limits is None:
+            loops.by_set(users.demands.T, users.pace, users.sets, *ends, sums)
+            return sums[:-1], sums[-1], None
+        unknown = loops.sides(users.demands.T, users.pace, limits, users.sets, least, most, *ends, sums)
+        aside = (users.demands[unknown].T, users.pace[unknown], limits[unknown], users.sets[unknown])
+        return sums[:-1], sums[-1], aside if unknown.size else None
+
+    found = in_blocks(n, look) if loops is None else in_blocks(n, sum_up)
     rest = [aside for *_, aside in found if aside is not None]
     together = tuple(np.concatenate([aside[q] for aside in rest], axis=-1) for q in range(4)) if rest else None
     return _added([_Sides(*part[:2], None) for part in found])._replace(rest=together)

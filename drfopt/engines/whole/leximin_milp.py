@@ -112,18 +112,26 @@ class Counting:
         return sum(self.kinds.sizes) - sum(stop.count for stop in self.stops)
 
     def _record(self, level: int, count: int) -> None:
-        may = self._may(level)
+        may, must = self._may(level), self._must(level)
         if not 1 <= count <= sum(may):
             raise SolverError(
                 f"counting who stops at level {float(self.kinds.level(level)):.6g} gave {count} of {sum(may)}: "
                 "the solver is not believed"
             )
-        self.stops.append(_Stop(level, count, may, self.kinds.least(level)))
+        self.stops.append(_Stop(level, count, must if sum(must) == count else may, self.kinds.least(level)))
 
     def _may(self, level: int) -> Vector:
         """Return how many of each kind can be exactly at a level."""
         rest = self._rest()
         return tuple(number if scale.at(level) else 0 for scale, number in zip(self.kinds.scales, rest, strict=True))
+
+    def _must(self, level: int) -> Vector:
+        """Return how many of each kind can be nowhere but exactly at a level, with their most tasks."""
+        opened = [stop.level for stop in self.stops if stop.open]
+        return tuple(
+            number if scale.top == level and not any(scale.at(at) for at in opened) else 0
+            for scale, number in zip(self.kinds.scales, self._rest(), strict=True)
+        )
 
     def _rest(self) -> list[int]:
         """Return how many of each kind have not surely stopped."""
@@ -161,9 +169,7 @@ class Counting:
         """Find the highest level that all active users can reach, and how few of them must stop there."""
         level = self._highest()
         may, known = self._may(level), self._known_count(level)
-        closed = not any(stop.open for stop in self.stops)
-        rows = zip(may, self.kinds.scales, strict=True)
-        must = sum(number for number, scale in rows if closed and scale.top == level)
+        must = sum(self._must(level))
         count = must if must == known or sum(may) == 1 else self._fewest(level, None)[0]
         self._record(level, max(count, 1))
 
@@ -325,8 +331,10 @@ class _Program:
             if not stop.open:
                 for pairs, number, tasks in zip(self.least, stop.may, stop.tasks, strict=True):
                     pairs.append((number, tasks))
-        for kind, number in enumerate(rest):
-            options = {column: self.all[s].tasks[kind] for (s, k), column in self.columns.items() if k == kind}
+        options_of: list[dict[int, int]] = [{} for _ in rest]
+        for (s, kind), column in self.columns.items():
+            options_of[kind][column] = self.all[s].tasks[kind]
+        for kind, (number, options) in enumerate(zip(rest, options_of, strict=True)):
             each = 0
             if need is None or need[kind] > self.kinds.scales[kind].most:
                 # They must have stopped; without an option to, the row 0 >= 1 says that there is nothing left.

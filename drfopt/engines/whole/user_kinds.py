@@ -5,9 +5,11 @@ matters.  Levels are values of whole tasks as `drfopt.model.whole_values` define
 """
 
 import heapq
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from operator import le, mul
 
 from ...model.users import TypeSequence
@@ -318,16 +320,10 @@ class _Choice:
         rest: list[list[int]] = [[] for _ in self.spot.missing]
         for p in reversed(self.order):
             for j, demands in enumerate(rest):
-                demands.extend([self.rows[p][j]] * self.room[p])
-                demands.sort(reverse=True)
-            sums = []
-            for demands in rest:
-                total, row = 0, [0]
-                for d in demands:
-                    total += d
-                    row.append(total)
-                sums.append(row)
-            tables.append(sums)
+                if self.room[p]:
+                    place = bisect_left(demands, -self.rows[p][j])
+                    demands[place:place] = [-self.rows[p][j]] * self.room[p]
+            tables.append([[-total for total in accumulate(demands, initial=0)] for demands in rest])
         return tables[::-1]
 
     def of(self, count: int) -> Iterator[Vector]:

@@ -176,6 +176,12 @@ class PackingRow(Keyed):
     devices: dict[str, list[dict[str, int]]] = {}
 
 
+class ServerRow(Keyed):
+    """The proof of the machines of one entry of a packing, where each machine is divided by itself."""
+
+    trees: list[list[Anything]] = []
+
+
 class ProofTable(Keyed):
     """What the proof is made of; which of it depends on the policy."""
 
@@ -186,6 +192,7 @@ class ProofTable(Keyed):
     point: dict[str, Fraction] = {}
     packing: list[PackingRow] = []
     trees: Annotated[list[list[Anything]], Field(description="branches and leaves, a tree each level")] = []
+    servers: Annotated[list[ServerRow], Field(description="of per-server, for each entry of the packing")] = []
 
 
 class AllocationDocument(Headed):

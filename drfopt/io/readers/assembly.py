@@ -9,6 +9,7 @@ of them in proportion, so that one type that fits nowhere would take the others 
 ``user: type``, in the same group and promised nothing, which every answer names as unplaced.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -95,7 +96,7 @@ def assemble(cluster: Contents) -> Conversion:
     Raises
     ------
     InstanceError
-        When there are no tasks or no machines, or the instance is not one.
+        When there are no tasks or no machines, a machine is listed twice, or the instance is not one.
     """
     tasks = _useful(cluster)
     if not tasks:
@@ -110,6 +111,11 @@ def assemble(cluster: Contents) -> Conversion:
         raise InstanceError(
             f"{cluster.place}: there is no machine to run on{hint}: "
             "give the files that list them too, or an instance file with --machines"
+        )
+    # What runs on a machine names it, and would take any of that name for it.
+    if twice := next((name for name, n in Counter(node.name for node in cluster.nodes).items() if n > 1), None):
+        raise InstanceError(
+            f"{cluster.place}: machine {twice!r} is listed twice: keep one of them, or give each a name of its own"
         )
     cluster = replace(cluster, nodes=_roomy(cluster, tasks))
     resources = _resources(cluster, tasks)

@@ -68,11 +68,18 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
 
 
 def _amounts(row: CsvRow, known: tuple[str, ...]) -> dict[str, Fraction]:
-    return {
-        column: row.amount(column)
-        for column in row.cells
-        if column and column not in known and not column.startswith(LABEL)
-    }
+    found: dict[str, Fraction] = {}
+    for column in row.cells:
+        if column and column not in known and not column.startswith(LABEL):
+            try:
+                found[column] = row.amount(column)
+            except InstanceError as error:
+                raise InstanceError(f"{error} (a column is a resource, but for {_words(known)})") from None
+    return found
+
+
+def _words(known: tuple[str, ...]) -> str:
+    return f"{', '.join(known)} and {LABEL}KEY"
 
 
 def _labels(row: CsvRow) -> Labels:
@@ -120,6 +127,8 @@ def _check_columns(nodes: list[ListedMachine], tasks: list[Task]) -> None:
     there = dict.fromkeys(resource for node in nodes for resource in node.capacity)
     for resource in dict.fromkeys(resource for task in tasks for resource in task.demand):
         if resource not in there:
+            near = suggestion(resource, [*there, *OF_TASKS])
             raise InstanceError(
-                f"csv: tasks have a column {resource!r}, machines have {', '.join(there)}{suggestion(resource, there)}"
+                f"csv: tasks have a column {resource!r}, machines have {', '.join(there)}{near} "
+                f"(a column is a resource of both, but for {_words(OF_TASKS)})"
             )

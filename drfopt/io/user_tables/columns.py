@@ -202,9 +202,12 @@ def write_columns(folder: str, stem: str, columns: Mapping[str, Any]) -> None:
     target = Path(folder) / f"{stem}.parquet"
     part = target.with_name(f".{secrets.token_hex(6)}.part")
     try:
-        # Floats of an answer are all different: a dictionary of them is looked for in vain.
+        # Floats of an answer are all different, and the digits of tasks too: nothing is found that could be shorter.
         parquet().write_table(
-            pyarrow.table(dict(columns)), part, use_dictionary=["name"] if "name" in columns else False
+            pyarrow.table(dict(columns)),
+            part,
+            use_dictionary=["name"] if "name" in columns else False,
+            compression={name: "none" if name == "tasks" else "snappy" for name in columns},
         )
         part.replace(target)
     except OSError as error:

@@ -12,11 +12,11 @@ from ...base.errors import PolicyError
 from ...base.tolerances import LEVEL
 from ..instance import Instance
 from ..organisation import Group, Organisation
-from ..policies import Policy
+from ..policies import Policy, without_level
 from .curves import first_full
 from .tree import Branch, BranchPoint, Counted, Leaves, Node, Rank, has_used, members_of, nodes
 
-__all__ = ["Breakpoint", "Clock", "SettledState", "Trajectory", "without_level"]
+__all__ = ["Breakpoint", "Clock", "SettledState", "Trajectory"]
 
 MENDINGS = 3
 """Newton steps to the last digit of a stop; the first leaves next to nothing."""
@@ -29,14 +29,6 @@ KEPT = 8
 
 BEYOND = 2
 """Times what a user could run alone: so far the clock is set to run for who has no limit; it stops before."""
-
-
-def without_level(user: str) -> str:
-    """Return the sentence that refuses a user whose level nothing makes rise."""
-    return (
-        f"user {user!r} uses only resources that are excluded from the shares, so that its level would be 0 whatever "
-        "it has: count one of them, or leave it out"
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -274,7 +274,7 @@ class Counted:
             self._refuse_amounts(organisation, promised)
         self.zero: Any = instance.exact_capacity[0] * 0 if exact else 0.0
         capacity = instance.exact_capacity if exact else instance.capacity.tolist()
-        there = [j for j in range(instance.m) if capacity[j] and instance.resources[j] not in organisation.excluded]
+        there = [j for j in range(instance.m) if capacity[j] and instance.counted[j]]
         if policy.measure == "single":
             if policy.argument in organisation.excluded:
                 raise PolicyError(f"{policy.name} compares shares of a resource that is excluded from them: drop one")

@@ -130,8 +130,10 @@ def fragmentation(pooled: Allocation, time_limit: float | None = None) -> Fragme
         raise PolicyError("no machine has devices: say how many in its class, such as devices = { gpu = 8 }")
     whole = solve(instance, pooled.policy, integer=True, time_limit=time_limit)
     proven = "proven" if whole.certificate.valid else f"the best that is known; {whole.certificate.reason}"
+    # Of every machine by itself each is bounded, and what all add up to is not.
+    bound = "on each machine a bound" if policy_named(pooled.policy).objective == "servers" else "a bound"
     ways = [
-        _use(instance, "pooled", pooled.tasks, pooled.levels, pooled.used, None, "a bound"),
+        _use(instance, "pooled", pooled.tasks, pooled.levels, pooled.used, None, bound),
         _use(instance, "packed", whole.tasks, whole.levels, whole.used, list(_left(whole)), proven),
     ]
     if policy_named(pooled.policy).objective == "leximin" and not instance.features:

@@ -155,7 +155,7 @@ class PurchaseSearch:
         self.steps = Steps(shop)
         self.judge = Judge(shop, policy, targets, integer, self.steps.grain())
         needs = needs_of(shop, policy, targets, integer, deadline)
-        self.relaxation = Relaxation(shop, None if integer else of_each_machine(shop.instance, policy))
+        self.relaxation = Relaxation(shop, of_each_machine(shop.instance, policy, integer))
         self.wanting = Wanting(needs, self.relaxation)
         self.bound = Fraction(0)
         self.done = False

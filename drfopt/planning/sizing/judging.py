@@ -191,13 +191,13 @@ def needs_of(
     return Needs(instance, policy, targets, useful, integer, shop.empty, free)
 
 
-def of_each_machine(instance: Instance, policy: Policy) -> np.ndarray | None:
+def of_each_machine(instance: Instance, policy: Policy, integer: bool) -> np.ndarray | None:
     """Return what each user has of one machine of every class, (n, k), where the policy divides machines one by one."""
     if policy.objective != "servers" or instance.machines is None:
         return None
     parts = instance.parts()
     single = [replace(machine, count=1) for machine in parts["machines"]]
-    return solve(Instance(**(parts | {"machines": single})), policy).placement
+    return solve(Instance(**(parts | {"machines": single})), policy, integer=integer).placement
 
 
 @dataclass(frozen=True, eq=False)

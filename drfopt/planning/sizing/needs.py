@@ -154,8 +154,9 @@ class Needs:
         if fair and self.rates is not None:
             counts = self.rates.part * weights_of(instance, policy)
             self.groups = organised(instance, counts, self.rates.part, self.limits, self.rates.summed, self.rates.fixed)
-        counted = instance.organisation is None or not instance.organisation.excluded
-        self.plain_levels = fair and policy.measure == "dominant" and not instance.weighted and counted
+        self.plain_levels = (
+            fair and policy.measure == "dominant" and not instance.weighted and bool(instance.counted.all())
+        )
 
     def _alike(self) -> np.ndarray:
         """Return which part of a user with a target needs all that another part needs: bool (their parts, parts)."""

@@ -50,9 +50,7 @@ def rates_of(instance: Instance, policy: Policy) -> Rates | None:
         over = market_rules(instance, policy).incomes[:, None]
     if measure == "tasks":
         return Rates(np.ones((instance.n, 1)) / over, False, True)
-    part = instance.demands / over
-    if rules is not None:
-        part = np.where([r in rules.excluded for r in instance.resources], 0.0, part)
+    part = np.where(instance.counted, instance.demands / over, 0.0)
     if measure == "single":
         part = np.where(np.arange(instance.m) == instance.resources.index(policy.argument), part, 0.0)
     return Rates(part, measure == "asset", False)

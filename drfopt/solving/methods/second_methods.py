@@ -8,38 +8,45 @@ begin, and what they say is decided in fractions, with equations of their own an
 exact answers are compared they are the engines, and others compute in fractions beside them.
 """
 
-import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...base.errors import EngineError, PolicyError, SolverError
-from ...certificates import second_solver, whole
+from ...base.errors import EngineError, PolicyError
 from ...engines.problem import Problem
 from ...engines.promised import kept
-from ...engines.reference import enumeration
 from ...engines.reference.path_filling import path_filling, progressive_filling
 from ...engines.reference.tree_filling import Ambiguous
 from ...engines.registry import engines_for
 from ...model.hierarchy import Clock
-from ...model.hierarchy.market import market_rules
 from ...model.instance import FEATURES, Instance
-from ...model.packings import machine_rows
+from ...model.organisation import Organisation
 from ...model.policies import policy_named
-from ...model.whole_values import WholeUsers
+from ...model.single_machines import ON_EACH
 from ..allocating import solve
-from ..scheduling import schedule
 from . import slow_chain, slow_dual, slow_exact, slow_market
+from .whole_tasks import (
+    ENUMERATED,
+    WHOLE,
+    Found,
+    each_enumerated,
+    enumerated,
+    enumeration_takes,
+    found,
+    from_members,
+    improved,
+    in_groups,
+    is_of,
+    machine_by_machine,
+)
 
-__all__ = ["AUTHORS", "METHODS", "Found", "SecondMethod", "found", "from_members", "second_authors"]
+__all__ = ["AUTHORS", "METHODS", "Found", "SecondMethod", "second_authors"]
 
-
-Found = tuple[np.ndarray, Any]
-"""Levels (n,), and the recomputed objective where optima are not unique, otherwise None."""
 
 AUTHORS = dict.fromkeys(("frontier", "load-prices", "leximin-milp"), "levels swept upwards") | {
     "interior-chain": "who is finished, read from prices",
@@ -57,9 +64,6 @@ FRACTIONS = 400_000
 STEPS = 60
 """Users up to whom the tree of groups is filled step by step: some seconds."""
 
-ENUMERATED = 5_000
-"""Vectors of tasks of a tiny cluster that are enumerated."""
-
 EXACT_PAIRS = 500
 """Pairs of user and class up to which a chain in fractions takes about a second."""
 
@@ -72,14 +76,8 @@ DENSE = 24
 PRICES, CELLS = 1_000, 2_000_000
 """Classes times resources, and times users, up to which the smoothed dual takes up to some ten seconds."""
 
-WHOLE = ("leximin", "alpha", "sum")
-"""What is done with whole tasks."""
-
 CURVED = 8.0
 """Power of alpha fairness beyond which a conic program has not the digits to say anything."""
-
-IMPROVEMENTS = 500
-"""Times that the second solver may improve on a schedule."""
 
 
 @dataclass(frozen=True)
@@ -116,20 +114,6 @@ class SecondMethod:
         return (self.exact or not exact) and self.takes(problem)
 
 
-def found(problem: Problem, levels: np.ndarray, tasks: np.ndarray) -> Found:
-    """Return levels and, where optima are not unique, what is compared instead of them."""
-    levels = _floats(levels)
-    if problem.policy.objective == "formulation":
-        return levels, None
-    if problem.integer:
-        return levels, whole.score(problem.instance, problem.policy, [int(x) for x in tasks])
-    return levels, float(levels.sum()) if problem.policy.objective == "sum" else None
-
-
-def _floats(levels: Sequence[Any] | np.ndarray) -> np.ndarray:
-    return np.array([float(level) for level in levels])
-
-
 def _reference(problem: Problem) -> Found:
     instance = problem.instance
     rates = problem.policy.exact_rates(instance)
@@ -158,7 +142,7 @@ def _reference_takes(problem: Problem) -> bool:
 
 def _plain(problem: Problem) -> bool:
     """Say whether levels of divisible tasks are made leximin, and nothing is promised or ordered besides."""
-    return _is(problem, "leximin", integer=False) and "organisation" not in problem.instance.features
+    return is_of(problem, "leximin", integer=False) and "organisation" not in problem.instance.features
 
 
 def _tree(problem: Problem) -> Found:
@@ -172,7 +156,7 @@ def _tree(problem: Problem) -> Found:
 
 
 def _tree_takes(problem: Problem) -> bool:
-    asked = _is(problem, "leximin", integer=False) and "organisation" in problem.instance.features
+    asked = is_of(problem, "leximin", integer=False) and "organisation" in problem.instance.features
     return asked and problem.instance.machines is None and problem.n <= STEPS
 
 
@@ -180,7 +164,7 @@ def _servers(problem: Problem) -> Found:
     """Fill every class by the reference, in fractions."""
     instance = problem.instance
     if instance.machines is None:
-        return _reference(Problem(instance, policy_named("drf")))
+        return _reference(Problem(instance, ON_EACH))
     rates = problem.policy.exact_rates(instance)
     levels = [Fraction(0)] * instance.n
     for k, (room, count) in enumerate(zip(instance.exact_machine_capacity, instance.counts, strict=True)):
@@ -191,8 +175,10 @@ def _servers(problem: Problem) -> Found:
             {instance.users[i]: dict(zip(instance.resources, instance.exact_demands[i], strict=True)) for i in users},
             dict(zip(instance.resources, [int(count) * c for c in room], strict=True)),
             weights={instance.users[i]: _weight(instance, i) for i in users},
+            resources=instance.resources,
+            organisation=instance.organisation and Organisation(excluded=instance.organisation.excluded),
         )
-        on_it = policy_named("drf").exact_rates(pool)
+        on_it = ON_EACH.exact_rates(pool)
         tasks = progressive_filling(pool.exact_demands, pool.exact_capacity, on_it, pool.exact_limits)
         for i, x in zip(users, tasks, strict=True):
             levels[i] += rates[i] * x
@@ -206,7 +192,7 @@ def _weight(instance: Instance, i: int) -> Any:
 
 def _servers_takes(problem: Problem) -> bool:
     work = problem.instance.n * problem.m * problem.k * problem.m
-    return _is(problem, "servers", integer=False) and work <= FRACTIONS
+    return is_of(problem, "servers", integer=False) and work <= FRACTIONS
 
 
 def _chain(problem: Problem) -> Found:
@@ -222,7 +208,7 @@ def _exactly(problem: Problem) -> Found:
 def _enclosure_takes(problem: Problem) -> bool:
     if problem.instance.type_table is not None or "organisation" in problem.instance.features:
         return False
-    asked = _is(problem, "alpha", integer=False) and float(problem.policy.alpha).is_integer()
+    asked = is_of(problem, "alpha", integer=False) and float(problem.policy.alpha).is_integer()
     return bool(asked and problem.n) and len(problem.pairs[0]) * problem.m <= ENCLOSED
 
 
@@ -233,7 +219,7 @@ def _market(problem: Problem) -> Found:
 
 
 def _market_takes(problem: Problem) -> bool:
-    return _is(problem, "alpha", integer=False) and problem.policy.alpha <= CURVED
+    return is_of(problem, "alpha", integer=False) and problem.policy.alpha <= CURVED
 
 
 def _dual(problem: Problem) -> Found:
@@ -247,7 +233,7 @@ def _dual(problem: Problem) -> Found:
 
 def _dual_takes(problem: Problem) -> bool:
     typed = problem.instance.machines is not None and problem.instance.type_table is not None
-    if typed or "organisation" in problem.instance.features or not _is(problem, "alpha", integer=False):
+    if typed or "organisation" in problem.instance.features or not is_of(problem, "alpha", integer=False):
         return False
     return problem.k * problem.m <= PRICES and problem.n * problem.k * problem.m <= CELLS
 
@@ -263,7 +249,7 @@ def _exact_chain_takes(problem: Problem) -> bool:
 
 
 def _sum_takes(problem: Problem) -> bool:
-    return _is(problem, "sum", integer=False)
+    return is_of(problem, "sum", integer=False)
 
 
 def _sum(problem: Problem) -> Found:
@@ -273,120 +259,11 @@ def _sum(problem: Problem) -> Found:
 
 
 def _enumeration(problem: Problem) -> Found:
-    instance, policy = problem.instance, problem.policy
-    members = problem.members.tolist()
-    rates = policy.exact_rates(instance)
-    objective = {
-        "leximin": lambda: enumeration.leximin([rates[i] for i in members]),
-        "alpha": lambda: enumeration.market(
-            [rates[i] for i in members], [instance.exact_weights[i] for i in members], policy.alpha
-        ),
-        "sum": lambda: enumeration.total([rates[i] for i in members]),
-    }[policy.objective]()
-    pool = instance.machines is None
-    if instance.features:
-        return _enumerated_values(problem)
-    best = enumeration.optimum(
-        objective,
-        [instance.exact_demands[i] for i in members],
-        machine_rows(instance),
-        [instance.exact_limits[i] for i in members],
-        None if pool else [list(map(bool, instance.fits[i])) for i in members],
-    )
-    return from_members(problem, list(best.tasks))
-
-
-def _enumerated_values(problem: Problem) -> Found:
-    """Take the best of all whole tasks that can be run and that rules allow."""
-    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
-    cluster = users.cluster
-    eligible = None if cluster.machines is None else [list(map(bool, cluster.fits[q])) for q in users.rows]
-    demands = [cluster.exact_demands[q] for q in users.rows]
-    able = [q for q in range(len(demands)) if eligible is None or any(eligible[q])]
-    loads = enumeration.packable(
-        [demands[q] for q in able],
-        machine_rows(cluster),
-        [Fraction(max(users.most)) for _ in able],
-        None if eligible is None else [eligible[q] for q in able],
-    )
-    best: tuple = ()
-    tasks: tuple[int, ...] = ()
-    for found in itertools.product(*(range(most + 1) for most in users.most)):
-        if (score := whole.score(problem.instance, problem.policy, users.spread(found))) <= best:
-            continue
-        counts = users.counts(users.spread(found))
-        asked = [counts[users.rows[q]] for q in able]
-        within = all(
-            sum((users.use(p, found[p], j) for p in inside), Fraction(0)) <= most for inside, j, most in users.ceilings
-        )
-        if within and any(all(x <= y for x, y in zip(asked, load, strict=True)) for load in loads):
-            best, tasks = score, found
-    return from_members(problem, list(tasks))
-
-
-def _in_groups(problem: Problem) -> bool:
-    """Say whether whole tasks are of several groups, which no value of them describes."""
-    rules = problem.instance.organisation
-    grouped = rules is not None and rules.branches and "organisation" in problem.instance.features
-    return problem.integer and grouped and problem.policy.objective == "leximin"
-
-
-def _enumeration_takes(problem: Problem) -> bool:
-    if not problem.integer or problem.policy.objective not in WHOLE or not problem.n or _in_groups(problem):
-        return False
-    vectors = 1
-    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
-    for most in users.most:
-        vectors *= most + 1
-        if vectors > ENUMERATED:
-            return False
-    return True
+    return from_members(problem, enumerated(problem))
 
 
 def _cbc(problem: Problem) -> Found:
-    """Improve on a schedule with the second solver until it finds nothing better."""
-    instance, policy = problem.instance, problem.policy
-    order = "drf" if policy.objective != "leximin" else policy.name
-    # A schedule follows rules, and orders types, in its own way.
-    tasks = [0] * instance.n if instance.features else [int(x) for x in schedule(instance, order, trace=False).tasks]
-    for _ in range(IMPROVEMENTS):
-        better = second_solver.optimum(instance, policy, tasks, problem.deadline, packings=_packings)
-        if whole.score(instance, policy, better) <= whole.score(instance, policy, tasks):
-            return from_members(problem, [tasks[i] for i in problem.members.tolist()])
-        tasks = better
-    raise SolverError(f"CBC improved {IMPROVEMENTS} times and was not done")
-
-
-def _packings(instance: Instance, k: int, members: Sequence[int]) -> list[dict[int, int]] | None:
-    """Return what one machine of a class can run at most, listed by the reference and not by the engines."""
-    users = [i for i in members if instance.fits[i, k]]
-    try:
-        row, _, devices = machine_rows(instance)[k]
-        loads = enumeration.loads([instance.exact_demands[i] for i in users], row, devices)
-    except SolverError:
-        # Too many: then every machine has columns of its own.
-        return None
-    return [{i: x for i, x in zip(users, load, strict=True) if x} for load in loads]
-
-
-def from_members(problem: Problem, tasks: list[int]) -> Found:
-    """Return what whole tasks (n,) are worth, and the objective."""
-    everybody = np.zeros(problem.instance.n, dtype=np.int64)
-    everybody[problem.members] = tasks
-    if problem.policy.objective == "leximin":
-        users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
-        levels = np.zeros(problem.instance.n)
-        levels[problem.members] = [float(users.level(p, int(x))) for p, x in enumerate(tasks)]
-        return found(problem, levels, everybody)
-    if "organisation" in problem.instance.features:
-        return found(problem, market_rules(problem.instance, problem.policy).rates * everybody, everybody)
-    rates = problem.policy.exact_rates(problem.instance)
-    levels = np.array([float(rate * Fraction(int(x))) for rate, x in zip(rates, everybody, strict=True)])
-    return found(problem, levels, everybody)
-
-
-def _is(problem: Problem, objective: str, *, integer: bool) -> bool:
-    return problem.policy.objective == objective and problem.integer == integer
+    return from_members(problem, improved(problem))
 
 
 def _simplex(problem: Problem) -> Found:
@@ -445,14 +322,26 @@ METHODS = (
         exact=True,
         reach=f"{DENSE} pairs of user and class",
     ),
-    SecondMethod("enumeration", _enumeration_takes, _enumeration, reach=f"{ENUMERATED:,} vectors of tasks"),
+    SecondMethod("enumeration", enumeration_takes, _enumeration, reach=f"{ENUMERATED:,} vectors of tasks"),
     SecondMethod(
         "CBC",
-        lambda problem: problem.integer and problem.policy.objective in WHOLE and not _in_groups(problem),
+        lambda problem: problem.integer and problem.policy.objective in WHOLE and not in_groups(problem),
         _cbc,
         reach="as far as its time limit; packings listed by the reference",
     ),
     SecondMethod("reference, machine by machine", _servers_takes, _servers, exact=True, reach="a few thousand users"),
+    SecondMethod(
+        "enumeration, machine by machine",
+        each_enumerated,
+        partial(machine_by_machine, enumerated),
+        reach=f"{ENUMERATED:,} vectors of tasks on a machine",
+    ),
+    SecondMethod(
+        "CBC, machine by machine",
+        lambda problem: is_of(problem, "servers", integer=True),
+        partial(machine_by_machine, improved),
+        reach="as far as its time limit; packings listed by the reference",
+    ),
 )
 """The table; what its rows share with the engines is told above."""
 

@@ -21,7 +21,7 @@ import numpy as np
 from ....base.errors import InstanceError, suggestion
 from ....model.instance import Instance
 from ....model.machine import Machine
-from ...text.files import File, failure
+from ...text.files import File, failure, shown
 from ...text.parts import CsvRow, first_line, with_header
 from ..conversion import Conversion, Notes, ReadOptions
 
@@ -128,13 +128,12 @@ def _open(file: File) -> _List:
 def _classes(nodes: _List) -> tuple[list[Machine], list[str]]:
     """Return identical nodes as classes, in the order they first appear, and the GPU model of each class."""
     counts: dict[tuple[int, int, int, str], int] = {}
+    listed: set[str] = set()
     for row in nodes.rows:
-        key = (
-            row.count("cpu_milli"),
-            row.count("memory_mib"),
-            row.count("gpu"),
-            row["model"],
-        )
+        if row["sn"] in listed:
+            raise failure(row.place, f"node {shown(row['sn'])} is listed above: keep one of them")
+        listed.add(row["sn"])
+        key = (row.count("cpu_milli"), row.count("memory_mib"), row.count("gpu"), row["model"])
         counts[key] = counts.get(key, 0) + 1
     machines = []
     for (milli, mib, gpu, model), count in counts.items():

@@ -1,0 +1,264 @@
+"""Passes over many users as compiled loops, for whoever has numba (``pip install 'drfopt[fast]'``); all works without.
+
+What these find is what numpy's passes find, with sums in another order.  Users are the columns of demands (m, n), and
+a call is about those from `start` to `stop`.  Equal numbers that are added one after the other are rounded to one side,
+so after `AT_ONCE` of them a sum starts anew, and is added to the whole.
+"""
+
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+__all__ = ["compiled"]
+
+NUMBERS = 1 << 22
+"""Numbers of a table from which on its loops are compiled: to load them takes a process half a second, once."""
+
+AT_ONCE = 256
+"""Numbers that are added one after the other; users whose row and weight are found before they are added."""
+
+TILE = 1 << 10
+"""Rows that are copied before their columns are looked at, which are in the cache then."""
+
+
+def _survey(
+    bits: np.ndarray, out: np.ndarray, start: int, stop: int, highest: np.ndarray, lowest: np.ndarray, sets: np.ndarray
+) -> int:
+    """Copy rows of bits (n, m) to columns (m, n); find the largest, and the smallest less one, of each column.
+
+    Write which are not zero, a bit each, to sets (n,), and return the first row that has none, -1 for none.
+    """
+    idle = -1
+    m = bits.shape[1]
+    for a in range(start, stop, TILE):
+        b = min(a + TILE, stop)
+        for i in range(a, b):
+            word = 0
+            for j in range(m):
+                out[j, i] = bits[i, j]
+                word |= (bits[i, j] != 0) << j
+            sets[i] = word
+            if word == 0 and idle < 0:
+                idle = i
+        for j in range(m):
+            column, high, low = out[j, a:b], highest[j], lowest[j]
+            for p in range(b - a):
+                high, low = max(high, column[p]), min(low, column[p] - np.uint64(1))
+            highest[j], lowest[j] = high, low
+    return idle
+
+
+def _add(
+    demands: np.ndarray,
+    start: int,
+    stop: int,
+    weights: np.ndarray,
+    rows: np.ndarray,
+    part: np.ndarray,
+    count: np.ndarray,
+    total: np.ndarray,
+) -> None:
+    """Add what users from `start` to `stop` hold, times their weights, to the rows of a sum (r, m) that are theirs.
+
+    A row of `part` is what was added to it since it was last added to its `total`, as often as `count` says.
+    """
+    m = len(demands)
+    for i in range(start, stop):
+        r, weight = rows[i - start], weights[i - start]
+        if count[r] == AT_ONCE:
+            count[r] = 0
+            for j in range(m):
+                total[r, j] += part[r, j]
+                part[r, j] = 0.0
+        count[r] += 1
+        for j in range(m):
+            part[r, j] += demands[j, i] * weight
+
+
+def _by_set(demands: np.ndarray, pace: np.ndarray, sets: np.ndarray, start: int, stop: int, total: np.ndarray) -> None:
+    """Add up what users take for a level of 1 by the set of resources that they need, (2^m, m)."""
+    part, count = np.zeros(total.shape), np.zeros(len(total), dtype=np.int64)
+    _add(demands, start, stop, pace[start:stop], sets[start:stop], part, count, total)
+    total += part
+
+
+def _sides(
+    demands: np.ndarray,
+    pace: np.ndarray,
+    limits: np.ndarray,
+    sets: np.ndarray,
+    least: np.ndarray,
+    most: np.ndarray,
+    start: int,
+    stop: int,
+    total: np.ndarray,
+) -> np.ndarray:
+    """Add up what users take for a level of 1 whose limits are out of reach, by set, and what others hold at theirs.
+
+    Parameters
+    ----------
+    least, most : arrays (2^m,)
+        The lowest levels of every set, between which resources run out.
+    total : array (2^m + 1, m)
+        The last row is what users hold at limits.
+
+    Returns
+    -------
+    int array
+        Users of whom neither is known.
+    """
+    part, count = np.zeros(total.shape), np.zeros(len(total), dtype=np.int64)
+    weights, rows = np.empty(AT_ONCE), np.empty(AT_ONCE, dtype=np.int64)
+    unknown, found = np.empty(stop - start, dtype=np.int64), 0
+    for a in range(start, stop, AT_ONCE):
+        b = min(a + AT_ONCE, stop)
+        for i in range(a, b):
+            s, mine = sets[i], limits[i]
+            rows[i - a], weights[i - a] = s, pace[i]
+            if mine < least[s] * pace[i]:
+                rows[i - a], weights[i - a] = len(least), mine
+            elif not mine > most[s] * pace[i]:
+                weights[i - a] = 0.0
+                if pace[i] > 0:
+                    unknown[found] = i
+                    found += 1
+        _add(demands, a, b, weights, rows, part, count, total)
+    total += part
+    return unknown[:found]
+
+
+def _seen(
+    demands: np.ndarray,
+    rates: np.ndarray,
+    tasks: np.ndarray,
+    sets: np.ndarray,
+    start: int,
+    stop: int,
+    used: np.ndarray,
+    highest: np.ndarray,
+) -> None:
+    """Add up what is used, (1, m), and find the highest level of every set, (2^m,)."""
+    part, count = np.zeros(used.shape), np.zeros(1, dtype=np.int64)
+    rows = np.zeros(AT_ONCE, dtype=np.int64)
+    for a in range(start, stop, AT_ONCE):
+        b = min(a + AT_ONCE, stop)
+        for i in range(a, b):
+            level = rates[i] * tasks[i]
+            if level > highest[sets[i]] or level != level:
+                highest[sets[i]] = level
+        _add(demands, a, b, tasks[a:b], rows, part, count, used)
+    used += part
+
+
+def _held(
+    demands: np.ndarray,
+    rates: np.ndarray,
+    tasks: np.ndarray,
+    limits: np.ndarray,
+    sets: np.ndarray,
+    best: np.ndarray,
+    marks: np.ndarray,
+    windows: tuple[float, float],
+    start: int,
+    stop: int,
+    sums: np.ndarray,
+    near: np.ndarray,
+    needed: np.ndarray,
+) -> tuple[float, int]:
+    """Add up what users hold, by how many marks they are at or above, and find who misses most of her conditions.
+
+    Parameters
+    ----------
+    demands, rates, tasks, limits, sets : arrays (m, n), (n,) ...
+        `limits` are empty where nobody has one.
+    best : array (2^m,)
+        One over the lowest mark of every set; 0 where it has none.
+    marks : array (3, g)
+        Levels from which on users are at the marks, and from and up to which they are near them.
+    windows : two floats
+        How far users may be below their limits and count as at them, and up to which rounding might decide that.
+    sums : array (4 (g + 1), m)
+        What those hold who have reached so many marks and are near the last: below their limits, then at them; and the
+        same of those who are not near it.
+    near : array (g, m)
+        What those hold who are near other marks than the last they have reached.
+    needed : bool array (2, g)
+        Whether somebody at a mark is below her limit, and whether so little that rounding might decide.
+
+    Returns
+    -------
+    float, int
+        The most that somebody misses, and who that is.
+    """
+    g, limited = marks.shape[1], len(limits) > 0
+    part, count = np.zeros(sums.shape), np.zeros(len(sums), dtype=np.int64)
+    rows = np.empty(AT_ONCE, dtype=np.int64)
+    levels, left, short = np.empty((3, AT_ONCE))
+    worst, who = -np.inf, start
+    for a in range(start, stop, AT_ONCE):
+        users = min(AT_ONCE, stop - a)
+        # Short steps without a choice are done for several users at a time.
+        for p in range(users):
+            levels[p], rows[p] = rates[a + p] * tasks[a + p], 0
+        for q in range(g):
+            for p in range(users):
+                rows[p] += levels[p] >= marks[0, q]
+        for p in range(users):
+            bound = best[sets[a + p]]
+            short[p] = 1 - bound * levels[p] if bound != 0 else np.inf
+        if limited:
+            for p in range(users):
+                rest = 1 - tasks[a + p] / limits[a + p]
+                rest = np.inf if limits[a + p] == np.inf else 0.0 if rest < 0 else rest
+                left[p] = 0.0 if limits[a + p] == 0 else rest
+            for p in range(users):
+                short[p] = left[p] if left[p] < short[p] else short[p]
+        for p in range(users):
+            if short[p] > worst or (short[p] != short[p] and worst == worst):
+                worst, who = short[p], a + p
+        for p in range(users if limited else 0):
+            at, level, stops = rows[p], levels[p], left[p] <= windows[0]
+            first, last = at, at
+            while first > 0 and level <= marks[2, first - 1]:
+                first -= 1
+                needed[0, first] |= not stops
+                needed[1, first] |= not stops and left[p] <= windows[1]
+            while last < g and level >= marks[1, last]:
+                last += 1
+            rows[p] += (g + 1) * (stops + 2 * (first == at or level < marks[1, at - 1]))
+            if last - first > 1 or last > at:
+                for q in range(first, last):
+                    if q != at - 1 and level >= marks[1, q]:
+                        for j in range(len(demands)):
+                            near[q, j] += demands[j, a + p] * tasks[a + p]
+        _add(demands, a, a + users, tasks[a : a + users], rows, part, count, sums)
+    sums += part
+    return worst, who
+
+
+def compiled(table: np.ndarray, by_rows: bool = False) -> Any:
+    """Return the loops for a table of floats that is in memory column by column, or row by row.
+
+    None where it is not, where the table is small, and where numba is not there.
+    """
+    there = table.flags.c_contiguous if by_rows else table.flags.f_contiguous
+    return _loops() if table.size >= NUMBERS and there and table.dtype == np.float64 else None
+
+
+@lru_cache(maxsize=1)
+def _loops() -> Any:
+    """Return the loops as machine code, which is made when one is called first and kept in a cache on the disk."""
+    try:
+        from numba import njit
+        from numba.extending import register_jitable
+
+        register_jitable(_add)
+        loop = njit(nogil=True, cache=True, error_model="numpy")
+        return SimpleNamespace(
+            survey=loop(_survey), by_set=loop(_by_set), sides=loop(_sides), seen=loop(_seen), held=loop(_held)
+        )
+    except (ImportError, RuntimeError, AttributeError):
+        # It is not there, or there is a numpy or a coverage that it does not know, or no place for the cache.
+        return None

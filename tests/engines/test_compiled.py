@@ -1,0 +1,145 @@
+"""Compiled loops find what numpy's passes find; they are asked for where there are many users, and numba is there."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from awkward_pools import awkward_pools
+
+from drfopt.base import loops as kernels
+from drfopt.base.errors import InstanceError
+from drfopt.certificates.bottleneck import certify
+from drfopt.certificates.holders import Holders, Marks
+from drfopt.engines.leximin import filling, saturation
+from drfopt.model.arrays import BLOCK, needed_sets
+from drfopt.model.instance import Instance
+from drfopt.model.policies import policy_named
+from drfopt.solving.allocating import solve
+
+
+def nothing():
+    """Stand for an installation without numba."""
+
+
+@pytest.fixture
+def loops(monkeypatch):
+    """Ask for loops however small the table is, and for sums by set."""
+    pytest.importorskip("numba")
+    monkeypatch.setattr(kernels, "NUMBERS", 1)
+    monkeypatch.setattr(filling, "PER_SET", 0)
+
+
+def crowd(n, m=5, seed=3):
+    random = np.random.default_rng(seed)
+    demands = random.integers(0, 7, (n, m)) * random.random((n, m)).round(3)
+    demands[:, 0] += demands.sum(axis=1) == 0
+    return demands, random.integers(1, 9, m) * n / 4, random.lognormal(0, 1, n) * np.where(np.arange(n) % 5, 1, np.inf)
+
+
+@pytest.mark.parametrize("policy", ["drf", "asset"])
+def test_awkward_pools(loops, policy):
+    for what, pool, tasks in awkward_pools(17, 120, policy):
+        found = solve(pool, policy)
+        rates = policy_named(policy).exact_rates(pool)
+        levels = [float(rate * x) for rate, x in zip(rates, tasks, strict=True)]
+        assert found.levels == pytest.approx(levels, rel=1e-12, abs=0), what
+        assert found.certificate.valid
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_many_users_have_the_same_tasks_with_and_without(loops, monkeypatch, limited):
+    demands, capacity, limits = crowd(2 * BLOCK + 17)
+    given = {"max_tasks": limits * capacity.mean() / BLOCK / 5} if limited else {}
+    for module in (filling, saturation):
+        monkeypatch.setattr(module, "MANY", 5_000)
+    monkeypatch.setattr(saturation, "SAMPLE", 500)
+    with_loops = solve(Instance(demands, capacity, **given))
+    monkeypatch.setattr(kernels, "_loops", nothing)
+    without = solve(Instance(demands, capacity, **given))
+    assert with_loops.tasks == pytest.approx(without.tasks, rel=1e-13)
+    one, other = with_loops.certificate, without.certificate
+    assert one.valid and other.valid
+    assert one.evidence.error == pytest.approx(other.evidence.error, rel=0.5)
+    assert one.bottlenecks == other.bottlenecks
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("limited", [False, True])
+def test_the_certificate_adds_up_the_same(loops, seed, limited):
+    """Ties, levels near two marks, limits that are met, and users who are at no mark."""
+    random = np.random.default_rng(seed)
+    demands = random.integers(0, 3, (700, 4)).astype(float)
+    demands[~demands.any(axis=1), 0] = 1
+    tasks = random.integers(0, 4, 700) / 4 * (1 - 1e-9 * random.integers(0, 4, 700))
+    limits = np.where(random.random(700) < 0.2, np.inf, np.maximum(tasks, random.integers(0, 4, 700)))
+    instance = Instance(demands, np.full(4, 60.0), max_tasks=limits if limited else None)
+    by_loop, by_block = (Holders(instance, np.ones(700), tasks) for _ in range(2))
+    by_block.by_set = False
+    one, other = by_loop.seen(), by_block.seen()
+    assert one.used == pytest.approx(other.used, rel=1e-14)
+    assert (one.highest == other.highest).all() and one.in_range and other.in_range
+    tops = np.array([0.25, 0.5, 0.5 * (1 + 1e-9), 0.75])[random.permutation(4)]
+    for marks in (Marks.of_tops(tops, tops > 0, 1e-12), Marks.of_tops(one.highest, one.highest > 2, 1e-12)):
+        inverse = np.divide(1, tops, where=marks.of >= 0, out=np.zeros(4))[:, None]
+        for found, expected in zip(by_loop.held(marks, inverse), by_block.held(marks, inverse), strict=True):
+            assert np.asarray(found) == pytest.approx(np.asarray(expected), rel=1e-13, abs=1e-12)
+
+
+def test_wrong_tasks_are_not_proven(loops):
+    demands, capacity, _ = crowd(BLOCK + 3)
+    pool, policy = Instance(demands, capacity), policy_named("drf")
+    tasks = solve(pool).tasks.copy()
+    assert certify(pool, policy, tasks).valid
+    for change in (1 - 1e-6, 1 + 1e-6, np.nan, -1.0):
+        wrong = tasks.copy()
+        wrong[BLOCK + 1] *= change
+        wrong[: BLOCK // 2] *= 1 if change != 1 - 1e-6 else change
+        assert not certify(pool, policy, wrong).valid
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(np.nan, "is nan: write a finite number"), (np.inf, "is inf: write a finite"), (-1e-3, "is -0.001: it must not")],
+)
+def test_bad_numbers_are_told_as_ever(loops, value, told):
+    demands, capacity, _ = crowd(BLOCK + 9)
+    demands[BLOCK + 3, 2] = value
+    with pytest.raises(InstanceError, match=f"user 'u{BLOCK + 4}': demand of 'r3' {told}"):
+        Instance(demands, capacity)
+
+
+def test_the_door_finds_what_it_found(loops, monkeypatch):
+    demands, capacity, _ = crowd(BLOCK + 9)
+    demands[5] = 0
+    with pytest.raises(InstanceError, match="user 'u6' demands nothing"):
+        Instance(demands, capacity)
+    demands[5, 2] = 1e-9
+    looped = Instance(demands, capacity)
+    monkeypatch.setattr(kernels, "_loops", nothing)
+    plain = Instance(demands, capacity)
+    assert (looped.demands == plain.demands).all() and (looped.needs == needed_sets(plain.demands)).all()
+    one, other = looped._demands.extent, plain._demands.extent
+    assert (one.highest == other.highest).all() and (one.lowest == other.lowest).all()
+
+
+def test_minus_zero_is_zero(loops):
+    demands, capacity, _ = crowd(BLOCK + 9)
+    demands[BLOCK + 3] = -0.0
+    with pytest.raises(InstanceError, match=f"user 'u{BLOCK + 4}' demands nothing"):
+        Instance(demands, capacity)
+    demands[BLOCK + 3, 1] = 1
+    assert solve(Instance(demands, capacity)).certificate.valid
+
+
+def test_small_tables_and_an_installation_without_numba_load_nothing():
+    demands, *_ = crowd(50)
+    assert kernels.compiled(np.asfortranarray(demands)) is None
+    program = (
+        "import sys; sys.modules['numba'] = None\n"
+        "import numpy as np; from drfopt.base import loops; loops.NUMBERS = 1\n"
+        "from drfopt import Instance, solve\n"
+        "print(solve(Instance(np.ones((9, 2)), [9, 9])).certificate.valid, loops._loops())\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["True", "None"]
