@@ -18,6 +18,8 @@ from drfopt.base.errors import PolicyError
 from drfopt.base.tables import clean
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
+from drfopt.model.organisation import Organisation
+from drfopt.model.users import TaskType
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import page, study
 from drfopt.reporting.charts import library, unkeyed
@@ -376,3 +378,14 @@ def test_what_is_missing_is_what_stops_somebody():
     assert "counted at each" in stops_figure(document).caption
     pool = Instance({"A": {"cpu": 1, "mem": 1}}, {"cpu": 1, "mem": 1})
     assert "one is counted" in stops_figure(study(pool)).caption
+
+
+@pytest.mark.parametrize("integer", [False, True])
+def test_what_runs_and_what_waits_is_what_was_asked_for(integer):
+    """Three tasks of two types, of which a ceiling lets some run: whole ones are no average tasks."""
+    kinds = [TaskType({"cpu": 1, "memory": 8}, 2), TaskType({"cpu": 4, "memory": 32}, 1)]
+    rules = Organisation(ceilings={"A": {"cpu": 2}})
+    cluster = Instance({"A": kinds}, machines=[Machine("m", {"cpu": 9, "memory": 99})], organisation=rules)
+    (queue,) = study(cluster, ["drf"], integer=integer)["queues"]
+    for resource, asked in zip(queue["resources"], (6, 48), strict=True):
+        assert resource["used"] + resource["pending"] == pytest.approx(asked)
