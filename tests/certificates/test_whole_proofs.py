@@ -20,6 +20,7 @@ from drfopt.model.packings import split
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
 from drfopt.solving.allocating import solve
+from drfopt.solving.verifying import verify
 
 
 def stated(instance):
@@ -213,3 +214,16 @@ def test_tasks_of_one_shape_are_handed_to_their_owners():
     assert sum(count for k, count, _ in handed if k == 0) == 4
     for k, _, pattern in handed:
         assert pattern.get(5, 0) + pattern.get(7, 0) in ((2, 0) if k == 0 else (1,))
+
+
+def test_who_has_her_limit_closes_a_level_that_others_could_stop_at():
+    """Users at their limits below the first who is not are proven one by one, by counting, in a file as well."""
+    limits = {f"u{i}": i + 1 for i in range(20)}
+    users = {name: {"cpu": 1} for name in [*limits, "A", "B"]}
+    instance = Instance(users, machines=[Machine("m", {"cpu": 13}, 20)], max_tasks=limits)
+    found = solve(instance, integer=True)
+    whole_users = WholeUsers(instance, policy_named("drf"), playing(instance))
+    known = list(claims(whole_users, found.tasks.tolist()))
+    assert [(len(claim.allowed), len(claim.choices)) for claim in known] == [(1, 21 - i) for i in range(20)] + [(1, 1)]
+    assert found.tasks.tolist() == [*range(1, 21), 25, 25] and found.certificate.valid
+    assert verify(found).valid is True

@@ -12,6 +12,7 @@ from drfopt.certificates.feasibility import exactly_feasible
 from drfopt.engines.problem import Problem
 from drfopt.engines.reference.enumeration import packable
 from drfopt.engines.registry import engine_for, engines_for
+from drfopt.engines.whole import rounding
 from drfopt.model import packings
 from drfopt.model.policies import policy_named
 from drfopt.solving.methods import second_methods
@@ -149,3 +150,22 @@ def test_a_formulation_of_devices_and_types_equals_the_proven_levels():
 def test_a_formulation_that_knows_no_devices_is_refused():
     with pytest.raises(FormulationError, match=r"make no use of the machines' devices \(data.devices\)"):
         solve(shared(3), str(FORMULATIONS / "asset_integer.py"), integer=True)
+
+
+def test_trades_lower_nobody_who_is_low_and_help_some(monkeypatch):
+    policy, won = policy_named("drf"), 0
+    given = rounding._Cluster.trade
+    for seed in range(120):
+        instance = shared(seed)
+        if not (problem := Problem(instance, policy, True)).n:
+            continue
+        scores = []
+        for trade in (lambda cluster, deadline: None, given):
+            monkeypatch.setattr(rounding._Cluster, "trade", trade)
+            answer, tasks = rounding.solve(problem), np.zeros(instance.n, dtype=int)
+            tasks[problem.members] = answer.tasks
+            assert not exactly_feasible(instance, tasks.tolist(), answer.evidence.packing)
+            scores.append(whole.score(instance, policy, tasks.tolist()))
+        assert scores[1] >= scores[0]
+        won += scores[1] > scores[0]
+    assert won >= 5

@@ -4,6 +4,7 @@ For a level L everybody is wished her tasks up to L, but no more than the whole 
 wishes are packed largest task first, on machines whose rest has the proportions of the task; whose wish does not come
 true goes first the next time, some rounds long.  The highest L whose wishes can be packed so is found by halving.
 Then tasks are added one by one, always to the user whose level is lowest: up to the continuous optimum, then beyond it.
+At last whoever is lowest is given a task in the place of somebody's who runs it elsewhere, or has more without it.
 
 Under rules of an organisation, and with several types of tasks, no continuous optimum is rounded: tasks are added one
 by one from the beginning, always to whom those that it has are worth least.
@@ -14,8 +15,11 @@ answer is the whole part of everybody's continuous optimum, where there was time
 
 import heapq
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 
@@ -43,6 +47,16 @@ GRACE = 1.0
 CONTINUOUS = 0.5
 """Part of the time that the continuous optimum may take."""
 
+TRADES = 40
+"""Machines on which a place is looked for that somebody else makes, for one task."""
+
+FAILED = 2_000
+"""Times in all that none may be found."""
+
+
+Going = list[tuple[int, int]]
+"""Pairs (member, tasks) that make room on a machine."""
+
 
 def solve(problem: Problem) -> Answer:
     """Return the packing; its status says that it is feasible, not that it is optimal."""
@@ -63,6 +77,7 @@ def solve(problem: Problem) -> Answer:
     _highest_packed(problem, cluster, target)
     cluster.fill_up(target.tolist())
     cluster.fill_up(cluster.most)
+    cluster.trade(problem.deadline)
     answer = packed(problem, [int(x) for x in cluster.tasks], cluster.packing(), status="feasible")
     return replace(answer, whole_part=target) if known else answer
 
@@ -182,6 +197,7 @@ class _Cluster:
 
     def __init__(self, problem: Problem, scarce: np.ndarray):
         instance, self.members = problem.instance, problem.members.tolist()
+        self.resources = instance.resources
         self.classes = np.repeat(np.arange(instance.k), instance.counts)
         demands = [instance.exact_demands[i] for i in self.members]
         rooms = []
@@ -257,6 +273,85 @@ class _Cluster:
                 tasks[p] += placed
                 if tasks[p] < most[p] and placed == number:
                     heapq.heappush(queue, (self.rates[p] * tasks[p], p))
+
+    def trade(self, deadline: Deadline) -> None:
+        """Give the lowest a task where somebody else makes room, and ends elsewhere or above where the lowest was."""
+        tasks, failed = self.tasks.tolist(), 0
+        queue = [(self.rates[p] * x, p) for p, x in enumerate(tasks) if x < self.most[p]]
+        heapq.heapify(queue)
+        while queue and failed < FAILED and deadline.left():
+            level, p = heapq.heappop(queue)
+            if level != self.rates[p] * tasks[p]:
+                continue  # There is a later entry: tasks were lost.
+            for where, going in chain(self._giving(p, tasks), self._shared_devices(p)):
+                if (lost := self._exchanged(p, where, going, tasks, level)) is not None:
+                    tasks[p] += 1
+                    for q, fewer in lost.items():
+                        tasks[q] -= fewer
+                    for r in [*lost, *([p] if tasks[p] < self.most[p] else [])]:
+                        heapq.heappush(queue, (self.rates[r] * tasks[r], r))
+                    break
+                failed += 1
+
+    def _giving(self, p: int, tasks: list[int]) -> Iterator[tuple[int, Going]]:
+        """Yield machines and so many tasks of one member there, without which one of p fits; who keeps most first."""
+        machines = np.flatnonzero(self.eligible[p][self.classes])
+        q, at = np.nonzero(self.load[:, machines])
+        where, others = machines[at], self.demands[q]
+        lacking = np.maximum(self.demands[p] - self.left[where], 0)
+        number = np.where(others > 0, -(-lacking // np.maximum(others, 1)), 0).max(axis=1, initial=1)
+        able = (q != p) & ~((others == 0) & (lacking > 0)).any(axis=1) & (number <= self.load[q, where])
+        rates, has = np.array([float(rate) for rate in self.rates]), np.array(tasks, dtype=float)
+        kept = rates[q] * (has[q] - number.astype(float))
+        order = np.flatnonzero(able)[np.argsort(-kept[able], kind="stable")]
+        # Machines of a class are much alike: of each pair of a member and a class the first.
+        _, first = np.unique(q[order] * len(self.rooms) + self.classes[where[order]], return_index=True)
+        for o in order[np.sort(first)[:TRADES]].tolist():
+            yield int(where[o]), [(int(q[o]), int(number[o]))]
+
+    def _shared_devices(self, p: int) -> Iterator[tuple[int, Going]]:
+        """Yield machines and all that one of their devices runs, of several members; the emptiest first."""
+        found = []
+        for where in np.flatnonzero(self.eligible[p][self.classes]).tolist():
+            if (devices := self.devices[k := int(self.classes[where])]) is not None:
+                members = np.flatnonzero(self.eligible[:, k]).tolist()
+                for resource, shared in (devices.deal(self.running[where]) or {}).items():
+                    j = self.resources.index(resource)
+                    for on in shared:
+                        going = [(members[at], x) for at, x in on.items()]
+                        found.append((sum(x * int(self.demands[q][j]) for q, x in going), where, going))
+        for _, where, going in sorted(found)[:TRADES]:
+            yield where, going
+
+    def _exchanged(self, p: int, where: int, going: Going, tasks: list[int], level: Fraction) -> dict[int, int] | None:
+        """Put a task of p in the place of others; return how many each of them lost, or None and nothing is changed."""
+        rows = [p, *(q for q, _ in going)]
+        load, left, refused = self.load[rows], self.left.copy(), self.refused[rows]
+        for q, number in going:
+            self._run(q, where, int(self.load[q, where]) - number)
+            self.left[where] += number * self.demands[q]
+        self.refused[:, where] = False
+        if (self.left[where] >= self.demands[p]).all() and self._on_devices(p, where, 1):
+            self.load[p, where] += 1
+            self.left[where] -= self.demands[p]
+            lost = {q: number - self.place(q, number) for q, number in going}
+            if all(not fewer or self.rates[q] * (tasks[q] - fewer) > level for q, fewer in lost.items()):
+                return {q: fewer for q, fewer in lost.items() if fewer}
+        for r, row in zip(rows, load, strict=True):
+            for at in np.flatnonzero(self.load[r] != row).tolist():
+                self._run(r, at, int(row[at]))
+        self.left[:], self.refused[rows] = left, refused
+        return None
+
+    def _run(self, p: int, where: int, number: int) -> None:
+        """Note how many tasks of a member a machine and its devices run."""
+        self.load[p, where] = number
+        k = int(self.classes[where])
+        if self.devices[k] is not None:
+            at = int(self.at[p, k])
+            self.running[where][at] = number
+            if not number:
+                del self.running[where][at]
 
     def place(self, p: int, number: int) -> int:
         """Place up to so many tasks of a member; return how many fit.
