@@ -157,11 +157,16 @@ def _kinds(problem: Problem) -> dict[str, np.ndarray | None]:
     """
     if not problem.integer:
         rows = problem.by_type
+        if rows is problem:
+            return {}
         parts = np.zeros((problem.n, rows.n))
         parts[rows.user, np.arange(rows.n)] = rows.part
-        kinds = {"kind_demands": rows.instance.demands, "kind_eligible": rows.instance.fits}
-        of_members = {name: table[rows.members] for name, table in kinds.items() if table is not None}
-        return {} if rows is problem else {**of_members, "kind_parts": parts}
+        of_members = rows.members
+        return {
+            "kind_demands": rows.instance.demands[of_members],
+            "kind_eligible": rows.instance.fits[of_members],
+            "kind_parts": parts,
+        }
     if problem.instance.task_types is None:
         return {}
     users = WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist())
