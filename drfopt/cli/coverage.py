@@ -113,7 +113,7 @@ ROWS = (
     ),
     Refusal(
         "best unknown",
-        lambda a: a.command == "rebalance" and a.family in NOTHING_KNOWN,
+        lambda a: a.command == "rebalance" and a.family == "formulation",
         "nothing says which whole tasks are best under the notion, so that there is nothing to move to",
     ),
     Refusal(
