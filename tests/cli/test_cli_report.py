@@ -134,32 +134,3 @@ def test_a_solver_that_fails_leaves_a_page_and_status_3(drfopt, tmp_path, monkey
     ran = drfopt("report", "nsdi2011", "-o", path)
     assert (ran.status, ran.err) == (3, "incomplete: ceei: the solver gave up\n")
     assert "ceei gave no answer" in path.read_text(encoding="utf-8")
-
-
-def test_a_page_whose_answer_is_not_proven_in_time_says_so(drfopt, tmp_path, monkeypatch):
-    from dataclasses import replace
-
-    module = importlib.import_module("drfopt.solving.comparing")
-    real = module.solve
-
-    def late(instance, policy, **rest):
-        found = real(instance, policy, **rest)
-        return replace(found, status="time_limit") if policy == "ceei" else found
-
-    monkeypatch.setattr(module, "solve", late)
-    ran = drfopt("report", "nsdi2011", "-o", tmp_path / "r.html")
-    assert (ran.status, ran.err) == (3, "incomplete: ceei: not proven, time_limit\n")
-
-
-def test_what_fits_nowhere_is_not_called_nobody_short(drfopt, tmp_path):
-    path, page = tmp_path / "c.json", tmp_path / "r.html"
-    users = [{"name": "A", "demand": {"cpu": 8}, "max_tasks": 3}]
-    cluster = {"machines": [{"name": "m", "count": 3, "capacity": {"cpu": 4}}], "users": users}
-    path.write_text(json.dumps(cluster))
-    assert drfopt("report", path, "-o", page).status == 0
-    text = page.read_text(encoding="utf-8")
-    assert "Whoever asks for tasks: none of them fits on what is there." in text and "nobody is short" not in text
-    assert "no more of what is there: what fits nowhere asks for more than it has" in text
-    path.write_text(json.dumps(cluster | {"users": [*users, {"name": "B", "demand": {"cpu": 1}, "max_tasks": 2}]}))
-    assert drfopt("report", path, "-o", page).status == 0
-    assert "Nobody whose tasks fit somewhere: " in page.read_text(encoding="utf-8")

@@ -362,6 +362,17 @@ def test_queues_are_a_tree_with_what_they_use_and_wait_for():
     assert study(NSDI)["queues"] is None
 
 
+@pytest.mark.parametrize("integer", [False, True])
+def test_what_runs_and_what_waits_is_what_was_asked_for(integer):
+    """Three tasks of two types, of which a ceiling lets some run: whole ones are no average tasks."""
+    kinds = [TaskType({"cpu": 1, "memory": 8}, 2), TaskType({"cpu": 4, "memory": 32}, 1)]
+    rules = Organisation(ceilings={"A": {"cpu": 2}})
+    cluster = Instance({"A": kinds}, machines=[Machine("m", {"cpu": 9, "memory": 99})], organisation=rules)
+    (queue,) = study(cluster, ["drf"], integer=integer)["queues"]
+    for resource, asked in zip(queue["resources"], (6, 48), strict=True):
+        assert resource["used"] + resource["pending"] == pytest.approx(asked)
+
+
 def test_a_placement_is_said_to_be_one_of_many_only_where_it_is():
     of_many = study(machines(), ["drf"])
     assert "one placement, and others may give the same tasks" in page(of_many)
@@ -378,14 +389,3 @@ def test_what_is_missing_is_what_stops_somebody():
     assert "counted at each" in stops_figure(document).caption
     pool = Instance({"A": {"cpu": 1, "mem": 1}}, {"cpu": 1, "mem": 1})
     assert "one is counted" in stops_figure(study(pool)).caption
-
-
-@pytest.mark.parametrize("integer", [False, True])
-def test_what_runs_and_what_waits_is_what_was_asked_for(integer):
-    """Three tasks of two types, of which a ceiling lets some run: whole ones are no average tasks."""
-    kinds = [TaskType({"cpu": 1, "memory": 8}, 2), TaskType({"cpu": 4, "memory": 32}, 1)]
-    rules = Organisation(ceilings={"A": {"cpu": 2}})
-    cluster = Instance({"A": kinds}, machines=[Machine("m", {"cpu": 9, "memory": 99})], organisation=rules)
-    (queue,) = study(cluster, ["drf"], integer=integer)["queues"]
-    for resource, asked in zip(queue["resources"], (6, 48), strict=True):
-        assert resource["used"] + resource["pending"] == pytest.approx(asked)
