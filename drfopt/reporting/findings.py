@@ -236,7 +236,7 @@ def _queues(allocation: Allocation) -> list[Document] | None:
     if rules is None or not (rules.groups or any(rules.guarantees) or any(rules.ceilings)):
         return None
     usage = allocation.usage.astype(float)
-    pending = allocation.shortfall.lacking(np.arange(instance.n))
+    pending = allocation.shortfall.missing[:, None] * instance.demands
     endless = ~np.isfinite(allocation.shortfall.asked)
     members: dict[str, list[int]] = {}
     children: dict[str, list[str]] = {}

@@ -18,8 +18,6 @@ from drfopt.base.errors import PolicyError
 from drfopt.base.tables import clean
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
-from drfopt.model.organisation import Organisation
-from drfopt.model.users import TaskType
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import page, study
 from drfopt.reporting.charts import library, unkeyed
@@ -360,17 +358,6 @@ def test_queues_are_a_tree_with_what_they_use_and_wait_for():
     assert rows["A"]["resources"][0]["guarantee"] == 4
     assert 'style="padding-left: 22px"' in page(document)
     assert study(NSDI)["queues"] is None
-
-
-@pytest.mark.parametrize("integer", [False, True])
-def test_what_runs_and_what_waits_is_what_was_asked_for(integer):
-    """Three tasks of two types, of which a ceiling lets some run: whole ones are no average tasks."""
-    kinds = [TaskType({"cpu": 1, "memory": 8}, 2), TaskType({"cpu": 4, "memory": 32}, 1)]
-    rules = Organisation(ceilings={"A": {"cpu": 2}})
-    cluster = Instance({"A": kinds}, machines=[Machine("m", {"cpu": 9, "memory": 99})], organisation=rules)
-    (queue,) = study(cluster, ["drf"], integer=integer)["queues"]
-    for resource, asked in zip(queue["resources"], (6, 48), strict=True):
-        assert resource["used"] + resource["pending"] == pytest.approx(asked)
 
 
 def test_a_placement_is_said_to_be_one_of_many_only_where_it_is():
