@@ -214,9 +214,13 @@ def _pareto(case: _RuledCase) -> Finding:
     promised = Promised(held, closed, np.ones(problem.n), np.ones(problem.n), ceilings, ())
     scale = np.where(held > 0, held, max(float(held.max(initial=0.0)), 1.0))
     more = most_tasks(problem, 1 / scale, promised)
+    # What the errors of all others together leave is measured in what a user could run alone, and is no waste.
+    demands = instance.demands[problem.members]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alone = np.where(demands > 0, instance.capacity / demands, np.inf).min(axis=1)
     rows = (
         Loss(instance.users[i], float(x), float(y), "would take nothing from anybody else")
-        for i, x, y in zip(problem.members.tolist(), held, more, strict=True)
+        for i, x, y in zip(problem.members.tolist(), held, more - DIFFERENT * alone, strict=True)
     )
     return case.finding(name, rows, decided=True)
 
