@@ -135,7 +135,8 @@ class Certificate:
 class Broken:
     """A guarantee that does not fit beside the others: so much of a resource is held of so much that was promised.
 
-    The resource is the one that the guarantee's owner, a user or a group, would use up first.
+    The resource is the one that the guarantee's owner, a user or a group, would use up first; what is promised of it is
+    at most what the limits of users let them have.
     """
 
     owner: str
