@@ -125,9 +125,7 @@ class Holders:
             # Where all need the same it takes a tenth of the time.
             highest[only] = levels.max(initial=0.0)
         elif self.loops is not None:
-            used, given = np.zeros((1, len(block))), (self.instance.demands.T, self.rates, self.tasks)
-            self.loops.seen(*given, self.instance.needs, rows.start, rows.stop, used, highest)
-            return used[0], highest, in_range
+            self.loops.tops(self.rates, self.tasks, self.instance.needs, rows.start, rows.stop, highest)
         else:
             np.maximum.at(highest, word.astype(np.intp), levels)
         return block @ tasks, highest, in_range

@@ -1,11 +1,11 @@
 """Every way to give the users of a pool whole tasks whose product or utility is near the best: windows, two halves.
 
 Against a bound by prices an allocation has a *loss*, a sum of terms that are never negative (`utility_losses`): one for
-each user, and one for what is left over of each resource.  So an allocation with a loss of R at most has every user
-within the window of tasks where its own term is at most R, and leaves no more than R / p_j of any resource.  With the
-best prices for mixtures of whole numbers the windows are a few tasks wide.
+each kind of users who are alike, and one for what is left over of each resource.  So an allocation with a loss of R at
+most has every kind within the window of tasks where its own term is at most R, and leaves no more than R / p_j of any
+resource.  With the best prices for mixtures of whole numbers the windows are a few tasks wide.
 
-To list all such allocations the users are split into two halves.  All choices of each half whose terms sum to R at most
+To list all such allocations the kinds are split into two halves.  All choices of each half whose terms sum to R at most
 are listed; a choice of one half goes with those of the other that use up nearly all that it leaves, and these are found
 by their place in a grid, not by trying.  There is no solver in this, and no float: terms are integers, rounded down,
 and who is better is decided exactly.
@@ -50,6 +50,8 @@ class MeetInTheMiddle(UtilityLosses):
     def within(self, limit: int, deadline: Deadline = NEVER, part: float = 1.0, ways: int = 1) -> list[list[int]]:
         """Return the tasks that are worth most among all allocations of at most this loss, so many at most, best first.
 
+        Of allocations that differ only in which of a kind has what, one is looked at.
+
         With a `part` below 1 only those are looked at in which neither half takes more of the loss than that: most of
         them, in a small fraction of the time.
 
@@ -59,30 +61,35 @@ class MeetInTheMiddle(UtilityLosses):
         """
         if limit < 0:
             return []
-        windows = [self.window(i, limit) for i in range(len(self.most))]
+        windows = [self.window(kind, limit) for kind in self.kinds]
         if any(not len(tasks) for tasks, _ in windows):
             return []
         self._check(windows, limit)
-        one, other = (self._half(users, windows, int(part * limit), deadline) for users in _split(windows, limit))
+        one, other = (self._half(half, windows, int(part * limit), deadline) for half in _split(windows, limit))
         self.listed = max(len(one.terms), len(other.terms))
         found = self._joined(one, other, np.array(self.left, dtype=np.int64), limit, deadline, ways)
         return sorted(found, key=self.value, reverse=True)[:ways] if len(found) > 1 else found
 
     def _check(self, windows: list[tuple[np.ndarray, np.ndarray]], limit: int) -> None:
         """Refuse what is beyond the integers of numpy."""
-        far = [max(abs(int(x) - b) for x in tasks) for b, (tasks, _) in zip(self.best, windows, strict=True)]
+        far = [
+            max(abs(int(x) - len(kind) * self.best[kind[0]]) for x in tasks)
+            for kind, (tasks, _) in zip(self.kinds, windows, strict=True)
+        ]
+        rows = [self.rows[kind[0]] for kind in self.kinds]
         for j, (price, left) in enumerate(zip(self.prices, self.left, strict=True)):
-            most = abs(left) + sum(f * row[j] for f, row in zip(far, self.rows, strict=True))
+            most = abs(left) + sum(f * row[j] for f, row in zip(far, rows, strict=True))
             if most >= LARGE or most * price * len(self.prices) + 2 * limit >= COUNTED:
                 raise TooManyChoices
 
-    def _half(self, users: list[int], windows: list, limit: int, deadline: Deadline) -> "_Choices":
-        """Return all choices of some users whose terms are within the limit."""
+    def _half(self, kinds: list[int], windows: list, limit: int, deadline: Deadline) -> "_Choices":
+        """Return all choices of some kinds whose terms are within the limit."""
         terms, used = np.zeros(1, dtype=np.int64), np.zeros((1, len(self.room)), dtype=np.int64)
         trail: list[tuple[np.ndarray, np.ndarray]] = []
-        for i in users:
+        for k in kinds:
             deadline.check("the search near a bound")
-            tasks, own = windows[i]
+            tasks, own = windows[k]
+            first, size = self.kinds[k][0], len(self.kinds[k])
             # Terms in order: every earlier choice goes with the first so many of them.
             number = np.searchsorted(own, limit - terms, side="right")
             if number.sum() > CHOICES:
@@ -90,9 +97,9 @@ class MeetInTheMiddle(UtilityLosses):
             before = np.repeat(np.arange(len(terms), dtype=np.int32), number)
             option = np.arange(len(before)) - np.repeat(np.cumsum(number) - number, number)
             terms = terms[before] + own[option]
-            used = used[before] + (tasks[option] - self.best[i])[:, None] * self.demands[i]
+            used = used[before] + (tasks[option] - size * self.best[first])[:, None] * self.demands[first]
             trail.append((before, tasks[option].astype(np.int32) if tasks.max() < 2**31 else tasks[option]))
-        return _Choices(users, trail, terms, used)
+        return _Choices(kinds, trail, terms, used)
 
     def _joined(
         self, one: "_Choices", other: "_Choices", left: np.ndarray, limit: int, deadline: Deadline, ways: int
@@ -115,10 +122,13 @@ class MeetInTheMiddle(UtilityLosses):
         return [self._tasks(one, a, other, b) for _, a, b in kept]
 
     def _tasks(self, one: "_Choices", a: int, other: "_Choices", b: int) -> list[int]:
+        """Return the tasks of the members, of each kind as even as can be."""
         tasks = [0] * len(self.most)
         for half, row in ((one, a), (other, b)):
-            for i, (before, number) in zip(reversed(half.users), reversed(half.trail), strict=True):
-                tasks[i] = int(number[row])
+            for k, (before, number) in zip(reversed(half.kinds), reversed(half.trail), strict=True):
+                each, more = divmod(int(number[row]), len(self.kinds[k]))
+                for place, p in enumerate(self.kinds[k]):
+                    tasks[p] = each + (place < more)
                 row = int(before[row])
         return tasks
 
@@ -187,20 +197,20 @@ class MeetInTheMiddle(UtilityLosses):
 
 @dataclass(frozen=True)
 class _Choices:
-    """Choices of some users: the sum of their terms, and what they use beyond their best, (choices, m).
+    """Choices of some kinds: the sum of their terms, and what they use beyond their best, (choices, m).
 
-    `trail` tells the tasks, user by user: which choice of the users before it was, and her tasks.
+    `trail` tells the tasks, kind by kind: which choice of the kinds before it was, and the tasks of all of it.
     """
 
-    users: list[int]
+    kinds: list[int]
     trail: list[tuple[np.ndarray, np.ndarray]]
     terms: np.ndarray
     used: np.ndarray
 
 
 def _split(windows: list[tuple[np.ndarray, np.ndarray]], limit: int) -> tuple[list[int], list[int]]:
-    """Return the users in two halves of about as many choices each."""
-    # A user with many cheap options multiplies the choices most: in pairs of neighbours, each half has one of them.
+    """Return the kinds in two halves of about as many choices each."""
+    # A kind with many cheap options multiplies the choices most: in pairs of neighbours, each half has one of them.
     order = sorted(range(len(windows)), key=lambda i: float(np.exp(-TYPICAL * windows[i][1] / limit).sum()))
     halves: tuple[list[int], list[int]] = ([], [])
     for rank, i in enumerate(order):
@@ -220,7 +230,7 @@ def _parts(number: np.ndarray) -> Iterator[np.ndarray]:
 
 
 TYPICAL = 8
-"""Parts of the limit that a typical user of a choice takes, for weighing how many choices a window makes."""
+"""Parts of the limit that a typical kind of a choice takes, for weighing how many choices a window makes."""
 
 BANDS = 16
 """Bands of a half's choices by the sum of their terms."""

@@ -8,6 +8,9 @@ tasks x within the capacity c,
 where P_i is f_i at its largest, or more, and what is in brackets, the *loss*, is a sum of terms that are never
 negative.  Whatever is worth no less than an allocation loses no more.
 
+Members alike in everything are a *kind*: of its n members with X tasks together X mod n have one task more than the
+others, since u is concave, and any other way to deal them is worth no more.  So a kind has one term.
+
 All is in units of which prices are integers.  Utilities are known within `ERROR` units: a term is rounded down, so that
 no allocation loses less than its terms say, and the loss of an allocation at hand is rounded up.
 
@@ -92,6 +95,8 @@ class UtilityLosses:
     ----------
     value : callable
         From tasks of the members to what is compared exactly, larger is better.
+    kinds : list of list of int
+        Members alike in what a task needs and where it runs, most tasks, income and rate.
     fit : bool
         Whether the least tasks of all members fit.
     prices, cost : list of int
@@ -109,8 +114,13 @@ class UtilityLosses:
         self.room = [*room, *(most for _, most in more)]
         self.most, self.value, self.least = users.most, worth(users), int(users.serving)
         self.weights = users.incomes
+        alike: dict[tuple, list[int]] = {}
+        for p, goods in enumerate(users.goods_of):
+            alike.setdefault((goods, self.most[p], self.weights[p], users.market_rates[p]), []).append(p)
+        self.kinds = list(alike.values())
         self.fit = all(self.least * sum(row[j] for row in self.rows) <= total for j, total in enumerate(self.room))
-        if max(max(self.room, default=0), max(map(max, self.rows), default=0), *self.most) >= LARGE:
+        together = [len(kind) * self.most[kind[0]] for kind in self.kinds]
+        if max(max(self.room, default=0), max(map(max, self.rows), default=0), *together) >= LARGE:
             raise TooManyChoices
         self.alpha = policy.alpha
         self.utility = None if policy.alpha == 1 else AlphaUtility(Fraction(str(policy.alpha)))
@@ -142,24 +152,29 @@ class UtilityLosses:
         terms = sum(self.peak[p] - self._low(p, int(x)) for p, x in enumerate(tasks))
         return terms + sum(price * f for price, f in zip(self.prices, self.remaining(tasks), strict=True))
 
-    def window(self, p: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return a member's numbers of tasks whose terms are within the limit, and the terms, least first.
+    def window(self, kind: Sequence[int], limit: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of tasks of all of a kind whose terms are within the limit, and the terms, least first.
 
         Beyond one whose term is not, on the side away from the best, no term is: what tasks are worth is concave.
         """
+        p, number = kind[0], len(kind)
         found: dict[int, int] = {}
         for step in (-1, 1):
-            x = self.best[p] + min(step, 0)
-            while self.least <= x <= self.most[p]:
-                term = self.peak[p] - self._low(p, x) - ERROR
+            x = number * self.best[p] + min(step, 0)
+            while number * self.least <= x <= number * self.most[p]:
+                each, more = divmod(x, number)
+                term = (number - more) * self._term(p, each) + (more * self._term(p, each + 1) if more else 0)
                 if term > limit:
                     break
-                found[x] = max(term, 0)
+                found[x] = term
                 if len(found) > WINDOW:
                     raise TooManyChoices
                 x += step
         order = sorted(found, key=lambda x: (found[x], x))
         return np.array(order, dtype=np.int64), np.array([found[x] for x in order], dtype=np.int64)
+
+    def _term(self, p: int, x: int) -> int:
+        return max(self.peak[p] - self._low(p, x) - ERROR, 0)
 
     def gain(self, p: int, x: int) -> float:
         """Return about what a task after x of a member's is worth, in logarithms: of large alpha it is no float."""

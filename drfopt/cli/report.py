@@ -97,7 +97,7 @@ def report(
     if not page.complete:
         told = page.document["comparison"]
         late = {a["policy"]: f"not proven, {a['status']}" for a in told["allocations"] if a["status"] != "optimal"}
-        for policy, reason in (told["refusals"] | late).items():
+        for policy, reason in (told.get("refusals", {}) | late).items():
             typer.echo(f"incomplete: {policy}: {reason}", err=True)
         raise typer.Exit(FAILED)
 

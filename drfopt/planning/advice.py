@@ -1,9 +1,10 @@
 """What a planner wants to know of an allocation: who is short of what and where, what to buy, and what fits nowhere.
 
 What is bought holds what is missing where most of it is missing: of a class that holds users down so many machines as
-their missing tasks need of the resource that is used up there, of a pool so much of that resource.  It is not the
-cheapest purchase, which `size` finds, but one whose effect is known: the cluster that has it is divided again, and
-both divisions are measured in shares of the cluster as it is.
+their missing tasks need of the resource that is used up there, of a pool so much of that resource; less what would
+change nothing, since a ceiling or another resource holds users before it is used.  It is not the cheapest purchase,
+which `size` finds, but one whose effect is known: the cluster that has it is divided again, and both divisions are
+measured in shares of the cluster as it is.
 """
 
 import math
@@ -236,7 +237,7 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
     worths = _priced(allocation, [name for name, _ in wanted], prices)
     deadline = Deadline.after(LONGEST) if allocation.integer else NEVER
     tried = (_tried(allocation, name, amount, worths.get(name), deadline) for name, amount in wanted)
-    found = [bought for bought in tried if bought is not None and bought.helps]
+    found = [_no_more_than_helps(bought, deadline) for bought in tried if bought is not None and bought.helps]
     # What meets most comes first; of what meets the same the smaller purchase.
     found.sort(key=lambda one: (-(one.after.demand_met or one.after.got @ one.after.shares), one.amount))
     return Advice(allocation, tuple(found), nowhere, "" if found else _nothing_helps(allocation, short, wanting))
@@ -332,6 +333,21 @@ def _tried(
     ]  # fmt: skip
     found = WhatIf((Change("add", f"{amount}*{name}"),), allocation, after)
     return ToBuy(name, machines, float(now), amount, found, worth)
+
+
+def _no_more_than_helps(bought: ToBuy, deadline: Deadline) -> ToBuy:
+    """Return the purchase without what changes nothing: where ceilings hold those who are short before it is used."""
+    before, after = bought.found.before, bought.found.after
+    step = Fraction(1) if bought.machines else Fraction(10) ** (math.floor(math.log10(bought.amount)) - 1)
+    low, high, at = Fraction(0), bought.amount / step, bought.amount / step - 1
+    while high - low > 1 and at >= 1:
+        fewer = _tried(before, bought.name, at * step, bought.worth, deadline)
+        if fewer is not None and np.allclose(fewer.found.after.tasks, after.tasks, rtol=LEVEL, atol=0):
+            bought, high = fewer, at
+        else:
+            low = at
+        at = Fraction((low + high) // 2)
+    return bought
 
 
 def _priced(allocation: Allocation, names: list[str], prices: Prices | None) -> dict[str, Worth]:

@@ -60,6 +60,7 @@ class Preempting(Rule):
         self.rule, self.preemption = rule, preemption
         self.name = rule.name
         self.oversubscribes = rule.oversubscribes
+        self.by_job = rule.by_job
 
     def prepare(self, plan: Plan) -> None:
         """Ask the rule."""

@@ -60,6 +60,11 @@ class Visit:
         self.tasks = 0
         self.lots: list[Lot] = []
 
+    @property
+    def place(self) -> tuple[float, int, int, int]:
+        """Its place among all jobs: of those that came at once the one listed first is first."""
+        return self.arrival, self.coming.user, self.coming.index, self.number
+
 
 class Records:
     """One row a job: user, which of its jobs, which coming of it, when it came, began and ended, tasks done.

@@ -58,6 +58,7 @@ class Terms(Protocol):
 
     name: str
     oversubscribes: bool
+    by_job: bool
 
     def prepare(self, plan: Plan) -> None:
         """Look at the scenario before anything else."""
@@ -288,7 +289,9 @@ class ClusterState:
             if not askers:
                 self.opened[lot.kind] = None
             askers[lot.user] = None
-        if first:
+        if self.rule.by_job:
+            line.insert(next((at for at, other in enumerate(line) if other.job.place > lot.job.place), len(line)), lot)
+        elif first:
             line.appendleft(lot)
         else:
             line.append(lot)

@@ -35,10 +35,13 @@ class Rule:
     name : str
     oversubscribes : bool
         Whether it may start tasks whose demands together exceed a machine; they are then slowed down.
+    by_job : bool
+        Whether like tasks of a user wait in the order of their jobs, a later stage before jobs that came after its own.
     """
 
     name = "rule"
     oversubscribes = False
+    by_job = False
 
     def prepare(self, plan: Plan) -> None:
         """Look at the scenario before anything else, and refuse what the rule cannot take (see `refuse`)."""

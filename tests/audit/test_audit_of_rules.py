@@ -40,6 +40,14 @@ def test_more_of_a_resource_may_cost_a_group_at_its_ceiling():
     assert solve(instance).tasks[0] == pytest.approx(found.witness.instead)
 
 
+def test_what_the_error_of_others_leaves_is_no_waste():
+    """A has nothing, and 2e-9 of a gpu were called waste: for who has nothing, a part of it is no tolerance."""
+    rules = Organisation(guarantees={"B": {"gpu": 9}, "C": {"gpu": 6}})
+    cluster = Instance({"A": {"gpu": 1}, "B": {"gpu": 3}, "C": {"gpu": 2}}, {"gpu": 11}, organisation=rules)
+    for policy in ("drf", "ceei", "utilitarian"):
+        assert audit(cluster, policy, "pareto-efficiency")["pareto-efficiency"].verdict == "holds"
+
+
 def test_pareto_efficiency_can_fail(monkeypatch):
     """An allocation that leaves something is found: the check is not a mirror of the certificate."""
     from drfopt.axioms import ruled

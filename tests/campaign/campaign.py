@@ -4,7 +4,9 @@
 prints what came of them by kind.  ``--first N`` begins at another number, ``--only N`` prints one instance.  Answers
 that are wrong, faults, and what takes longer than a minute make the exit status 1.  ``--markets`` draws `ceei` and
 `alpha:A` with numbers up to 10^6 apart instead, to see how many are refused; ``--bounded`` markets and sums under
-guarantees, ceilings and groups; ``--whole`` whole tasks under rules on machines, and alpha fairness of several types.
+guarantees, ceilings and groups; ``--whole`` whole tasks under rules on machines, and alpha fairness of several types;
+``--servers`` every machine by itself.  With ``--files`` the file of each right answer is verified too, and so is one in
+which somebody has less.
 """
 
 import argparse
@@ -19,6 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import cases
+from filed import filed
 from judge import Verdict, judge
 
 from drfopt import DrfoptError, solve
@@ -61,8 +64,8 @@ def _bounded(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def run(case: cases.Case) -> Verdict:
-    """Solve one and judge it; a RuntimeWarning is a fault, and so is every error that is not the package's own."""
+def run(case: cases.Case, files: bool = False) -> Verdict:
+    """Solve one and judge it, and its file; a RuntimeWarning and every error not the package's own are faults."""
     try:
         with _bounded(LONGEST), warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
@@ -77,17 +80,20 @@ def run(case: cases.Case) -> Verdict:
     try:
         # What whole tasks under rules are is written down in full, which may be too much.
         with _bounded(WRITTEN if case.mode == "whole" and (case.types or case.organised) else LONGEST):
-            return judge(case, found)
+            verdict = judge(case, found)
+            return filed(found) if files and verdict.word in ("right", "feasible") else verdict
     except Hangs:
         return Verdict("not judged", "its oracle takes too long")
 
 
-def results(seed: int, numbers: range, draw: Callable[[int, int], cases.Case] = cases.drawn) -> Iterator[Result]:
+def results(
+    seed: int, numbers: range, draw: Callable[[int, int], cases.Case] = cases.drawn, files: bool = False
+) -> Iterator[Result]:
     """Yield what comes of each instance."""
     for number in numbers:
         case = draw(seed, number)
         begun = time.process_time()
-        yield Result(number, case.kind, run(case), time.process_time() - begun)
+        yield Result(number, case.kind, run(case, files), time.process_time() - begun)
 
 
 def table(found: list[Result]) -> str:
@@ -121,15 +127,17 @@ def main() -> int:
     parser.add_argument("--markets", action="store_true", help="draw markets with numbers up to 10^6 apart")
     parser.add_argument("--bounded", action="store_true", help="draw markets and sums under guarantees and groups")
     parser.add_argument("--whole", action="store_true", help="draw whole tasks under rules and of several types")
+    parser.add_argument("--servers", action="store_true", help="draw every machine by itself")
+    parser.add_argument("--files", action="store_true", help="verify the files of right answers, and forged ones")
     asked = parser.parse_args()
-    draws = {"markets": cases.skewed, "bounded": cases.bounded, "whole": cases.whole}
+    draws = {"markets": cases.skewed, "bounded": cases.bounded, "whole": cases.whole, "servers": cases.servers}
     draw = next((draw for name, draw in draws.items() if getattr(asked, name)), cases.drawn)
     if asked.only is not None:
         case = draw(asked.seed, asked.only)
-        print(case, run(case), sep="\n")
+        print(case, run(case, asked.files), sep="\n")
         return 0
     found = []
-    for result in results(asked.seed, range(asked.first, asked.first + asked.count), draw):
+    for result in results(asked.seed, range(asked.first, asked.first + asked.count), draw, asked.files):
         found.append(result)
         failed = result.verdict.word in ("refused: SolverError", "refused: CertificateError", "not judged")
         if result.verdict.word in BAD or (asked.refusals and failed):

@@ -283,6 +283,27 @@ def whole(seed: int, number: int) -> Case:
     return Case(style, policy, "whole", **_with_averages(case))
 
 
+def servers(seed: int, number: int) -> Case:
+    """Return the instance of that number of `per-server`, whole, divisible or exact; some resources may not count."""
+    chance = random.Random(f"servers {seed}/{number}")
+    mode = ("whole", "divisible", "whole", "exact")[number % 4]
+    style = chance.choice(("small", "small", "tied", "decimal") if mode == "whole" else OFTEN)
+    n, m = chance.choice((1, 2, 3, 3, 4)), chance.choice((1, 2, 2, 3))
+    case: dict[str, Any] = {"demands": _demands(chance, style, n, m), "capacity": None}
+    if chance.random() < 0.15:
+        case["capacity"] = _room(chance, ROOMS[style], m)
+    else:
+        k = chance.choice((1, 2, 2, 3))
+        case["machines"] = [(_room(chance, ROOMS[style], m), chance.choice((1, 1, 2, 3))) for _ in range(k)]
+        if chance.random() < 0.5:
+            case["open_to"] = [[chance.random() < 0.7 for _ in range(k)] for _ in range(n)]
+    if chance.random() < 0.6:
+        case["weights"] = _weights(chance, style, "per-server", n, m, False)
+    if m > 1 and chance.random() < 0.3:
+        case["excluded"] = (f"r{chance.randrange(m)}",)
+    return Case(style, "per-server", mode, **case)
+
+
 def _rules_of_whole(chance: random.Random, case: dict[str, Any], rooms: list[Fraction]) -> None:
     """Give a case of whole tasks several types, or an organisation, or both; more often neither."""
     n, m = len(case["demands"]), len(case["demands"][0])

@@ -64,6 +64,10 @@ def _judged(case: Case, found: Allocation) -> Verdict:
     tasks = list(map(fraction, found.tasks.tolist()))
     enclosed = any(isinstance(x, Enclosure) for x in found.tasks.tolist())
     slack = Fraction(0) if case.mode != "divisible" and not enclosed else Fraction(CAPACITY)
+    if case.policy == "per-server":
+        _unplaced(model, found)
+        _feasible(model, found, tasks, slack)
+        return _servers(case, found, tasks, Fraction(LEVEL) if slack else Fraction(0))
     if case.mode == "whole" and (case.types or case.organised):
         return _under_rules(case, found, tasks)
     _unplaced(model, found)
@@ -81,13 +85,31 @@ def _judged(case: Case, found: Allocation) -> Verdict:
         return Verdict("right")
     if case.policy == "ceei" or case.policy.startswith("alpha:"):
         return _market(case, model, found)
-    expected = oracle.per_server(case) if case.policy == "per-server" else oracle.leximin(case)
+    expected = oracle.leximin(case)
     accuracy = Fraction(LEVEL) if slack else Fraction(0)
     _near(tasks, expected, accuracy, "tasks")
-    if case.policy != "per-server":
-        rates = [model.rate(i, case.policy) if model.placed[i] else Fraction(0) for i in range(model.n)]
-        levels = [rate * x for rate, x in zip(rates, expected, strict=True)]
-        _near([fraction(v) for v in found.levels.tolist()], levels, accuracy, "levels")
+    rates = [model.rate(i, case.policy) if model.placed[i] else Fraction(0) for i in range(model.n)]
+    levels = [rate * x for rate, x in zip(rates, expected, strict=True)]
+    _near([fraction(v) for v in found.levels.tolist()], levels, accuracy, "levels")
+    return Verdict("right")
+
+
+def _servers(case: Case, found: Allocation, tasks: Sequence[Fraction], accuracy: Fraction) -> Verdict:
+    """Judge machines by themselves: tasks of divisible ones, of whole ones the levels on a machine of each entry."""
+    if case.mode != "whole":
+        _near(tasks, oracle.per_server(case), accuracy, "tasks")
+        return Verdict("right")
+    packing = [(0, 1, dict(enumerate(map(int, tasks))))] if not case.machines else found.certificate.evidence.packing
+    if not found.certificate.valid:
+        return Verdict("feasible", "whole tasks, not called the best")
+    for k, _, pattern in packing:
+        best, value = oracle.best_on_one(case, k)
+        if value([pattern.get(i, 0) for i in range(case.n)]) != best:
+            raise Wrong(f"a machine of class {k} runs {pattern}, and {best} is possible")
+    machines = Counter(k for k, count, _ in packing for _ in range(count))
+    left = [k for k, (_, count) in enumerate(case.machines) if machines[k] < count and oracle.best_on_one(case, k)[0]]
+    if left:
+        raise Wrong(f"machines of class {left[0]} are not divided")
     return Verdict("right")
 
 

@@ -265,6 +265,21 @@ def per_server(case: Case) -> list[Fraction]:
     return tasks
 
 
+def best_on_one(case: Case, k: int) -> tuple[Any, Callable[[Sequence[int]], Any]]:
+    """Return the best sorted levels on one machine of a class, of who fits there, and how tasks are valued."""
+    model, alone = Model(case), Model(case)
+    here = [i for i in range(model.n) if model.kinds[i][0][2][k]]
+    room = model.classes[k][0]
+    alone.classes, alone.capacity = [(room, 1)], room
+    alone.__dict__["kinds"] = [[(part, row, [fits[k]]) for part, row, fits in kinds] for kinds in model.kinds]
+    rates = {i: alone.rate(i, "drf") for i in here}
+
+    def value(tasks: Sequence[int]) -> list[Fraction]:
+        return sorted(rates[i] * tasks[i] for i in here)
+
+    return max(map(value, reachable(alone))), value
+
+
 def largest_sum(case: Case) -> Fraction:
     """Return the largest sum of dominant shares or of tasks."""
     model = Model(case)

@@ -48,6 +48,26 @@ def test_whole_tasks_that_were_a_fault_once_are_right():
     assert [result.verdict.word for result in results(31, range(9452, 9453), cases.whole)] == ["right"]
 
 
+def test_a_few_divisions_of_every_machine_by_itself_are_right_or_refused_and_so_are_their_files():
+    words = Counter(result.verdict.word for result in results(41, range(80), cases.servers, files=True))
+    assert words["right"] > 65 and set(words) <= {"right", "not judged", "refused: PolicyError"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", [cases.servers, cases.drawn, cases.skewed, cases.bounded, cases.whole])
+def test_files_of_right_answers_are_accepted_and_those_of_less_are_not(draw, some):
+    assert not [result for result in results(42, range(some(600)), draw, files=True) if result.verdict.word in BAD]
+
+
+def test_another_division_of_a_machine_is_called_wrong():
+    case = cases.Case("small", "per-server", "whole", [[1, 3], [2, 1]], None, machines=[([7, 11], 2)])
+    found = solve(case.instance(), "per-server", integer=True)
+    assert judge(case, found) == ("right", "")
+    proof = found.certificate
+    other = replace(proof, evidence=replace(proof.evidence, packing=[(0, 2, {0: 1, 1: 3})]))
+    assert judge(case, replace(found, certificate=other)).word == "wrong"
+
+
 @pytest.mark.slow
 def test_many_whole_tasks_under_rules_on_machines_and_utilities_of_several_types_are_right_or_refused(some):
     assert not [r for r in results(32, range(some(10_000)), cases.whole) if r.verdict.word in BAD]

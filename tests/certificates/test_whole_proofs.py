@@ -1,12 +1,13 @@
 """Proofs of whole tasks: multipliers that anybody can check, trees of them, and searches that miss nothing."""
 
-import itertools
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
+from drfopt.base.deadline import NEVER
 from drfopt.certificates import meet_in_the_middle, refutation, whole
 from drfopt.certificates.exhaustive_search import playing
 from drfopt.certificates.level_claims import ABOVE, claims
@@ -14,6 +15,7 @@ from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoic
 from drfopt.certificates.packing_bound import worth_of
 from drfopt.certificates.refutation import Better, Inconclusive, Refutation, holds
 from drfopt.certificates.utility_losses import BITS
+from drfopt.engines.whole.totals import greedily, nearest
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.packings import split
@@ -55,7 +57,7 @@ def test_every_other_allocation_is_rejected(seed):
     instance, policy = pool(seed, 3), policy_named("drf")
     best = solve(instance, integer=True)
     own = whole.score(instance, policy, best.tasks.tolist())
-    for tasks in itertools.product(*(range(int(x) + 3) for x in best.tasks)):
+    for tasks in product(*(range(int(x) + 3) for x in best.tasks)):
         proof = whole.certify(instance, policy, np.array(tasks), None)
         feasible = (np.array(tasks) @ instance.demands <= instance.capacity).all()
         assert proof.valid == (feasible and whole.score(instance, policy, list(tasks)) == own)
@@ -154,7 +156,7 @@ def test_halves_miss_nothing(seed):
     rows = np.array(found.rows)
     every = [
         tasks
-        for tasks in itertools.product(*(range(found.least, min(most, 12) + 1) for most in found.most))
+        for tasks in product(*(range(found.least, min(most, 12) + 1) for most in found.most))
         if (np.array(tasks) @ rows <= found.room).all()
     ]
     if not every:
@@ -167,8 +169,31 @@ def test_halves_miss_nothing(seed):
     assert found.within(least - 2 * found.margin - 1) == []
     some = found.within(3 * least + 2**BITS // 20, ways=5)
     assert found.value(some[0]) == best
-    first = sorted(map(found.value, every), reverse=True)[: len(some)]
+    # Of who is alike the first have more, by one task at most.
+    dealt = [t for t in every if all(t[a] - t[b] in (0, 1) for kind in found.kinds for a, b in combinations(kind, 2))]
+    first = sorted(map(found.value, dealt), reverse=True)[: len(some)]
     assert list(map(found.value, some)) == first[: len(some)]
+
+
+@pytest.mark.parametrize("policy", NEAR_A_BOUND)
+def test_users_alike_are_searched_together(policy):
+    n, room = 15, [71, 83]
+    instance = Instance([[3, 1], [1, 4], [2, 3]] * (n // 3), room)
+    found = MeetInTheMiddle(WholeUsers(instance, policy_named(policy), range(n)))
+    tasks = nearest(found, greedily(found), NEVER)[0]
+    assert sorted(map(len, found.kinds)) == [n // 3] * 3
+
+    def dealt(*together):
+        return [together[p % 3] // (n // 3) + (p // 3 < together[p % 3] % (n // 3)) for p in range(n)]
+
+    low = found.least * (n // 3)
+    every = [
+        dealt(x, y, z)
+        for x in range(low, room[0] // 3 + 1)
+        for y in range(low, (room[0] - 3 * x) + 1)
+        if (z := min((room[0] - 3 * x - y) // 2, (room[1] - x - 4 * y) // 3)) >= low
+    ]
+    assert found.value(tasks) == max(map(found.value, every))
 
 
 def test_a_loss_is_rounded_up_and_its_terms_down():
@@ -177,7 +202,7 @@ def test_a_loss_is_rounded_up_and_its_terms_down():
     for policy in map(policy_named, NEAR_A_BOUND):
         found = MeetInTheMiddle(WholeUsers(instance, policy, range(6)))
         tasks = found.within(2**BITS // 50)[0]
-        windows = [dict(zip(*map(np.ndarray.tolist, found.window(p, 2**56)), strict=True)) for p in range(6)]
+        windows = [dict(zip(*map(np.ndarray.tolist, found.window([p], 2**56)), strict=True)) for p in range(6)]
         left = np.array(found.room) - np.array(tasks) @ np.array(found.rows)
         terms = sum(window[x] for window, x in zip(windows, tasks, strict=True)) + int(left @ np.array(found.prices))
         assert 0 <= found.loss(tasks) - terms <= found.margin

@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -134,3 +135,11 @@ def test_a_solver_that_fails_leaves_a_page_and_status_3(drfopt, tmp_path, monkey
     ran = drfopt("report", "nsdi2011", "-o", path)
     assert (ran.status, ran.err) == (3, "incomplete: ceei: the solver gave up\n")
     assert "ceei gave no answer" in path.read_text(encoding="utf-8")
+
+
+def test_of_one_policy_that_was_late_it_is_said_which(drfopt, tmp_path, monkeypatch):
+    module = importlib.import_module("drfopt.solving.comparing")
+    real = module.solve
+    monkeypatch.setattr(module, "solve", lambda *given, **rest: replace(real(*given, **rest), status="feasible"))
+    ran = drfopt("report", "nsdi2011", "-p", "drf", "-o", tmp_path / "r.html")
+    assert (ran.status, ran.err) == (3, "incomplete: drf: not proven, feasible\n")

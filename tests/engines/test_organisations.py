@@ -1,12 +1,12 @@
 """Guarantees, tiers and groups: floats, fractions, programs on machines and the step-by-step reference agree."""
 
-from fractions import Fraction
+from fractions import Fraction as F
 
 import numpy as np
 import pytest
 from organised import again, on_machines, organised_pool
 
-from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, solve
+from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, solve, verify
 from drfopt.base.tolerances import LEVEL
 from drfopt.certificates.stops import certify
 from drfopt.engines import hierarchy
@@ -103,7 +103,7 @@ def test_without_rules_the_clock_is_progressive_filling():
 # ---- what each rule means ------------------------------------------------------------------------------------------
 
 
-def three(organisation: Organisation, **rest: object) -> list[Fraction]:
+def three(organisation: Organisation, **rest: object) -> list[F]:
     """Return the tasks of A, B and C, alike but for the rules, on 12 cpus."""
     instance = Instance({u: {"cpu": 1} for u in "ABC"}, {"cpu": 12}, organisation=organisation, **rest)
     found = solve(instance, exact=True)
@@ -127,7 +127,7 @@ def test_normalised_levels_are_parts_of_the_guarantee():
         4,
     ]
     both = Organisation(guarantees={"A": {"cpu": 3}, "B": {"cpu": 1}, "C": {"cpu": 1}}, meaning="normalised")
-    assert three(both) == [Fraction(36, 5), Fraction(12, 5), Fraction(12, 5)]
+    assert three(both) == [F(36, 5), F(12, 5), F(12, 5)]
 
 
 def test_guarantees_that_do_not_fit_together_are_kept_to_the_same_part():
@@ -135,7 +135,7 @@ def test_guarantees_that_do_not_fit_together_are_kept_to_the_same_part():
 
 
 def test_guarantees_beyond_the_cluster_are_kept_to_the_same_part():
-    assert three(Organisation(guarantees={"A": {"cpu": 48}, "B": {"cpu": 12}})) == [Fraction(48, 5), Fraction(12, 5), 0]
+    assert three(Organisation(guarantees={"A": {"cpu": 48}, "B": {"cpu": 12}})) == [F(48, 5), F(12, 5), 0]
     group = Group("g", guarantee={"cpu": 120})
     assert three(Organisation(paths={"A": "g", "B": "g"}, groups=[group]), weights={"A": 3}) == [9, 3, 0]
 
@@ -172,14 +172,14 @@ PROMISED = {"guarantee": {"b": 1}}
     [
         ({"users": [FIRST | {"tier": 1}, LAST]}, 0),
         ({"users": [FIRST, LAST | {"weight": 0}]}, 0),
-        ({"users": [FIRST | PROMISED, LAST | {"guarantee": {"a": 0.5}}]}, Fraction(1, 2)),
-        ({"guarantees": "surplus", "users": [FIRST | PROMISED, LAST | {"guarantee": {"a": 0.5}}]}, Fraction(1, 2)),
+        ({"users": [FIRST | PROMISED, LAST | {"guarantee": {"a": 0.5}}]}, F(1, 2)),
+        ({"guarantees": "surplus", "users": [FIRST | PROMISED, LAST | {"guarantee": {"a": 0.5}}]}, F(1, 2)),
         ({"guarantees": "normalised", "users": [FIRST | PROMISED | {"tier": 1}, LAST]}, 0),
-        ({"users": [FIRST | {"weight": 3}, LAST | {"group": "x"}], "groups": [{"name": "x"}]}, Fraction(1, 3)),
+        ({"users": [FIRST | {"weight": 3}, LAST | {"group": "x"}], "groups": [{"name": "x"}]}, F(1, 3)),
     ],
 )
 @pytest.mark.parametrize("policy", ["drf", "asset"])
-def test_what_rounding_leaves_of_a_full_resource_is_for_nobody(rules: dict, last: Fraction, policy: str):
+def test_what_rounding_leaves_of_a_full_resource_is_for_nobody(rules: dict, last: F, policy: str):
     instance = built({"capacity": {"a": 1, "b": 1}} | rules, "rules")
     found, exact = solve(instance, policy), solve(instance, policy, exact=True)
     assert float(exact.tasks[1]) == pytest.approx(float(last), rel=1e-15)
@@ -206,7 +206,7 @@ def test_a_guarantee_is_worth_no_more_than_its_user_can_use():
 
 
 def test_higher_tiers_come_first_and_weights_of_0_last():
-    assert three(Organisation(tiers={"A": 1}), max_tasks={"A": 7}) == [7, Fraction(5, 2), Fraction(5, 2)]
+    assert three(Organisation(tiers={"A": 1}), max_tasks={"A": 7}) == [7, F(5, 2), F(5, 2)]
     assert three(Organisation(tiers={"A": 1})) == [12, 0, 0]
     assert three(Organisation(), weights={"A": 0, "B": 0}, max_tasks={"C": 8}) == [2, 2, 8]
 
@@ -336,7 +336,7 @@ def test_groups_that_jump_together_come_equally_far():
         ),
     )
     # At the level 1/2 of both, x has 1/6 of the cpus and y 1/12: to 1/2 it is 4 and 5 more, for which 4 are left.
-    assert solve(instance, exact=True).tasks.tolist() == [1, 2 + Fraction(16, 9), 1, 1 + Fraction(20, 9), 5]
+    assert solve(instance, exact=True).tasks.tolist() == [1, 2 + F(16, 9), 1, 1 + F(20, 9), 5]
 
 
 @pytest.mark.parametrize("policy", ["drf", "asset", "tasks"])
@@ -351,3 +351,42 @@ def test_a_ceiling_of_0_leaves_nothing(policy: str):
         assert found.certificate.valid
         assert found.tasks.tolist() == [0, 4, 4]
     assert crosscheck(Instance(demands, capacity, **rules), policy).agree
+
+
+@pytest.mark.parametrize(
+    ("policy", "tasks"),
+    [("drf", (F(7, 2), F(9, 2))), ("asset", (F(9, 2), F(7, 2))), ("single:cpu", (F(23, 4), F(9, 4)))],
+)
+def test_a_surplus_is_counted_resource_by_resource(policy, tasks):
+    """A's guarantee is worth the 2 tasks that use up its memory, of 3 cpu more it is below 0."""
+    instance = Instance(
+        {"A": {"cpu": 1, "mem": 1}, "B": {"cpu": 1, "mem": 1}},
+        {"cpu": 10, "mem": 8},
+        weights={"B": 3},
+        organisation=Organisation(guarantees={"A": {"cpu": 5, "mem": 2}}, meaning="surplus"),
+    )
+    assert tuple(solve(instance, policy, exact=True).tasks) == tasks
+
+
+def test_a_limit_cuts_what_is_promised():
+    users, promised = {"A": {"cpu": 1}, "B": {"cpu": 1}}, {"A": {"cpu": 9}, "B": {"cpu": 4}}
+    limited = Instance(users, {"cpu": 6}, max_tasks={"A": 4}, organisation=Organisation(guarantees=promised))
+    found = solve(limited, exact=True)
+    assert found.tasks.tolist() == [3, 3]
+    assert [row["promised"] for row in found.broken_guarantees] == ["4", "4"]
+
+
+@pytest.mark.parametrize("amount", [8, 20, 100])
+@pytest.mark.parametrize("policy", ["drf", "asset"])
+def test_more_than_there_is_may_be_promised_to_a_group(amount, policy):
+    """B, who needs none of it, rises beside A until it is used up; it stopped at twice what it could run alone."""
+    instance = Instance(
+        {"A": {"cpu": 1, "mem": 1}, "B": {"cpu": 1}},
+        {"cpu": 4, "mem": 4},
+        organisation=Organisation(paths={"A": "g", "B": "g"}, groups=[Group("g", guarantee={"mem": amount})]),
+    )
+    tasks = [2, 2] if policy == "drf" else [F(4, 3), F(8, 3)]
+    found = solve(instance, policy, exact=True)
+    assert found.tasks.tolist() == tasks
+    assert verify(found).valid
+    assert solve(instance, policy).tasks == pytest.approx(np.array(tasks, dtype=float), rel=1e-9)

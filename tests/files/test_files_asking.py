@@ -122,6 +122,8 @@ def test_labels_of_a_table_of_machines_count(tmp_path: Path) -> None:
     pods = write(tmp_path / "pods.json", pod("p", nodeSelector={"pool": "fast"}), pod("q", "b"))
     found = read("kubernetes", pods, machines=table)
     assert found.instance.eligible.sum() == 3
+    assert solve(found.instance).tasks.tolist() == [1, 1], "who says nothing of pods takes any number"
+    assert "machines do not say how many pods they take: any number" in told(found)
     assert sorted(found.instance.counts.tolist()) == [1, 3]
 
 

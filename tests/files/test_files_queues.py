@@ -152,6 +152,23 @@ spec:
     assert "quota without bound: nothing is promised beyond a fair share (team-a)" in told(found)
 
 
+@pytest.mark.parametrize(("policy", "tier"), [("", 5), ("priority.policy: fence, ", 2)])
+def test_yunikorn_takes_a_parent_for_its_most_urgent_queue(tmp_path: Path, policy: str, tier: int) -> None:
+    queues = f"""\
+partitions:
+- queues:
+  - name: root
+    queues:
+    - name: a
+      properties: {{{policy}priority.offset: "2"}}
+      queues: [{{name: x, properties: {{priority.offset: "3"}}}}, {{name: y, properties: {{priority.offset: "-9"}}}}]
+"""
+    pods = write(tmp_path / "pods.json", *NODES, pod("p", labels={"queue": "root.a.x"}))
+    organisation = read("yunikorn", [saved(tmp_path / "queues.yaml", queues), pods]).instance.organisation
+    assert [group.tier for group in organisation.groups] == [tier]
+    assert organisation.tiers == (3,)
+
+
 def test_yunikorn_as_a_file_and_in_its_config_map(tmp_path: Path) -> None:
     queues = """\
 partitions:
@@ -609,6 +626,8 @@ def test_a_queue_without_quota_has_nothing_of_the_others(tmp_path: Path) -> None
     alone = read("kueue", write(tmp_path / "q.json", *items), saturate=True)
     assert alone.instance.users == ("A",)
     assert "queue that may use nothing there is (stray)" in told(alone)
+    assert "in the mean shape of each kind of machines (A)" in told(alone), "stray wants nothing"
+    assert "queue or user without tasks" not in told(alone), "it is told once"
 
 
 def test_a_queue_wants_only_what_its_quota_covers(tmp_path: Path) -> None:

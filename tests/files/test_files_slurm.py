@@ -95,6 +95,17 @@ def test_accounts_as_users_and_limits(tmp_path: Path) -> None:
     assert by_account.exact_weights == (1, 5)
 
 
+def test_a_job_that_names_no_account_is_of_the_only_one_there_is(tmp_path: Path) -> None:
+    header, *jobs = SACCT.splitlines()
+    shares = "Account|User|RawShares\nphys||5\nphys|bob|3\n"
+    paths = saved(tmp_path, sinfo=SINFO, sacct="\n".join([header, jobs[1].replace("phys", "")]), sshare=shares)
+    found = read("slurm", paths)
+    assert (found.instance.users, found.instance.exact_weights) == (("bob",), (3,))
+    assert found.instance.organisation.paths == ("phys",)
+    assert "several accounts" not in told(found)
+    assert read("slurm", paths, "account").instance.users == ("phys",)
+
+
 def test_a_user_of_two_accounts_is_told(tmp_path: Path) -> None:
     header, *jobs = SACCT.splitlines()
     paths = saved(tmp_path, sinfo=SINFO, sacct="\n".join([header, jobs[1], jobs[2].replace("phys", "bio")]))

@@ -340,6 +340,35 @@ def test_the_users_of_a_queue_bound_it(tmp_path: Path) -> None:
     assert "user has no more than user-limit-factor of its queues' capacities (eve)" in told(found)
 
 
+def test_apps_name_a_leaf_of_the_capacity_scheduler(tmp_path: Path) -> None:
+    """An app of the queue root.b.b1 says "b1"; a parent's name, or one that two queues have, is nobody's short name."""
+    text = capacities(
+        root__queues="a,b",
+        root__a__capacity="25",
+        root__b__capacity="75",
+        root__b__queues="b1,b2",
+        root__b__b1__capacity="50",
+        root__b__b2__capacity="50",
+    )
+    wanted = apps(app("a1", "b1", request(1024, 1, 9)), app("a2", "root.a", request(1024, 1, 9)))
+    found = read("yarn", write(tmp_path, queues=text, nodes=nodes(node("h1")), apps=wanted)).instance
+    assert found.users == ("b.b1", "a")
+    assert found.organisation.paths == ("b", "")
+    leaf = {"queueName": "b1", "capacity": 50, "absoluteCapacity": 25}
+    top = {"queueName": "b", "capacity": 75, "absoluteCapacity": 75, "queues": {"queue": [leaf]}}
+    page = {"type": "capacityScheduler", "queueName": "root", "queues": {"queue": [top]}}
+    (tmp_path / "page").mkdir()
+    files = {"page": {"scheduler": {"schedulerInfo": page}}, "nodes": nodes(node("h1")), "apps": wanted}
+    assert read("yarn", write(tmp_path / "page", **files)).instance.users == ("b.b1", "a")
+    leaf["userLimitFactor"] = 0.5  # of 25 % of 16384 MiB and 8 cores
+    bounded = read("yarn", write(tmp_path / "page", **files))
+    assert bounded.instance.organisation.ceilings[0] == {"memory-mb": 2048, "vcores": 1}
+    del files["apps"]
+    assert "how many users a queue has is not told" in told(
+        read("yarn", [tmp_path / "page" / "page.json", tmp_path / "page" / "nodes.json"], saturate=True)
+    )
+
+
 def test_partitions_of_labelled_nodes(tmp_path: Path) -> None:
     text = capacities(
         root__queues="a,b",

@@ -5,7 +5,7 @@ import pytest
 from drfopt import price, what_if
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
-from drfopt.model.organisation import Organisation
+from drfopt.model.organisation import Group, Organisation
 from drfopt.planning.advice import advise
 from drfopt.solving.allocating import solve
 
@@ -42,8 +42,18 @@ def test_in_a_pool_an_amount_of_what_is_used_up():
     pool = Instance([[1, 4], [3, 1]], [9, 18], max_tasks=[4, 4], resources=["cpu", "memory"])
     bought = advise(solve(pool)).purchases[0]
     before, after = bought.found.before.tasks, bought.found.after.tasks
-    assert bought.name == "cpu" and bought.amount >= (4 - before[0]) + 3 * (4 - before[1])
+    assert bought.name == "cpu"
+    assert bought.amount == pytest.approx(6.5), "all that memory lets them use: 3.5 and 4 tasks need 15.5"
+    assert after.tolist() == pytest.approx([3.5, 4])
     assert (after >= before * (1 - 1e-9)).all()
+
+
+def test_no_more_is_proposed_than_a_ceiling_of_the_group_lets_them_use():
+    """Four gpus are missing on machines of one, and the group may use one more."""
+    rules = Organisation(paths={"A": "g"}, groups=[Group("g", ceiling={"gpu": 2})])
+    cluster = Instance({"A": {"gpu": 1}}, machines=[Machine("m", {"gpu": 1})], max_tasks={"A": 5}, organisation=rules)
+    bought = advise(solve(cluster)).purchases[0]
+    assert (bought.amount, bought.found.after.tasks.tolist()) == (1, [2])
 
 
 def test_no_machine_is_proposed_against_a_ceiling():

@@ -102,8 +102,8 @@ def test_a_machine_of_which_no_tasks_are_told_is_empty():
 
 
 def test_questions_that_make_no_sense():
-    with pytest.raises(PolicyError, match="which whole tasks are best, and of per-server nothing says so"):
-        rebalance(CLUSTER, {"placement": {}}, policy="per-server")
+    with pytest.raises(PolicyError, match="which whole tasks are best, and of path:1:1 nothing says so"):
+        rebalance(CLUSTER, {"placement": {}}, policy="path:1:1")
     with pytest.raises(InstanceError, match="give a whole number, 0 or more"):
         rebalance(PAPER, {"tasks": {}}, moves=-1)
     with pytest.raises(InstanceError, match="at least 1 moves or evictions are needed"):

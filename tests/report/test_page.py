@@ -376,3 +376,11 @@ def test_what_is_missing_is_what_stops_somebody():
     assert "counted at each" in stops_figure(document).caption
     pool = Instance({"A": {"cpu": 1, "mem": 1}}, {"cpu": 1, "mem": 1})
     assert "one is counted" in stops_figure(study(pool)).caption
+
+
+def test_where_nothing_fits_nobody_is_said_to_be_content():
+    cluster = Instance({"A": {"cpu": 8}}, machines=[Machine("m", {"cpu": 4}, 3)], max_tasks={"A": 3})
+    html = page(study(cluster))
+    assert "nobody is short" not in html
+    assert "Nobody runs anything: what they ask for fits nowhere." in html
+    assert "nothing more of what there is: see what fits nowhere." in html

@@ -54,5 +54,9 @@ def ahead(cluster, user, kind):
 
 
 def fifo(cluster, user, kind):
-    lot = cluster.queues[user][kind][0]
-    return (lot.job.arrival, lot.number)
+    line = cluster.queues[user][kind]
+    lots = sorted(line, key=lambda lot: (lot.job.arrival, lot.job.coming.index, lot.job.number))
+    line.clear()
+    line.extend(lots)
+    job = lots[0].job
+    return (job.arrival, user, job.coming.index, job.number)

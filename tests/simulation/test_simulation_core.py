@@ -387,3 +387,17 @@ def test_under_every_rule_done_means_all_tasks_done(row):
         every = run.jobs_ended + run.jobs_closed + run.jobs_under_way
         assert every.sum() == len(jobs)
         assert run.tasks_done.sum() == run.ended
+
+
+def test_the_first_job_is_first_at_every_stage():
+    """Its second stage came after the other job's tasks, which are of the same kind or of the same moment."""
+    stage = [Stage({"cpu": 1}, 1, 5.0), Stage({"cpu": 1}, 4, 1.0)]
+    first, second = Job(tuple(stage), arrival=0.0), Job((Stage({"cpu": 1}, 30, 1.0),), arrival=2.0)
+    machines = (Machine("m", {"cpu": 2}),)
+    for users in ((User("A", (first, second)),), (User("A", (first,)), User("B", (second,)))):
+        found = simulate(Scenario(machines, users), "fifo", checked=True)
+        assert found.jobs["finished"].tolist() == [7, 21]
+    mine = Job((Stage({"mem": 3}, 1, 5.0), Stage({"cpu": 3, "mem": 2}, 2, 1.0)))
+    users = (User("A", (mine,)), User("B", (Job((Stage({"mem": 3}, 6, 3.0),)),)))
+    found = simulate(Scenario((Machine("m", {"cpu": 8, "mem": 9}),), users), "fifo", checked=True)
+    assert found.jobs["finished"].tolist() == [7, 9]

@@ -15,43 +15,17 @@ A file of floats has all but all money spent.  There a round stops whom the file
 rounding and could not rise on what is left by more than the accuracy; whoever else pays has not more than at the stop.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from .claims import Claim
 from .groups import TreeNode, tree
 from .order import BEYOND, ROUNDING, Round, could_rise
+from .paths import Knot, Path, Tasks, at_level, bent, between, counted, first
 from .reading import number, total
-from .work import bits, spend
 
 __all__ = ["RuleClock", "by_the_clock"]
-
-Tasks = dict[int, Fraction]
-
-
-class Reached(NamedTuple):
-    """A point of a path: the one before, how far to the next, and what the users have there."""
-
-    before: int
-    way: Fraction
-    tasks: Tasks
-
-
-class Knot(NamedTuple):
-    """Where a path bends: the level of its node, and what the users have there that rise along it."""
-
-    level: Fraction
-    tasks: Tasks
-
-
-Path = list[Knot]
-
-
-def between(one: Tasks, other: Tasks, way: Fraction) -> Tasks:
-    """Return what is on the way from some tasks to others."""
-    spend(bits(way), 1 + len(one))
-    return {i: x if x == other[i] else x + (other[i] - x) * way for i, x in one.items()}
 
 
 class RuleClock:
@@ -93,11 +67,11 @@ class RuleClock:
     def leaf(self, i: int, has: Fraction, most: Fraction, lines: list[tuple[Fraction, Fraction]]) -> Path:
         """Return the path of one user: it bends where another resource counts."""
         rows = [({i: slope}, offset) for slope, offset in lines]
-        return list(_bent([{i: has}, {i: most}], rows))
+        return list(bent([{i: has}, {i: most}], rows))
 
     def path(self, group: TreeNode, has: Tasks, most: Tasks) -> Path:
         """Return the path of a group whose users have something and may rise to what they have at most."""
-        return list(_bent([knot.tasks for knot in self.inner(group, has, most)], self.rows(group)))
+        return list(bent([knot.tasks for knot in self.inner(group, has, most)], self.rows(group)))
 
     def inner(self, group: TreeNode, has: Tasks, most: Tasks) -> Path:
         """Return what the users of a group have as the level of those in it grows, rank by rank."""
@@ -123,7 +97,7 @@ class RuleClock:
                 for part in sorted(parts):
                     tasks = dict(base)
                     for path, jumping in zip(paths, jumps, strict=True):
-                        tasks |= self.jump(jumping, part) if jumping else _at(path, level)
+                        tasks |= self.jump(jumping, part) if jumping else at_level(path, level)
                     found.append(Knot(level, tasks))
             base = found[-1].tasks
         return found
@@ -155,20 +129,47 @@ class RuleClock:
         room = {c.resources.index(r): number(v) for r, v in group.given["guarantee"].items()}
         most, using = dict(self.most), set[int]()
         for i in self.plays:
-            if alone := [v / c.d[i][j] for j, v in room.items() if c.d[i][j]]:
-                using.add(i)
-                most[i] = min([*alone, *([] if u[i] is None else [u[i]])])
+            alone = [v / c.d[i][j] for j, v in room.items() if c.d[i][j]]
+            using |= {i} if alone else set()
+            most[i] = min([*alone, *([] if u[i] is None else [u[i]])], default=most[i])
         mine, has = [i for i in group.everyone() if i in self.most], self.promised
-        counts = [_counted([row[j] for row in c.d]) for j in room]
+        counts = [counted([row[j] for row in c.d]) for j in room]
         before = zip([count({i: has[i] for i in mine}) for count in counts], room.values(), strict=True)
         if not any(i in using and has[i] < most[i] for i in mine) or any(used >= amount for used, amount in before):
             return {}
+        self.let_rise(group, most, using)
         path = [knot.tasks for knot in self.inner(group, has, most)]
-        ends = [_first(path, count, v) for count, v in zip(counts, room.values(), strict=True)]
+        ends = [first(path, count, v) for count, v in zip(counts, room.values(), strict=True)]
         if not any(ends):
-            ends = [_first(path, count, count(path[-1])) for count in counts]
+            ends = [first(path, count, count(path[-1])) for count in counts]
             return max((end for end in ends if end is not None), key=lambda end: end[:2]).tasks
         return min((end for end in ends if end is not None), key=lambda end: end[:2]).tasks
+
+    def let_rise(self, group: TreeNode, most: Tasks, using: set[int]) -> Fraction | None:
+        """Let who uses nothing of a guarantee come to where its users end; return that level of the group, or None.
+
+        At the level of siblings who use it nobody has more than her own line, or one of her group, allows by itself.
+        """
+        ranks: dict[Any, list[tuple[list[tuple[Tasks, Fraction]], Fraction | None]]] = {}
+        for i in group.users:
+            if i in most:
+                rows = [({i: slope}, offset) for slope, offset in self.claim.by_weight[i]]
+                own = max(slope * most[i] - offset for slope, offset in self.claim.by_weight[i])
+                ranks.setdefault(self.c.rank[i], []).append((rows, own if i in using else None))
+        for child in group.groups:
+            rank = (-number(child.given.get("tier", 0)), not child.weight)
+            end = self.let_rise(child, most, using)
+            ranks.setdefault(rank, []).append((self.rows(child), end))
+        for members in ranks.values():
+            ends = [end for _, end in members if end is not None]
+            top = max([number(0), *ends])
+            for rows, _ in members if ends else ():
+                for i in (i for i in rows[0][0] if i not in using and self.claim.u[i] is None):
+                    far = min((top + offset) / row[i] for row, offset in rows if row.get(i))
+                    most[i] = max(most[i], far)
+        if not any(i in using for i in group.everyone() if i in most):
+            return None
+        return max(total(x * most[i] for i, x in row.items()) - offset for row, offset in self.rows(group))
 
     # ---- the clock ------------------------------------------------------------------------------------------------
 
@@ -191,7 +192,7 @@ class RuleClock:
         for promising in (True, False):
             while path := self.onward(has, done, promising):
                 open_ = [(q, money) for q, money in given if any(q[i] for i in has if i not in done)]
-                ends = [(end, q) for q, money in open_ if (end := _first(path, _counted(q), money))]
+                ends = [(end, q) for q, money in open_ if (end := first(path, counted(q), money))]
                 stop = min(ends, key=lambda each: each[0][:2], default=None)
                 has |= path[-1] if stop is None else stop[0][2]
                 if not claim.c.pool:
@@ -215,7 +216,7 @@ class RuleClock:
                 if waiting:
                     finished, each = waiting[0]
                     q, money, unspent = claim.market(*each)
-                    stop = _first(path, _counted(q), money)
+                    stop = first(path, counted(q), money)
                 if stop is None:
                     has |= path[-1]
                     break
@@ -243,57 +244,3 @@ def _bottom_up(group: TreeNode) -> Iterator[TreeNode]:
     for child in group.groups:
         yield from _bottom_up(child)
         yield child
-
-
-def _counted(each: Sequence[Fraction]) -> Callable[[Tasks], Fraction]:
-    """Return how tasks are counted, each user's for so much."""
-    return lambda tasks: total(each[i] * x for i, x in tasks.items() if each[i])
-
-
-def _at(path: Path, level: Fraction) -> Tasks:
-    """Return what a path has at a level at which it does not bend."""
-    after = next((at for at, knot in enumerate(path) if knot.level > level), len(path))
-    if after in (0, len(path)):
-        return path[min(after, len(path) - 1)].tasks
-    one, other = path[after - 1], path[after]
-    return between(one.tasks, other.tasks, (level - one.level) / (other.level - one.level))
-
-
-def _bent(points: list[Tasks], rows: list[tuple[Tasks, Fraction]]) -> Iterator[Knot]:
-    """Yield points with their levels, and those between them at which another row becomes the largest."""
-    rows = [*rows, ({}, number(0))]
-
-    def values(tasks: Tasks) -> list[Fraction]:
-        spend(max((bits(x) for x in tasks.values()), default=0), len(rows) * (1 + len(tasks)))
-        return [total(x * row[i] for i, x in tasks.items() if row.get(i)) - offset for row, offset in rows]
-
-    before: list[Fraction] = []
-    for at, tasks in enumerate(points):
-        after = values(tasks)
-        pairs, way = list(zip(before, after, strict=True)) if before else [], number(0)
-        while pairs:  # From where one row is the largest to where a steeper one is.
-            now = [v + (w - v) * way for v, w in pairs]
-            level = max(now)
-            slope = max(w - v for (v, w), here in zip(pairs, now, strict=True) if here == level)
-            steeper = [(v, w, here) for (v, w), here in zip(pairs, now, strict=True) if w - v > slope]
-            onward = min(((level - here) / (w - v - slope) for v, w, here in steeper), default=number(1))
-            way += onward
-            if way >= 1:
-                break
-            yield Knot(level + slope * onward, between(points[at - 1], tasks, way))
-        yield Knot(max(after), tasks)
-        before = after
-
-
-def _first(path: list[Tasks], count: Callable[[Tasks], Fraction], amount: Fraction) -> Reached | None:
-    """Return where a path first comes to an amount: the point before, how far to the next, and what all have there."""
-    before = number(0)
-    for at, tasks in enumerate(path):
-        here = count(tasks)
-        if here >= amount:
-            if not at or here == before:
-                return Reached(at, number(0), tasks)
-            way = (amount - before) / (here - before)
-            return Reached(at - 1, way, between(path[at - 1], tasks, way))
-        before = here
-    return None

@@ -238,12 +238,11 @@ def _sides(users: Rising, low: np.ndarray | float, high: np.ndarray | float) -> 
         aside = (block[:, unknown], pace[unknown], mine[unknown], word[unknown]) if unknown.size else None
         return _by_set(block, pace * free, word), held, aside
 
-    loops = compiled(users.demands)
+    # What users take who need the same is a product.
+    alike = limits is None and n > 0 and users.sets.min() == users.sets.max()
+    loops: Any = None if alike else compiled(users.demands)
 
     def sum_up(rows: slice) -> tuple[np.ndarray, np.ndarray, Any]:
-        word = users.sets[rows]
-        if limits is None and word.min() == word.max():
-            return look(rows)
         # The last row is what users hold at limits.
         sums = np.zeros((len(least) + 1, m))
         ends = rows.start, rows.stop

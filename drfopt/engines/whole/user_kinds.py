@@ -5,6 +5,7 @@ matters.  Levels are values of whole tasks as `drfopt.model.whole_values` define
 """
 
 import heapq
+import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -246,6 +247,8 @@ class KindPool(Kinds):
         TooMany
             After so many steps.
         """
+        if not any(spot.missing):
+            return [spot.must] if sum(spot.must) <= most else []
         kinds = [kind for kind, number in enumerate(spot.may) if number > spot.must[kind]]
         choice = _Choice(self, spot, kinds, budget)
         for count in range(sum(spot.must), min(most, sum(spot.may)) + 1):
@@ -257,11 +260,14 @@ class KindPool(Kinds):
         """Return one choice of who stops at a spot, not always the smallest."""
         stopping, missing = list(spot.must), list(spot.missing)
         while any(missing):
-            best, gain = -1, Fraction(-1)
+            best, gain = -1, -1
+            # What a task frees, as parts of what is missing: in integers of one unit.
+            unit = math.lcm(*(f for f in missing if f))
+            parts = [(j, f, unit // f) for j, f in enumerate(missing) if f]
             for kind, number in enumerate(spot.may):
                 if number > stopping[kind]:
-                    terms = zip(self.step(kind, spot.tasks[kind]), missing, strict=True)
-                    covered = sum((Fraction(min(d, f), f) for d, f in terms if f), Fraction(0))
+                    step = self.step(kind, spot.tasks[kind])
+                    covered = sum([min(step[j], f) * part for j, f, part in parts])
                     if covered > gain:
                         best, gain = kind, covered
             stopping[best] += 1

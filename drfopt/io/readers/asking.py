@@ -190,6 +190,7 @@ def saturated(cluster: Contents) -> Contents:
     tasks = list(cluster.tasks)
     mixes: dict[Hashable, list[tuple[Amounts, int]]] = {}
     endless = set(cluster.endless)
+    idle: list[str] = []
     for name in empty:
         needs, usable = cluster.wants(name), cluster.usable(name)
         if (needs, usable) not in mixes:
@@ -202,13 +203,15 @@ def saturated(cluster: Contents) -> Contents:
         mix = mixes[needs, usable]
         if not mix:
             cluster.notes.unused("queue that may use nothing there is", name)
+            idle.append(name)
         if len(mix) == 1:
             endless.add(name)
         tasks += [Task(name, demand, count, needs) for demand, count in mix]
-    if empty:
+    if wanting := [name for name in empty if name not in idle]:
         what = "of the shape given" if shape else "in the mean shape of each kind of machines"
-        cluster.notes.assumed(f"queue without tasks wants everything, {what}", empty[0], len(empty))
-    return replace(cluster, tasks=tasks, endless=frozenset(endless))
+        cluster.notes.assumed(f"queue without tasks wants everything, {what}", wanting[0], len(wanting))
+    members = {name: entry for name, entry in cluster.members.items() if name not in idle}
+    return replace(cluster, tasks=tasks, endless=frozenset(endless), members=members)
 
 
 def _only(amounts: Amounts, usable: Collection[str]) -> Amounts:

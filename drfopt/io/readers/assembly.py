@@ -23,6 +23,9 @@ from .machine_classes import AlikeTasks, MachineClass, amount_text, classes_of, 
 __all__ = ["assemble"]
 
 
+PODS = "pods"
+"""What Kubernetes counts as a resource, and what other tables of machines do not have."""
+
 EXPLAINED = 12
 """Notes on single types of tasks; what comes after is counted."""
 
@@ -98,6 +101,7 @@ def assemble(cluster: Contents) -> Conversion:
     InstanceError
         When there are no tasks or no machines, a machine is listed twice, or the instance is not one.
     """
+    cluster = _unlimited(cluster)
     tasks = _useful(cluster)
     if not tasks:
         hint = next((f" ({note})" for note in cluster.notes.taken()), "")
@@ -171,6 +175,20 @@ def _roomy(cluster: Contents, tasks: list[Task]) -> list[ListedMachine]:
             )
             nodes[node.name] = replace(node, capacity={**node.capacity, **lacks})
     return [nodes[node.name] for node in cluster.nodes]
+
+
+def _unlimited(cluster: Contents) -> Contents:
+    """Return the cluster with tasks that count no pods where no machine says how many it takes."""
+    machines = [*(node.capacity for node in cluster.nodes), *([] if cluster.pool is None else [cluster.pool])]
+    if (
+        not machines
+        or any(PODS in capacity for capacity in machines)
+        or all(PODS not in t.demand for t in cluster.tasks)
+    ):
+        return cluster
+    cluster.notes.assumed("machines do not say how many pods they take: any number")
+    tasks = [replace(task, demand={r: d for r, d in task.demand.items() if r != PODS}) for task in cluster.tasks]
+    return replace(cluster, tasks=tasks)
 
 
 def _useful(cluster: Contents) -> list[Task]:

@@ -9,15 +9,17 @@ follows from those before it.
 Guarantees   Before all else, the part of her guarantee that she has rises for everybody together, from 0 to 1.  A
              user's guarantee is worth the tasks at which she uses up the first of the resources it lists; a group's
              is worth the tasks that its members have when, rising by themselves, they use up the first of its own,
-             or nobody who uses one can rise any more.  Limits of users hold in this, ceilings of groups do not: what
+             or nobody who uses one can rise any more (who comes before them by tier, uses none and has no limit rises
+             to twice what she could run alone).  Limits of users hold in this, ceilings of groups do not: what
              a ceiling then leaves of a promise is not kept by others, and the result says that it is broken.  What is
              promised may be more than the cluster has, or than a user could run alone: what counts is the part.
 
 Levels       A node of the tree is a user or a group.  Its level is what all its users hold together, finished ones
              and guarantees included, as the policy measures it (the largest share for drf, the sum of all for asset,
              one share for single, a number of tasks for tasks), divided by its weight.  Excluded resources are not
-             measured.  A *surplus* measures what is above the node's guarantee; *normalised* measures a resource in
-             guarantees instead of capacities where the node has a guarantee of it.
+             measured.  A *surplus* measures of each resource what is above the node's guarantee, below 0 where
+             less of it is held; *normalised* measures a resource in guarantees instead of capacities where the node
+             has a guarantee of it.
 
 Rising       At each node those children rise together whose tier is highest, those of weight 0 after all others of
              their tier: all have the same level, but whoever has more than that already waits, and whoever is

@@ -310,14 +310,15 @@ class Clock:
                 alone = [amount / self.demands[i, j] for j, amount in room.items() if self.demands[i, j]]
                 limit = self.instance.exact_limits[i]
                 using[i] = bool(alone)
-                if using[i]:
-                    most[i] = min([*alone, *([] if limit is None else [self._number(limit)])])
+                most[i] = min([*alone, *([] if limit is None else [self._number(limit)])], default=most[i])
         else:
             needs = self.demands[:, list(room)]
             using = self.playing & (needs > 0).any(axis=1)
             with np.errstate(divide="ignore", invalid="ignore"):
                 whole = np.where(needs > 0, np.array(list(room.values())) / needs, np.inf).min(axis=1)
-            most = np.where(using, np.minimum(whole, self.instance.limits), most)
+            ends = np.minimum(whole, self.instance.limits)
+            most = np.where(self.playing & np.isfinite(ends), ends, most)
+        self._let_rise(node, most, using)
         leaves, rising = replace(self.leaves, most=most), self.playing & (has < most)
         used = has_used(leaves, has, node.everyone)
         if not (rising & using)[node.everyone].any() or any(used[j] >= amount for j, amount in room.items()):
@@ -331,6 +332,33 @@ class Clock:
             ends = [first_full(branch.curve, {j: amount}, reached=True) for j, amount in most_used.items()]
             full = max((end for end in ends if end is not None), key=lambda end: end[:2])
         return branch.tasks(branch.point(*full[:2]))
+
+    def _let_rise(self, node: Node, most: np.ndarray, using: np.ndarray) -> Any:
+        """Let who uses nothing of a guarantee come to where its users end, in place; return that level, or None.
+
+        In tasks that is no more than rows of her own, or of her group, allow at the level of siblings who use it.  Who
+        comes before all of these, and has no limit, would rise for ever: she stays at `BEYOND`.
+        """
+        ranks, found = sorted({*node.users, *node.groups}), False
+        for rank in ranks:
+            members = [([i], self.leaves.rows[[i]], self.leaves.offsets[i]) for i in node.users.get(rank, ())]
+            ends = [max(rows[0] * most[i] - offsets) for [i], rows, offsets in members if using[i] and self.playing[i]]
+            for group in node.groups.get(rank, ()):
+                below = group.everyone.tolist()
+                members.append((below, self.columns[below] @ group.rows.T, group.offsets))
+                end = self._let_rise(group, most, using)
+                ends += [] if end is None else [end]
+            if not ends:
+                continue
+            found, top = True, max(*ends, self.zero)
+            for below, rows, offsets in members:
+                for i, row in zip(below, rows, strict=True):
+                    if self.playing[i] and not using[i] and self.instance.exact_limits[i] is None:
+                        far = min((top + offset) / one for one, offset in zip(row, offsets, strict=True) if one > 0)
+                        most[i] = max(most[i], far)
+        if not found:
+            return None
+        return max(node.rows @ (most[node.everyone] @ self.columns[node.everyone]) - node.offsets)
 
     def _fractions(self) -> Leaves:
         """Return the users while promises are kept: her level is the part of hers that a user has."""

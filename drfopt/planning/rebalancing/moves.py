@@ -26,6 +26,7 @@ of each the nearest is looked for, users alike in any order.
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -247,6 +248,8 @@ class Fairest:
     current: Current
     most: int | None = None
     decided: list[tuple[int, int]] = field(default_factory=list)
+    program: Callable[[Problem, Current, int | None], Tasks] = Tasks
+    """Says what runs where, and what leaves."""
 
     @cached_property
     def users(self) -> WholeUsers:
@@ -255,13 +258,13 @@ class Fairest:
 
     def fewest(self, deadline: Deadline) -> tuple[Placement, bool]:
         """Return a plan with these levels, and whether it is proven that no fewer tasks leave."""
-        program = Tasks(self.problem, self.current, self.most)
+        program = self.program(self.problem, self.current, self.most)
         self._ask(program, None)
         return nearest(program, deadline)
 
     def misses(self, plan: Placement) -> str:
         """Return what of a plan is not as good as was asked for, in words."""
-        tasks = Tasks(self.problem, self.current).tasks(plan)
+        tasks = self.program(self.problem, self.current, None).tasks(plan)
         values = sorted(scale.value(x) for scale, x in zip(self.users.scales, tasks, strict=True))
         wanted = [value for value, count in self.decided for _ in range(count)]
         return "its levels are below those that were asked for" if values < wanted else ""
@@ -310,7 +313,7 @@ class Fairest:
         """
         users = len(self.problem.members)
         if sum(count for _, count in self.decided) == users:
-            if not users and self.most is not None and Tasks(self.problem, self.current).gone > self.most:
+            if not users and self.most is not None and self.program(self.problem, self.current, None).gone > self.most:
                 raise Within("no plan keeps within the moves")
             return None
         done = sum(count for _, count in self.decided)
@@ -319,7 +322,7 @@ class Fairest:
         plan = self._highest(deadline) if linear else self._halved(deadline)
         while True:
             level = self._next(plan)
-            program = Tasks(self.problem, self.current, self.most)
+            program = self.program(self.problem, self.current, self.most)
             self._ask(program, level, at=True)
             values = program.model.solve(deadline)
             if values is None:
@@ -331,7 +334,7 @@ class Fairest:
 
     def _highest(self, deadline: Deadline) -> Placement:
         """Return a plan in which the lowest value above those decided is as high as floats can tell."""
-        program, scales = Tasks(self.problem, self.current, self.most), self.users.scales
+        program, scales = self.program(self.problem, self.current, self.most), self.users.scales
         unit = float(max(scale.top for scale in scales)) or 1.0
         lowest = program.model.column(1.0, -1.0, whole=False)
         stops = self._ask(program, self.decided[-1][0] if self.decided else -1)
@@ -354,7 +357,7 @@ class Fairest:
         while low < high:
             # The lowest of them is asked first: where it is not possible, nothing is.
             middle = 0 if plan is None else (low + high) // 2
-            program = Tasks(self.problem, self.current, self.most)
+            program = self.program(self.problem, self.current, self.most)
             self._ask(program, candidates[middle] - 1)
             values = program.model.solve(deadline)
             if values is not None:
@@ -367,7 +370,7 @@ class Fairest:
 
     def _next(self, plan: Placement) -> int:
         """Return the lowest value in a plan that is not among those decided."""
-        tasks = Tasks(self.problem, self.current).tasks(plan)
+        tasks = self.program(self.problem, self.current, None).tasks(plan)
         values = sorted(scale.value(x) for scale, x in zip(self.users.scales, tasks, strict=True))
         return values[sum(count for _, count in self.decided)]
 

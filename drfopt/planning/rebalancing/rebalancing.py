@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,11 +22,13 @@ from ...model.evidence import WholeEvidence
 from ...model.instance import FEATURES, Instance
 from ...model.naming import labels
 from ...model.policies import AnyPolicy, Policy, policy_named
+from ...model.single_machines import ON_EACH
 from ...model.whole_values import WholeUsers, type_rows
 from ...solving.allocating import solve
 from .current import Current, current_of, labelled, load_current
 from .largest import Largest, largest_within
 from .moves import BestEnds, Fairest, Placement, Tasks, Within
+from .separate import Separate
 
 __all__ = ["MoveStep", "Rebalancing", "check", "rebalance"]
 
@@ -285,7 +287,7 @@ def rebalance(
     """
     begun = time.perf_counter()
     chosen = policy_named(policy)
-    if chosen.objective not in ("leximin", "sum", "alpha"):
+    if chosen.objective not in ("leximin", "sum", "alpha", "servers"):
         raise PolicyError(
             f"rebalance asks which whole tasks are best, and of {chosen.name} nothing says so: use a policy of levels, "
             "a market or a sum, such as drf, ceei or utilitarian"
@@ -295,31 +297,41 @@ def rebalance(
     if moves is not None and (isinstance(moves, bool) or not isinstance(moves, int) or moves < 0):
         raise InstanceError(f"the number of moves is {moves!r}: give a whole number, 0 or more")
     there = _current(current, instance)
-    problem = Problem(instance, chosen, integer=True, deadline=deadline)
-    users = WholeUsers(instance, chosen, problem.members.tolist())
-    levelled = chosen.objective == "leximin"
+    # One pool is one machine.
+    by_itself = chosen.objective == "servers" and instance.machines is not None and bool(instance.fits.any())
+    separate = Separate(instance, there, deadline) if by_itself else None
+    notion = ON_EACH if chosen.objective == "servers" else chosen
+    problem, seen = Problem(instance, notion, integer=True, deadline=deadline), there
+    users = WholeUsers(instance, notion, problem.members.tolist())
+    if separate is not None:
+        problem, seen = separate.problem, separate.current
+    levelled = notion.objective == "leximin"
     moves = None if moves is None else min(moves, MOST_MOVES)
     if moves is not None and users.branches and levelled:
         raise PolicyError(
             "which of two allocations is fairer is not defined in several groups, only which are fairest: leave out "
             "the number of moves, and the fewest to one of these are found"
         )
-    wanted = _optimum(problem, there) if moves is None else _within(problem, there, moves)
+    wanted = _optimum(problem, seen, separate) if moves is None else _within(problem, seen, moves, separate)
     too_large = False
     try:
         plan, fewest = wanted.fairest.fewest(deadline)
     except (TooLarge, TimeLimitError) as stopped:
         if wanted.found is None or there.machines:
             raise
-        plan, too_large = _as_solved(wanted.found), isinstance(stopped, TooLarge)
+        plan, too_large = _as_solved(wanted.found, separate), isinstance(stopped, TooLarge)
         # Where nothing leaves its place, nothing could leave less.
-        fewest = plan.leaving(there) == 0
-    check(problem, there, plan, wanted.fairest)
+        fewest = (plan if separate is None else separate.together(plan)).leaving(there) == 0
+    check(problem, seen, plan, wanted.fairest)
+    if separate is not None:
+        plan = separate.together(plan)
+        if moves is not None and plan.leaving(there) > moves:
+            raise CertificateError(f"a plan was found in which {plan.leaving(there)} tasks leave, and {moves} may")
 
     def levels(tasks: np.ndarray) -> tuple[Fraction, ...]:
         held = [int(tasks[rows].sum()) for rows in type_rows(instance)]
         found = [rate * x for rate, x in zip(chosen.exact_rates(instance), held, strict=True)]
-        for p, i in enumerate(users.members):
+        for p, i in enumerate(users.members if separate is None else ()):
             found[i] = users.level(p, held[i])
         return tuple(found)
 
@@ -337,7 +349,7 @@ def rebalance(
         decided=wanted.sure,
         seconds=time.perf_counter() - begun,
         too_large=too_large,
-        goal=_goal(chosen),
+        goal=_goal(notion),
         undecided=isinstance(wanted.fairest, Largest) and wanted.fairest.undecided,
     )
 
@@ -362,8 +374,10 @@ class _Levels:
     found: Allocation | None = None
 
 
-def _as_solved(found: Allocation) -> Placement:
+def _as_solved(found: Allocation, separate: Separate | None) -> Placement:
     """Return an allocation on machine classes as it was packed."""
+    if separate is not None:
+        return separate.apart(found)
     packing = found.certificate.evidence.packing or []
     tasks = np.zeros((type_rows(found.instance)[-1].stop, found.instance.k), dtype=np.int64)
     for k, machines, pattern in packing:
@@ -372,10 +386,18 @@ def _as_solved(found: Allocation) -> Placement:
     return Placement(tasks, packing)
 
 
-def _optimum(problem: Problem, current: Current) -> _Levels:
+def _optimum(problem: Problem, current: Current, separate: Separate | None) -> _Levels:
     """Return the levels of the optimum, as `solve` proves it."""
     left = problem.deadline.part(SEARCH).left()
     limit = None if left == math.inf else left
+    if separate is not None:
+        found = solve(separate.instance, "per-server", integer=True, time_limit=limit)
+        proven, tasks = found.status == "optimal", separate.apart(found).tasks.sum(axis=1).tolist()
+        users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+        fairest = Fairest(
+            problem, current, None, _merged([(value, 1) for value in users.values(tasks)]), separate.program
+        )
+        return _Levels(fairest, proven, problem.n if proven else 0, found)
     found = solve(problem.instance, problem.policy, integer=True, time_limit=limit)
     proven = found.status == "optimal"
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
@@ -393,16 +415,17 @@ def _optimum(problem: Problem, current: Current) -> _Levels:
     return _Levels(fairest, proven, problem.n if proven else sure, found)
 
 
-def _within(problem: Problem, current: Current, moves: int) -> _Levels:
+def _within(problem: Problem, current: Current, moves: int, separate: Separate | None) -> _Levels:
     """Return the fairest levels that so many moves can reach, as far as there is time."""
     deadline = problem.deadline.part(SEARCH)
+    program = Tasks if separate is None else separate.program
     if problem.policy.objective != "leximin":
         try:
             largest, proven = largest_within(problem, current, moves, deadline)
         except Within:
-            raise _too_few(problem, current, moves) from None
+            raise _too_few(program(problem, current, None), moves) from None
         return _Levels(largest, proven, problem.n if proven else 0)
-    fairest = Fairest(problem, current, moves)
+    fairest = Fairest(problem, current, moves, program=program)
     plan: Placement | None = None
     try:
         while (better := fairest.advance(deadline)) is not None:
@@ -411,19 +434,19 @@ def _within(problem: Problem, current: Current, moves: int) -> _Levels:
         if plan is None:
             if stopped.point is None:
                 raise
-            plan = Tasks(problem, current, moves).plan(stopped.point)
+            plan = program(problem, current, moves).plan(stopped.point)
         sure = sum(count for _, count in fairest.decided)
-        tasks = Tasks(problem, current).tasks(plan)
+        tasks = program(problem, current, None).tasks(plan)
         values = sorted(scale.value(x) for scale, x in zip(fairest.users.scales, tasks, strict=True))
         rest = [(value, 1) for value in values[sure:]]
-        return _Levels(Fairest(problem, current, moves, _merged([*fairest.decided, *rest])), False, sure)
+        return _Levels(replace(fairest, decided=_merged([*fairest.decided, *rest])), False, sure)
     except Within:
-        raise _too_few(problem, current, moves) from None
+        raise _too_few(program(problem, current, None), moves) from None
     return _Levels(fairest, True, problem.n)
 
 
-def _too_few(problem: Problem, current: Current, moves: int) -> InstanceError:
-    least = Tasks(problem, current).least(problem.deadline)
+def _too_few(program: Tasks, moves: int) -> InstanceError:
+    least = program.least(program.problem.deadline)
     return InstanceError(
         f"what runs today does not fit where it runs, or may not run there: at least {least} moves or evictions "
         f"are needed before anything else, and {moves} are allowed"

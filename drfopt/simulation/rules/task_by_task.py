@@ -105,11 +105,12 @@ class Fifo(LowestFirst):
     """Serve the job that came first, of those that have tasks waiting which fit."""
 
     name = "fifo"
+    by_job = True
 
-    def level(self, cluster: ClusterState, user: int, kind: int) -> tuple[float, int]:
-        """Return when the user's first waiting job with tasks of that kind came."""
-        lot = cluster.queues[user][kind][0]
-        return lot.job.arrival, lot.number
+    def level(self, cluster: ClusterState, user: int, kind: int) -> tuple[float, int, int, int]:
+        """Return the place of the user's first job with tasks of that kind waiting, by when it came."""
+        place: tuple[float, int, int, int] = cluster.queues[user][kind][0].job.place
+        return place
 
     def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> int:
         """Return 0: nobody has a share from which she could be missing something."""

@@ -2,7 +2,8 @@
 
     resources.guaranteed  guarantee
     resources.max         ceiling
-    properties priority.offset   tier
+    properties priority.offset   tier, beside the highest of the queues below
+               priority.policy   fence: theirs is not looked at
     queues                the queues below
 
 vcore is called cpu, as pods call it. A pod is in the queue that its label or annotation names, with or without
@@ -60,9 +61,12 @@ def _below(part: TreePart, parent: str, notes: Notes) -> Iterator[QueueNode]:
         if key not in ("name", "parent", "resources", "properties", "queues"):
             notes.unused(f"{key} of a queue", name)
     for key, _ in part["properties"].pairs():
-        if key != "priority.offset":
+        if key not in ("priority.offset", "priority.policy"):
             notes.unused(f"property {key} of a queue", name)
-    offset = part["properties"]["priority.offset"].number()
+    below = [list(_below(queue, name, notes)) for queue in part["queues"].each()]
+    offset = int(part["properties"]["priority.offset"].number())
+    if part["properties"]["priority.policy"].text() != "fence":
+        offset += max((queue[0].priority for queue in below), default=0)
     resources = part["resources"]
     yield QueueNode(
         _short(name),
@@ -70,11 +74,11 @@ def _below(part: TreePart, parent: str, notes: Notes) -> Iterator[QueueNode]:
         Fraction(1),
         _amounts(resources["guaranteed"]),
         _amounts(resources["max"]),
-        int(offset),
+        offset,
         label,
     )
-    for queue in part["queues"].each():
-        yield from _below(queue, name, notes)
+    for queue in below:
+        yield from queue
 
 
 def _amounts(part: TreePart) -> dict[str, Fraction]:

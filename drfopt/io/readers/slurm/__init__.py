@@ -165,16 +165,18 @@ class _Names:
         self.accounts: dict[str, set[str]] = {}
         for row in [*found["jobs"], *found["shares"], *found["limits"]]:
             if row["User"]:
-                self.accounts.setdefault(row["User"], set()).add(row["Account"])
+                self.accounts.setdefault(row["User"], set()).update([row["Account"]] if row["Account"] else [])
         several = [user for user, some in self.accounts.items() if len(some) > 1]
         if several and not by_account:
             notes.assumed("user of several accounts is a user in each of them", several[0], len(several))
 
     def user(self, user: str, account: str) -> str:
-        """Return what tasks of a user in an account are called after."""
+        """Return what tasks of a user in an account are called after; where a row names none, in the only one."""
+        mine = self.accounts.get(user, set())
+        account = account or (min(mine) if len(mine) == 1 else "no account")
         if self.by_account or not user:
-            return account or "no account"
-        return f"{user} ({account})" if len(self.accounts.get(user, ())) > 1 else user
+            return account
+        return f"{user} ({account})" if len(mine) > 1 else user
 
     def group(self, account: str) -> str:
         """Return the name of an account as a queue."""
@@ -268,7 +270,7 @@ def _queues(shares: list[SlurmRow], limits: list[SlurmRow], names: _Names, notes
         known = entries.setdefault(name, _Entry(name, parent, _weight(row, "Share", notes), label=user or account))
         known.ceiling, _ = tres(row["GrpTRES"], row.place)
     for user, accounts in names.accounts.items() if entries and not names.by_account else ():
-        for account in accounts:
+        for account in accounts or {""}:
             name = names.user(user, account)
             entries.setdefault(name, _Entry(name, names.group(account) if account not in ("", "root") else ""))
     for account in {entry.parent for entry in entries.values()} - entries.keys() - {""}:

@@ -89,6 +89,9 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         for properties, place in found.properties
         for queue in read_capacities(properties, _named_only(partitions, properties), notes, place)
     ]
+    known = {one.node.name for one in capacities}
+    capacities += [one for page in found.pages for one in capacity_queues(page, whole) if one.node.name not in known]
+    _find_leaves(found, [one.node.name for one in capacities], by_user)
     queues = [queue for file in found.allocations for queue in read_queues(file, whole, notes)]
     queues += [_within(one, found.submitters, notes) for one in capacities]
     queues = _with_pages(queues, found.pages, whole, notes)
@@ -150,6 +153,21 @@ def _sorted_out(files: Sequence[File], by_user: bool, notes: Notes) -> _Files:
                     "give what /ws/v1/cluster/nodes, apps and scheduler print, or the XML of the queues",
                 )
     return found
+
+
+def _find_leaves(found: _Files, names: list[str], by_user: bool) -> None:
+    """Give the queues of apps their full names: the capacity scheduler's leaves are named apart, and by that name."""
+    parents, leaves = {name.rpartition(".")[0] for name in names}, dict[str, set[str]]()
+    for name in names:
+        if name not in parents:
+            leaves.setdefault(name.rpartition(".")[2], set()).add(name)
+    full = {short: min(some) for short, some in leaves.items() if len(some) == 1 and short not in names}
+    submitters: dict[str, set[str]] = {}
+    for queue, users in found.submitters.items():
+        submitters.setdefault(full.get(queue, queue), set()).update(users)
+    found.submitters = submitters
+    if not by_user:
+        found.tasks = [replace(task, user=full.get(task.user, task.user)) for task in found.tasks]
 
 
 def _queue_of(app: TreePart) -> str:
@@ -259,7 +277,7 @@ def _documents(file: File) -> list[TreePart]:
 def _with_pages(
     queues: list[QueueNode], pages: list[TreePart], whole: dict[str, Fraction], notes: Notes
 ) -> list[QueueNode]:
-    """Return the queues of the XML, and those that only the scheduler's page lists with what it says of them."""
+    """Return the queues there are, and those that only the fair scheduler's page lists with what it says of them."""
     known = {queue.name for queue in queues}
     for page in pages:
         kind = page["type"].text()
@@ -269,12 +287,9 @@ def _with_pages(
                 notes.assumed(
                     "queue has weight 1: the page does not tell weights, fair-scheduler.xml does", count=len(stated)
                 )
-        elif kind == "capacityScheduler":
-            stated = list(capacity_queues(page, "root", whole))
-        else:
+            queues += [queue for queue in stated if queue.name not in known]
+        elif kind != "capacityScheduler":
             notes.unused(f"queues of a scheduler of type {kind}: fairScheduler and capacityScheduler are read")
-            continue
-        queues += [queue for queue in stated if queue.name not in known]
     names = {queue.name for queue in queues}
     return [replace(queue, parent=queue.parent if queue.parent in names else "") for queue in queues]
 

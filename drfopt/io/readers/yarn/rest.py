@@ -7,6 +7,7 @@ from fractions import Fraction
 from ...text.parts import TreePart
 from ..conversion import ListedMachine, Notes, Task
 from ..queues.tree import QueueNode
+from .capacity import CapacityQueue
 
 __all__ = [
     "SOMEWHERE",
@@ -141,18 +142,25 @@ def fair_queues(part: TreePart, whole: Mapping[str, Fraction]) -> Iterator[Queue
         yield from fair_queues(queue, whole)
 
 
-def capacity_queues(part: TreePart, above: str, whole: Mapping[str, Fraction]) -> Iterator[QueueNode]:
-    """Yield the queues below one of the capacity scheduler's page: percentages of the whole cluster."""
+def capacity_queues(page: TreePart, whole: Mapping[str, Fraction]) -> Iterator[CapacityQueue]:
+    """Yield the queues of the capacity scheduler's page, if it is that: percentages of the whole cluster."""
+    if page["type"].text() == "capacityScheduler":
+        yield from _capacities(page, "root", whole)
+
+
+def _capacities(part: TreePart, above: str, whole: Mapping[str, Fraction]) -> Iterator[CapacityQueue]:
     for queue in part["queues"]["queue"].each():
         path = f"{above}.{queue['queueName'].text()}"
         promised, most = queue["absoluteCapacity"].amount(), queue["absoluteMaxCapacity"].amount(missing=100)
-        yield _queue(
+        node = _queue(
             path,
             queue["capacity"].amount(),
             {resource: amount * promised / 100 for resource, amount in whole.items() if promised},
             {resource: amount * most / 100 for resource, amount in whole.items() if most < 100},
         )
-        yield from capacity_queues(queue, path, whole)
+        factor = queue["userLimitFactor"].number() if "userLimitFactor" in queue else Fraction(-1)
+        yield CapacityQueue(node, factor if factor >= 0 else None)
+        yield from _capacities(queue, path, whole)
 
 
 def _queue(path: str, weight: Fraction, minimum: dict[str, Fraction], maximum: dict[str, Fraction]) -> QueueNode:
