@@ -134,14 +134,17 @@ def _seconds() -> float:
 
 
 def _near(instance: Instance, policy: str, allocation: Allocation) -> bool:
-    """Say whether the first level that is not proven is at most one task of its user below its bound."""
+    """Say whether all levels that are not proven are at most one task of their users below their bounds."""
     proof = allocation.certificate.evidence
     level, bound = getattr(proof, "level", None), getattr(proof, "bound", None)
     if level is None or bound is None:
         return False
-    rates = policy_named(policy).exact_rates(instance)
-    own = [rate for rate, x in zip(rates, allocation.tasks.tolist(), strict=True) if rate * int(x) == level]
-    return bool(own) and bound - level <= max(own)
+    rates, tasks = policy_named(policy).exact_rates(instance), allocation.tasks.tolist()
+    for value, most in ((level, bound), *((value, most) for value, _, most in getattr(proof, "above", ()))):
+        own = [rate for rate, x in zip(rates, tasks, strict=True) if rate * int(x) == value]
+        if not own or most - value > max(own):
+            return False
+    return True
 
 
 def against_rounds(bench: Bench, size: tuple[str, str, int, int]) -> list[Row]:

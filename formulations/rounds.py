@@ -48,7 +48,7 @@ ARRAYS = {
     "demands": 2, "capacity": 1, "machines": 2, "counts": 1, "eligible": 2, "weights": 2, "limits": 1,
     "promised": 1, "units": 2, "counted": 1, "tiers": 1, "grouped": 2, "ceilings": 2,
     "parent": 1, "group_parent": 1, "group_weights": 1, "group_tiers": 1,
-    "kind_demands": 2, "kind_eligible": 2, "kinds": 2,
+    "kind_demands": 2, "kind_eligible": 2, "kind_parts": 2, "kinds": 2,
 }  # fmt: skip
 """The dimensions of what `data` may have."""
 

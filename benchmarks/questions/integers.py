@@ -196,8 +196,10 @@ QUESTIONS = (
             "set of prices of loads is mostly all that the pool needs, and the fractions were packed at the first "
             "try, so the 200 machines take 2 s and the 1,000 are proven in 9 s. Products of 20 generic users miss the "
             "half second in two of five. They are judged by the search that found them, run again, for the tree of "
-            "prices is given up there. openb, whose machines have devices, is as it was: not proven, and the first "
-            "level that is not proven is at its bound; of the others nothing is said."
+            "prices is given up there. openb, whose machines have devices, was not proven in 113 s, and nothing was "
+            "said above its first level that is not proven. Since then, in one look on a busy machine, 143 levels of "
+            "432 users are proven in 24 s of cpu, and of the 24 users above 18 are within a task of their bounds: for "
+            "the other 6 it is missed. Its row is the older one."
         ),
     ),
     Question(

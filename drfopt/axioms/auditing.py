@@ -159,10 +159,10 @@ def audit(
     checked_flags(integer=integer)
     chosen, asked = policy_named(policy), properties_named(properties)
     built_in = chosen.objective in ("leximin", "alpha", "sum", "servers")
-    chosen.check(instance, integer, FEATURES if built_in else () if integer else ("types",))
+    chosen.check(instance, integer, FEATURES if built_in else () if integer else ("types", "types on machines"))
     deadline = Deadline.asked(time_limit)
     integer = in_whole_tasks(instance, chosen, integer)
-    if built_in and ruled.beyond(instance, integer):
+    if ruled.beyond(instance, integer) and (built_in or chosen.objective == "formulation"):
         names = tuple(row.name for row in asked)
         found = ruled.findings(instance, chosen, names, properties is None, deadline, integer)
         return Audit(instance, chosen.name, integer, *found)

@@ -57,6 +57,9 @@ UNDEFINED_OF_TYPES = UNDEFINED_BY_RULES[2:]
 GIVEN = "of the optimum that is given; others may be as good"
 """What is said of whole tasks, of which there may be several optima."""
 
+POOLED = "user {} would have more if parts of several devices could carry one task; without that it is not decided"
+"""What is said of whole tasks of several types on devices, which rooms pool."""
+
 PAIRS = 200
 """Reports of two users together that are tried at most."""
 
@@ -162,12 +165,22 @@ class _RuledCase:
             return float(found.tasks[i])
         return float(np.asarray(found.placement, dtype=float)[i][self.instance.fits[i]].sum())
 
+    def _pooled(self, name: str, user: str) -> bool:
+        """Say whether what a user could run in a room is counted as if parts of several devices carried one task."""
+        if not self.integer or not self.instance.has_devices or name not in ("sharing-incentive", "envy-freeness"):
+            return False
+        kinds = self.instance.task_types
+        several = kinds is not None and kinds[self.instance.users.index(user)] is not None
+        return several or name == "envy-freeness"
+
     def finding(self, name: str, losses: Iterator[Loss], decided: bool, note: str = GIVEN) -> Finding:
         """Return the verdict: a loss, if there is one."""
         trials = 0
         whole = 0.5 if self.integer else 0.0
         for trials, loss in enumerate(losses, start=1):  # noqa: B007 -- how many there were is told
             more = whole or loss.tasks * DIFFERENT + TINY * float(self.tasks.max(initial=0.0))
+            if loss.instead > loss.tasks + more and self._pooled(name, loss.user):
+                return Finding(name, UNDECIDED, exact=False, note=POOLED.format(loss.user), tied=self.tied)
             if loss.instead > loss.tasks + more:
                 said = note if self.integer else ""
                 return Finding(name, FAILS, loss, exact=self.proven, tied=self.tied, note=said)

@@ -79,16 +79,17 @@ class LevelClaim:
     fixed: tuple[int, ...]
     choices: tuple[Choice, ...]
 
-    def raised(self, level: int) -> "LevelClaim":
-        """Return the claim that not all who need not stop below this level can reach another, higher one."""
+    def raised(self, level: int, spare: int = 0) -> "LevelClaim":
+        """Return the claim that not all but `spare` who need not stop below this level can reach a higher one."""
         own = len(self.allowed) - 1
         choices = []
         for choice in self.choices:
-            least = choice.scale.least(level)
+            here, least = choice.scale.least(self.level), choice.scale.least(level)
             stops = tuple(option for option in choice.options if option[1] not in (own, ABOVE))
+            rest = ((here, own),) if spare and here <= choice.scale.most else ()
             above = ((least, ABOVE),) if least <= choice.scale.most else ()
-            choices.append(replace(choice, options=stops + above))
-        return replace(self, level=level, choices=tuple(choices))
+            choices.append(replace(choice, options=(*stops, *rest, *above)))
+        return replace(self, level=level, allowed=(*self.allowed[:-1], spare), choices=tuple(choices))
 
 
 def claims(users: WholeUsers, tasks: list[int]) -> Iterator[LevelClaim]:

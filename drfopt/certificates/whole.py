@@ -39,6 +39,7 @@ from . import exhaustive_search, group_stops, price_tree, second_solver
 from .document import level_trees
 from .exhaustive_search import exactly
 from .feasibility import exactly_feasible
+from .level_bounds import levels_above, reached
 from .level_claims import LevelClaim, claims, highest
 from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from .objective_bound import told
@@ -61,9 +62,6 @@ AGAIN = "the same search, run again"
 
 HALVES = "a search near a bound"
 """The judge of what somebody else found: all that could be better is listed, in integers."""
-
-HALVINGS = 25
-"""Times that the interval of a bound is halved: a few parts in ten million of it are left."""
 
 LOADS = "a search near a bound by loads of machines"
 """The same on machines; what loads are worth is searched in floats, within a margin."""
@@ -231,31 +229,23 @@ class _Levels:
         return replace(self._partly(claim, why), valid=False)
 
     def _partly(self, claim: LevelClaim, why: str, *, late: bool = False) -> Certificate:
-        """Return what is proven, and a bound for the first level that is not."""
+        """Return what is proven, and bounds for the levels that are not."""
         below = sum(count for _, count, _ in self.proven)
-        bound = max(claim.value, self.whole.told(max(claim.level, self._bound(claim, below))))
+        most = reached(claim, self.worth, highest(self.whole, below))
+        bound = max(claim.value, self.whole.told(max(claim.level, most)))
         gap = float(1 - claim.value / bound) if bound else 0.0
         reason = (
             f"{why}: {len(self.proven)} levels ({below} users) are proven; the next is {float(claim.value):.6g} "
             f"and can be {float(bound):.6g} at most"
         )
-        evidence = WholeEvidence(claims=self.proven, judge="nobody", level=claim.value, bound=bound, late=late)
+        above, apart = levels_above(self.whole, self.tasks, claim, below, self.worth, self.deadline)
+        if above:
+            number = sum(count for _, count, _ in above)
+            reason += f"; the {number} above can be {apart} task{'s' * (apart != 1)} higher at most"
+        evidence = WholeEvidence(
+            claims=self.proven, judge="nobody", level=claim.value, bound=bound, above=above, late=late
+        )
         return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
-
-    def _bound(self, claim: LevelClaim, below: int) -> int:
-        """Return a level that the next user cannot exceed: some user's highest below what multipliers refute."""
-        low, high = claim.level, highest(self.whole, below) + 1
-        for _ in range(HALVINGS):
-            if high - low <= 1:
-                break
-            middle = (low + high) // 2
-            try:
-                refute(claim.raised(middle), self.worth, branch=False)
-                high = middle
-            except (Better, Inconclusive):
-                low = middle
-        scales = [choice.scale for choice in claim.choices]
-        return max(scale.value(scale.least(high) - 1) for scale in scales if scale.least(high))
 
 
 def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder) -> Certificate:

@@ -138,12 +138,8 @@ ROWS = (
     ),
     Refusal(
         "formulation types",
-        lambda a: (
-            a.family == "formulation"
-            and ("types on machines" in a.instance.features or (a.whole and "types" in a.instance.features))
-        ),
-        "a formulation file of divisible tasks is given one task a user, and no types on machines; of whole tasks one "
-        "that does not ask for the types, as this one, is refused",
+        lambda a: a.family == "formulation" and a.whole and a.typed,
+        "a formulation file has to ask for the types of whole tasks, and this one does not",
     ),
     Refusal(
         "servers limits",

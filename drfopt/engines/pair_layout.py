@@ -27,6 +27,9 @@ BLOCKS_PER_THREAD = 16
 SPARSE = 0.12
 """Part of the table that is open from which on it is faster with its closed pairs than without."""
 
+COUPLES = 8.0
+"""Couples of pairs of one group, for each pair, up to which they are added up one by one."""
+
 CROWDED = 0.08
 """The same of the products over all groups: a product of tables is that much faster than one of lists."""
 
@@ -160,6 +163,11 @@ class PairList:
         self.degrees = np.bincount(owner, minlength=self.g)
         self.starts = np.concatenate([[0], np.cumsum(self.degrees)])
 
+    @cached_property
+    def couples(self) -> "Couples | None":
+        """All couples of pairs of one group; None where they are many."""
+        return Couples.of(self) if self.degrees @ (self.degrees - 1) / 2 <= COUPLES * self.count else None
+
     def blocks(self) -> list[PairBlock]:
         """Return the groups in blocks."""
         return self._blocks
@@ -241,6 +249,32 @@ class PairList:
         rows = np.zeros((block.groups.stop - block.groups.start, self.k))
         rows[self.owner[block.pairs] - block.groups.start, self.place[block.pairs]] = values
         return rows
+
+
+@dataclass(frozen=True)
+class Couples:
+    """Couples of pairs of one group, by their classes: which pairs, int (q,) each, where the couples of two classes
+    begin, (b,), and these classes, (b,) each, the first the lesser."""
+
+    first: np.ndarray
+    second: np.ndarray
+    starts: np.ndarray
+    classes: tuple[np.ndarray, np.ndarray]
+
+    @classmethod
+    def of(cls, pairs: "PairList") -> "Couples":
+        """Return all couples."""
+        after = np.repeat(pairs.starts[1:], pairs.degrees) - np.arange(pairs.count) - 1
+        first = np.repeat(np.arange(pairs.count), after)
+        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(after) - after, after)
+        code = pairs.place[first] * pairs.k + pairs.place[second]
+        order = np.argsort(code, kind="stable")
+        there, starts = np.unique(code[order], return_index=True)
+        return cls(first[order], second[order], starts, (there // pairs.k, there % pairs.k))
+
+    def added(self, values: np.ndarray) -> np.ndarray:
+        """Add up values of the couples (q,) of each two classes, (b,)."""
+        return np.add.reduceat(values, self.starts) if len(values) else values
 
 
 Layout = PairTable | PairList
@@ -336,6 +370,18 @@ def _by_resources(layout: Layout, open_: Values, total: np.ndarray) -> np.ndarra
     """Return the same, one pair of resources at a time: each time only of the groups that need both."""
     k, m = layout.k, layout.m
     found = np.zeros((k, m, k, m))
+    if isinstance(layout, PairList) and (couples := layout.couples) is not None:
+        values = np.concatenate([open_(block) for block in layout.blocks()])
+        owner, (one, two) = layout.owner[couples.first], couples.classes
+        weight = values[couples.first] * values[couples.second] / total[owner]
+        need = layout.need.T[:, owner]
+        for j in range(m):
+            weighed = weight * need[j]
+            for other in range(j, m):
+                part = couples.added(weighed * need[other])
+                found[one, j, two, other] = found[two, j, one, other] = part
+                found[one, other, two, j] = found[two, other, one, j] = part
+        return found
     needs = layout.need > 0
     twos = [(j, other) for j in range(m) for other in range(j, m) if (needs[:, j] & needs[:, other]).any()]
     if isinstance(layout, PairList) and layout.count <= CROWDED * layout.g * k:

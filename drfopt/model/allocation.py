@@ -106,6 +106,11 @@ class Certificate:
             proven = evidence.claims
             document |= {"proven_levels": len(proven), "proven_users": sum(count for _, count, _ in proven)}
             document |= {"next_level": float(evidence.level), "bound": float(evidence.bound)}
+            if evidence.above:
+                keys = ("level", "users", "bound")
+                document["above"] = [
+                    dict(zip(keys, (float(v), n, float(b)), strict=True)) for v, n, b in evidence.above
+                ]
         if evidence.below_continuous is not None:
             document["below_continuous"] = [
                 {"user": user, "tasks": tasks, "whole_part": promised}

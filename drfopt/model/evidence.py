@@ -203,6 +203,8 @@ class WholeEvidence(Evidence):
         Levels of a leximin that are proven, from the lowest.
     level, bound : Fraction or None
         The first level that is not, and the most that it could be.
+    above : list of (level, users, bound)
+        The levels above that, how many users have each, and the most that the place of the last of them could be.
     score : tuple
         The exact objective.
     late : bool
@@ -218,6 +220,7 @@ class WholeEvidence(Evidence):
     better: list[int] = field(default_factory=list)
     level: Any = None
     bound: Any = None
+    above: list[tuple[Any, int, Any]] = field(default_factory=list)
     score: tuple = ()
     late: bool = False
     seconds: float = 0.0

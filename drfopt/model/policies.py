@@ -141,9 +141,6 @@ class Policy:
         if self.path is not None:
             self._check_path(self.path, instance, integer)
         taught = set(knows)
-        if not integer and self.objective == "formulation":
-            # A file of divisible tasks knows one row of demands a user.
-            taught -= {"types on machines"}
         if self.objective == "path" or (self.objective == "servers" and not self._only_excludes(instance)):
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):

@@ -87,3 +87,21 @@ def test_who_leaves_a_group_may_cost_another():
     found = audit(Instance(users, {"cpu": 10}, organisation=rules), integer=True)
     assert found["pareto-efficiency"].verdict == "holds"
     assert found["population-monotonicity"].exact
+
+
+def test_parts_of_two_devices_carry_no_task_of_somebody_with_several_types():
+    """B holds 0.4 of each of two devices, on neither of which a task of 0.6 runs: that A envies it is not shown."""
+    cluster = Instance(
+        {
+            "A": [TaskType({"gpu": "0.6", "cpu": 1}, 1), TaskType({"gpu": "0.6", "cpu": 2}, 1)],
+            "B": {"gpu": "0.4", "cpu": 2},
+            "C": {"gpu": "0.6"},
+        },
+        machines=[Machine("m", {"cpu": 4}, devices={"gpu": 2})],
+        max_tasks={"A": 2, "B": 2, "C": 2},
+    )
+    assert solve(cluster, "throughput", integer=True).tasks.tolist() == [0, 2, 2]
+    found = audit(cluster, "throughput", "envy-freeness", integer=True)["envy-freeness"]
+    assert found.verdict == "no violation found" and "user A would have more if parts" in found.note
+    # Of somebody of one type it is known what runs on its part of the devices: C has two thirds of one.
+    assert list(whole_parts(cluster))[1:] == [0, 1]

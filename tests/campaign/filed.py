@@ -23,11 +23,18 @@ def filed(found: Allocation) -> Verdict:
     report = verify(loads(json.dumps(data)))
     if report.valid is False:
         return Verdict("wrong", f"its own file is refused: {next(c for c in report.checks if c.holds is False)}")
-    if report.valid and (forged := _forged(found, data)) is not None and verify(loads(json.dumps(forged))).valid:
+    if report.valid and (forged := _forged(found, data)) is not None and _accepted(forged):
         return Verdict("wrong", "a file in which somebody has less is accepted")
     if report.valid is None:
         return Verdict("not decided", str(next(c for c in report.checks if c.holds is None)))
     return Verdict("right")
+
+
+def _accepted(data: dict[str, Any]) -> bool:
+    try:
+        return verify(loads(json.dumps(data))).valid is True
+    except ValueError:  # It is no certificate at all.
+        return False
 
 
 def _forged(found: Allocation, data: dict[str, Any]) -> dict[str, Any] | None:
@@ -43,18 +50,15 @@ def _forged(found: Allocation, data: dict[str, Any]) -> dict[str, Any] | None:
     row, placed = forged["users"][worst], forged.get("placement", {}).get(name, {})
     if found.integer:
         row["tasks"] -= 1
-        for entry in forged["proof"].get("packing", []):
+        packing, servers = forged["proof"].get("packing", []), forged["proof"].get("servers", [])
+        for at, entry in enumerate(packing):
             if entry["tasks"].get(name):
-                # One machine fewer runs as many.
-                forged["proof"]["packing"].append(entry | {"machines": 1, "tasks": dict(entry["tasks"])})
-                forged["proof"]["packing"][-1]["tasks"][name] -= 1
-                forged["proof"].get("servers", []).append(
-                    forged["proof"]["servers"][0] if "servers" in forged["proof"] else {}
-                )
+                # One machine runs one task less, and the others what they ran.
+                packing.append(entry | {"machines": 1, "tasks": entry["tasks"] | {name: entry["tasks"][name] - 1}})
+                servers += servers[at : at + 1]
                 entry["machines"] -= 1
                 placed[entry["class"]] -= 1
                 break
-        forged["proof"]["packing"] = [e for e in forged["proof"].get("packing", []) if e["machines"]]
         return forged
     if isinstance(row["tasks"], float):
         row["tasks"] *= LESS

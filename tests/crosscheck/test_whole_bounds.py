@@ -1,11 +1,18 @@
 """Beside whole tasks: a continuous bound that is one, and who says that nothing is better."""
 
+import itertools
+
 import numpy as np
 import pytest
 
+from drfopt.base.deadline import NEVER
 from drfopt.certificates import meet_in_the_middle, price_tree, whole
+from drfopt.certificates.level_bounds import levels_above
+from drfopt.certificates.level_claims import claims
+from drfopt.certificates.packing_bound import worth_of
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
+from drfopt.model.whole_values import WholeUsers
 from drfopt.solving.allocating import solve
 from drfopt.solving.comparing import compare
 
@@ -116,3 +123,25 @@ def test_whoever_is_asked_for_something_better_is_not_the_finder(monkeypatch):
             worse = whole.certify(paper, chosen, np.array([2, 2]), None, finder=whole.Finder("sum-milp", solver))
             assert worse.valid is False
             assert worse.reason.startswith(judge)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_levels_above_the_first_that_is_not_proven_are_bounded(seed):
+    rng, policy = np.random.default_rng(seed), policy_named("drf")
+    limits = [3, None, 5, None] if seed % 2 else None
+    instance = Instance(rng.integers(1, 5, (4, 2)), rng.integers(12, 24, 2), max_tasks=limits)
+    users, tasks = WholeUsers(instance, policy, range(4)), solve(instance, "drf", integer=True).tasks.tolist()
+    every = [
+        sorted(users.values(list(x)))
+        for x in itertools.product(*(range(most + 1) for most in users.most))
+        if (np.array(x) @ instance.demands <= instance.capacity).all()
+    ]
+    below = 0
+    for claim in claims(users, tasks):
+        place = below + claim.count
+        lower = sorted(users.values(tasks))[:below]
+        for _, count, bound in levels_above(users, tasks, claim, below, worth_of(users), NEVER)[0]:
+            place += count
+            known = (levels[place - 1] for levels in every if levels[:below] == lower and levels[below] >= claim.level)
+            assert users.told(max(known)) <= bound
+        below += claim.count

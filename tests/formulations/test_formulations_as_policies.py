@@ -11,11 +11,12 @@ from typer.testing import CliRunner
 from drfopt.axioms.auditing import audit
 from drfopt.axioms.counterexamples.searching import search
 from drfopt.axioms.counterexamples.space import Space
-from drfopt.base.errors import EngineError, TimeLimitError
+from drfopt.base.errors import EngineError, FormulationError, TimeLimitError
 from drfopt.base.progress import reporting
 from drfopt.cli.app import app
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
+from drfopt.model.users import TaskType
 from drfopt.solving.allocating import in_whole_tasks, solve
 from drfopt.solving.comparing import compare
 
@@ -316,3 +317,33 @@ def test_cvxpy_is_told_the_time(monkeypatch):
     limits = [[value for key, value in named.items() if "time" in key] for named in told]
     assert all(len(limit) == 1 for limit in limits), told
     assert 0 < limits[-1][0] < limits[0][0] <= 20
+
+
+# ---- task types on machines -----------------------------------------------------------------------------------------
+
+TYPED = Instance(
+    {
+        "x": [TaskType({"cpu": 1, "mem": 2}, 2, ["a"]), TaskType({"cpu": 2}, 1)],
+        "y": {"cpu": 2, "mem": 1},
+        "z": [TaskType({"cpu": 1}, 1, ["b"]), TaskType({"mem": 1}, 3)],
+    },
+    machines=[Machine("a", {"cpu": 4, "mem": 7}, 2), Machine("b", {"cpu": 2, "mem": 5})],
+    max_tasks={"x": 3, "z": 4},
+    weights={"y": 2},
+)
+
+
+def test_types_of_divisible_tasks_are_told_to_the_file():
+    for count in (1, 2, 5):
+        machines = [Machine("a", {"cpu": 4, "mem": 7}, count), Machine("b", {"cpu": 2, "mem": 5})]
+        instance = Instance(**(TYPED.parts() | {"machines": machines}))
+        found, engine = solve(instance, DIVISIBLE), solve(instance)
+        assert found.tasks == pytest.approx(engine.tasks, rel=1e-7), count
+        assert found.levels == pytest.approx(engine.levels, rel=1e-7)
+        assert found.placed_by_type is not None and found.certificate.violation <= 1e-9
+    assert audit(TYPED, DIVISIBLE)["pareto-efficiency"].verdict == "holds"
+
+
+def test_a_file_that_does_not_ask_for_types_is_refused():
+    with pytest.raises(FormulationError, match=r"no use of task types on machines \(data.kind_parts\).*drf.py"):
+        solve(TYPED, str(FOLDER / "ceei.py"))

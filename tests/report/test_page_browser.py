@@ -6,7 +6,7 @@ import os
 import re
 
 import pytest
-from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
+from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines, organised
 
 from benchmarks.browser import chromium, missing
 from drfopt import what_if
@@ -449,3 +449,36 @@ def test_a_plot_is_zoomed_with_shift_and_the_wheel_alone_moves_the_page(opened):
     tab.keyboard.up("Shift")
     tab.wait_for_timeout(200)
     assert axis.evaluate_all(ticks) != before
+
+
+def test_the_mark_of_a_guarantee_stands_below_its_number(browser, tmp_path):
+    (tmp_path / "page.html").write_text(page(study(organised())), encoding="utf-8")
+    with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
+        tab = context.new_page()
+        tab.goto((tmp_path / "page.html").as_uri())
+        tab.locator(READY).wait_for()
+        marks = tab.locator("td.bar[data-mark]").evaluate_all(
+            """all => all.map(cell => {
+                const range = document.createRange();
+                range.selectNodeContents(cell);
+                const digits = range.getBoundingClientRect(), box = cell.getBoundingClientRect();
+                const size = getComputedStyle(cell).backgroundSize.split(",")[0].split(" ").slice(1).join(" ");
+                const high = size.startsWith("calc") ? box.height : parseFloat(size);
+                return {digits: [digits.top, digits.height], mark: box.bottom - high, place:
+                    getComputedStyle(cell).backgroundPosition.split(",")[0]};
+            })"""
+        )
+    assert marks
+    for found in marks:
+        top, height = found["digits"]
+        # The lowest fifth of a line is below its digits.
+        assert found["mark"] >= top + height * 0.8 and found["place"].endswith("calc(100% - 3px)")
+
+
+@pytest.mark.parametrize("name", ["hostile", "crowd"])
+def test_who_gains_by_a_machine_is_read_in_two_lines(opened, name):
+    tab = opened(name)
+    lines = tab.locator("#rows-prices td bdi").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight))"
+    )
+    assert lines and max(lines) <= 2.1

@@ -147,13 +147,13 @@ def _must(file: UserFile, found: tuple[np.ndarray, np.ndarray] | None) -> tuple[
 
 def _place(problem: Problem, tasks: np.ndarray, path: str) -> Answer:
     """Return the tasks placed with the least overuse, which must be a solver's tolerance, scaled away."""
-    user, _ = problem.pairs
-    rows = capacity_rows(problem)
+    by_type = problem.by_type
+    each = tasks[by_type.user] * by_type.part
     if problem.instance.machines is None:
-        amounts = tasks
-        over = float((rows.matrix @ tasks).max(initial=0)) - 1
+        amounts = each
+        over = float((capacity_rows(problem).matrix @ tasks).max(initial=0)) - 1
     else:
-        amounts, over = _least_overuse(problem, tasks)
+        amounts, over = _least_overuse(by_type, each)
     if over > FITS:
         raise FormulationError(f"{path}: its tasks need {over:.1e} more than some capacity: check its capacity rows")
     shrink = 1 / (1 + max(over, 0.0))
@@ -165,7 +165,7 @@ def _place(problem: Problem, tasks: np.ndarray, path: str) -> Answer:
             f"{path}: user {user_name!r} has {tasks[i]:.6g} tasks, above its limit {problem.limits[i]:g}"
         )
     ratio = np.divide(capped, tasks, where=tasks > 0, out=np.zeros_like(tasks))
-    return Answer(capped, amounts=amounts * ratio[user])
+    return Answer(capped, amounts=amounts * ratio[by_type.user[by_type.pairs[0]]])
 
 
 def _least_overuse(problem: Problem, tasks: np.ndarray) -> tuple[np.ndarray, float]:

@@ -151,8 +151,23 @@ def _devices(problem: Problem) -> dict[str, np.ndarray]:
 
 
 def _kinds(problem: Problem) -> dict[str, np.ndarray | None]:
-    """Return the types of whole tasks, in the letters of ``formulations/README.md``; {} where nobody has several."""
-    if not problem.integer or problem.instance.task_types is None:
+    """Return the types of tasks, in the letters of ``formulations/README.md``; {} where nobody has several.
+
+    Of divisible tasks in a pool nothing but the average task counts.
+    """
+    if not problem.integer:
+        rows = problem.by_type
+        if rows is problem:
+            return {}
+        parts = np.zeros((problem.n, rows.n))
+        parts[rows.user, np.arange(rows.n)] = rows.part
+        of_members = rows.members
+        return {
+            "kind_demands": rows.instance.demands[of_members],
+            "kind_eligible": rows.instance.fits[of_members],
+            "kind_parts": parts,
+        }
+    if problem.instance.task_types is None:
         return {}
     users = WholeUsers(problem.instance, policy_named("drf"), problem.members.tolist())
     cluster, place = users.cluster, {q: p for p, q in enumerate(users.rows)}
@@ -217,6 +232,11 @@ class UserFile:
             raise FormulationError(
                 f"{self.path}: its whole tasks make no use of the machines' devices (data.devices): leave these out, "
                 "or name a file that does, such as formulations/drf_integer.py"
+            )
+        if not self.whole and self.data.unread(["kind_parts"]):
+            raise FormulationError(
+                f"{self.path}: it makes no use of task types on machines (data.kind_parts): give every user one, or "
+                "name a file that does, such as formulations/drf.py"
             )
         if self.data.unread(["kinds"]):
             raise FormulationError(

@@ -105,6 +105,14 @@ class ResourceRow(Keyed):
     price: Amount | None
 
 
+class LevelBound(Keyed):
+    """A level above the first that is not proven, how many users have it, and the most that it could be."""
+
+    level: float
+    users: int
+    bound: float
+
+
 class BelowContinuous(Keyed):
     """Who has fewer whole tasks than the whole part of its continuous optimum."""
 
@@ -127,6 +135,7 @@ class CertificateSummary(Keyed):
     proven_users: int = 0
     next_level: float | None = None
     bound: float | None = None
+    above: list[LevelBound] = []
     below_continuous: list[BelowContinuous] = []
 
 
