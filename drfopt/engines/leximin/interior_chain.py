@@ -79,8 +79,12 @@ class InteriorRound(RoundProgram):
         has = np.add.reduceat(start, self.starts)
         begin = start if level > 0 and (has > 0).all() else None
 
+        k, m = len(self.kinds), self.proportions.shape[1]
+        program = LevelProgram(self.layout, self.weights, self.held, tight.reshape(k, m))
         with np.errstate(all="ignore"):
-            level, amounts, table = self._inside(begin, level, tight, cap, _watch(problem, known))
+            level, amounts, table = program.solve(begin, level, cap, _watch(problem, known))
+        self.layout.need = self.proportions
+        self.weights, self.held = program.part.weights, program.part.held
         if table is None:
             return level, amounts, None
         prices = raised(table.ravel(), before, problem.deadline)
@@ -90,50 +94,6 @@ class InteriorRound(RoundProgram):
             sharp = self._sharpened([Point(level, amounts, prices[entered])], matrix)
             level, amounts, prices[np.searchsorted(self.all_rows, present)] = sharp
         return level, amounts, prices
-
-    def _inside(
-        self,
-        begin: np.ndarray | None,
-        level: float,
-        tight: np.ndarray,
-        cap: Cap | None,
-        watch: Callable[[str], None],
-    ) -> tuple[float, np.ndarray, np.ndarray | None]:
-        """Return what `LevelProgram.solve` does, of a program without those who can neither rise nor move.
-
-        Of long chains they are nearly all.  What they hold of a class that others may use is one group of it.
-        """
-        k, m = len(self.kinds), self.proportions.shape[1]
-        settled = (self.weights == 0) & (np.diff(self.starts, append=len(self.owner)) == 1)
-        moving = np.flatnonzero(~settled)
-        pairs = ~settled[self.owner]
-        owner, place = self.owner[~pairs], self.place[~pairs]
-        used = np.zeros((k, m))
-        np.add.at(used, place, self.proportions[owner] * self.held[owner, None])
-        classes = np.unique(self.place[pairs])
-        fixed = np.flatnonzero(used[classes].any(axis=1))
-        need = np.concatenate([self.proportions[moving], used[classes[fixed]]])
-        layout = pair_layout(
-            need,
-            self.merged.room[self.kinds[classes]],
-            np.concatenate([np.searchsorted(moving, self.owner[pairs]), len(moving) + np.arange(len(fixed))]),
-            np.concatenate([np.searchsorted(classes, self.place[pairs]), fixed]),
-        )
-        whole = _Moving(moving, len(fixed), cap)
-        program = LevelProgram(layout, *whole.of(self.weights, self.held), tight.reshape(k, m)[classes])
-        if begin is not None:
-            begin = np.concatenate([begin[pairs], np.ones(len(fixed))])
-        level, found, prices = program.solve(begin, level, None if cap is None else whole, watch)
-        count = len(moving)
-        self.weights, self.held = self.weights.astype(float), self.held.astype(float)
-        self.weights[moving], self.held[moving] = program.part.weights[:count], program.part.held[:count]
-        amounts = self.held[self.owner]
-        amounts[pairs] = found[: len(found) - len(fixed)]
-        if prices is None:
-            return level, amounts, None
-        table = np.zeros((k, m))
-        table[classes] = prices
-        return level, amounts, table
 
     def as_pool(
         self, problem: Problem, known: str, group: np.ndarray, scale: np.ndarray, tops: np.ndarray
@@ -231,26 +191,6 @@ class InteriorRound(RoundProgram):
         table = np.zeros(self.merged.room.size)
         table[rows] = prices
         return table[self.all_rows]
-
-
-class _Moving(Cap):
-    """Who is in a program, (moving,) of the groups of a part, before so many groups of what the others hold."""
-
-    def __init__(self, moving: np.ndarray, fixed: int, cap: Cap | None):
-        self.moving, self.fixed, self.cap = moving, fixed, Cap() if cap is None else cap
-
-    def of(self, weights: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return w and h of the program from those of the part."""
-        rest = np.zeros(self.fixed), np.ones(self.fixed)
-        return np.append(weights[self.moving], rest[0]), np.append(held[self.moving], rest[1])
-
-    def due(self, level: float) -> bool:
-        """Say whether somebody's limit is met at a level."""
-        return self.cap.due(level)
-
-    def meet(self, level: float) -> tuple[np.ndarray, np.ndarray]:
-        """Hold at their limits who has reached them: `Cap.meet`."""
-        return self.of(*self.cap.meet(level))
 
 
 def raised(prices: np.ndarray, before: list[np.ndarray], deadline: Deadline) -> np.ndarray:
