@@ -331,6 +331,10 @@ NO_NODES = {
     "accounts": ("|root||||\n|account1|993|15917500||\n", "no header says what its 6 columns are"),
     "one of them like a node": (SINFO + "x|account5|3978|477500|405|301\n", "line 7: is neither a header nor a row"),
     "queue": ("45|root|test.py|PENDING||1|(Resources)|gres/gpu:1|foo\n", "no header says what its 9 columns are"),
+    "older limits": (
+        "User|Account|GrpCPUs|GrpMem\n|root||\n",
+        "columns of limits, without GrpTRES: give sacctmgr -P show assoc format=Account,User,Share,GrpTRES",
+    ),
     "a queue that tells no size": (
         "JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON)\n1 a b c PD 0:00 1 (None)\n",
         "columns of jobs, without ReqTRES or AllocTRES or CPUs: give squeue -o",

@@ -247,3 +247,14 @@ def test_tasks_of_one_role_hint_at_the_frameworks(tmp_path: Path) -> None:
     state["frameworks"][1]["tasks"] = []
     path.write_text(json.dumps(state), encoding="utf-8")
     assert "nobody to divide with" not in told(read("mesos", path))
+
+
+def test_what_executors_of_mesos_hold_is_told(tmp_path: Path) -> None:
+    task = {"id": "t", "state": "TASK_RUNNING", "resources": {"cpus": 1}, "slave_id": "s"}
+    state = {
+        "slaves": [{"id": "s", "resources": {"cpus": 4}}],
+        "frameworks": [{"name": "storm", "used_resources": {"cpus": 1.5}, "tasks": [task]}],
+    }
+    assert "what executors hold beside tasks: a task is what it needs itself (storm: 0.5 cpus)" in told(
+        read("mesos", saved(tmp_path, state=state))
+    )

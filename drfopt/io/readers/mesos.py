@@ -6,6 +6,7 @@ inside another, ``eng/dev``, is in the group ``eng``), or with ``--user-by frame
 its quota (guarantee, limit) come from ``/roles``.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -108,18 +109,22 @@ def _tasks(part: TreePart, by_framework: bool, notes: Notes) -> Iterator[Task]:
         notes.unused("framework that is not active", framework)
         return
     roles = [part["role"].text()] if "role" in part else part["roles"].texts()
-    found = 0
+    found, beside = 0, Counter(_resources(part["used_resources"]))
     for one in part["tasks"].each():
         if one["state"].text() not in RUNNING:
             notes.unused("task that does not run", f"{one['id'].text()}, {one['state'].text()}")
             continue
         found += 1
         user = framework if by_framework else one["role"].text((roles or ["*"])[0])
-        yield Task(
-            user, _resources(one["resources"]), 1, None, one["name"].text(framework), one["slave_id"].text() or None
-        )
+        needs = _resources(one["resources"])
+        beside.subtract(needs)
+        yield Task(user, needs, 1, None, one["name"].text(framework), one["slave_id"].text() or None)
     if not found:
         notes.unused("framework without tasks: what it wants is not known", framework)
+    elif rest := [f"{float(amount):g} {name}" for name, amount in beside.items() if amount > 0]:
+        notes.unused(
+            "what executors hold beside tasks: a task is what it needs itself", f"{framework}: {', '.join(rest)}"
+        )
 
 
 def _queue(part: TreePart) -> QueueNode:

@@ -106,7 +106,10 @@ MARKS: Mapping[str, tuple[tuple[str, ...], str]] = {
         "squeue -o '%i|%u|%a|%P|%T|%D|%C|%m|%b|%N', or sacct -a -X -P -o JobIDRaw,User,...,ReqTRES",
     ),
     "shares": (("normshares", "fairshare"), "sshare -a -P"),
-    "limits": (("share", "grptres"), "sacctmgr -P show assoc format=Account,User,Share,GrpTRES"),
+    "limits": (
+        ("share", "grptres", "grpcpus", "grpmem", "grpnodes", "grpjobs", "grpsubmit"),
+        "sacctmgr -P show assoc format=Account,User,Share,GrpTRES",
+    ),
 }
 """Columns that say what a header is of that lacks others, and the command that prints all."""
 
