@@ -554,7 +554,7 @@ ORDER = [
     ("groups.py", "child.weight * rate", "rate", [other_weight()]),
     ("clock.py", "weight, promise = group.weight or number(1),", "weight, promise = number(1),", [
         grouped([6, 3, 3], weight=2)]),
-    ("clock.py", "rank = (-number(child.given.get(\"tier\", 0)), not child.weight)", "rank = (0, False)", [
+    ("groups.py", "return -number(self.given.get(\"tier\", 0)), not self.weight", "return 0, False", [
         grouped([6, 3, 3], tier=1)]),
     ("clock.py", "self.promised |= self.worth(group)", "pass", [grouped([6, 3, 3], guarantee={"a": 8})]),
     ("clock.py", "if not claim.near(claim.x[i], has[i])", "if claim.x[i] < 0", [grouped([4, 4, 4])]),
@@ -647,7 +647,7 @@ CLOCK = [
     ("clock.py", 'own if own and c.meaning == "normalised" else room', "room", lambda: instead(
         apart(PROMISE), apart(PROMISE, meaning="normalised"))),
     ("clock.py", 'if word == "asset":', "if False:", lambda: instead(apart(), apart(), said="asset")),
-    ("clock.py", "ranks.setdefault(self.c.rank[i], [])", "ranks.setdefault((0, False), [])", lambda: instead(
+    ("clock.py", "(self.c.rank[i], []).append(self", "((0, False), []).append(self", lambda: instead(
         in_groups(), in_groups(tiers={"A": 1}))),
     ("clock.py", "{i: c.floor[i] for i in self.plays}", "dict.fromkeys(self.plays, number(0))", lambda: instead(
         in_groups(), in_groups(guarantees={"C": {"b": 9}}))),

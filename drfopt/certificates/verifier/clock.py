@@ -81,8 +81,7 @@ class RuleClock:
                 ranks.setdefault(self.c.rank[i], []).append(self.leaf(i, has[i], most[i], self.claim.by_weight[i]))
         for child in group.groups:
             if any(i in most and has[i] < most[i] for i in child.everyone()):
-                rank = (-number(child.given.get("tier", 0)), not child.weight)
-                ranks.setdefault(rank, []).append(self.path(child, has, most))
+                ranks.setdefault(child.rank, []).append(self.path(child, has, most))
         return self.together(
             [ranks[rank] for rank in sorted(ranks)], {i: has[i] for i in group.everyone() if i in most}
         )
@@ -157,9 +156,8 @@ class RuleClock:
                 own = max(slope * most[i] - offset for slope, offset in self.claim.by_weight[i])
                 ranks.setdefault(self.c.rank[i], []).append((rows, own if i in using else None))
         for child in group.groups:
-            rank = (-number(child.given.get("tier", 0)), not child.weight)
             end = self.let_rise(child, most, using)
-            ranks.setdefault(rank, []).append((self.rows(child), end))
+            ranks.setdefault(child.rank, []).append((self.rows(child), end))
         for members in ranks.values():
             ends = [end for _, end in members if end is not None]
             top = max([number(0), *ends])

@@ -26,6 +26,11 @@ class TreeNode:
         """Its weight among its siblings."""
         return number(self.given.get("weight", 1))
 
+    @property
+    def rank(self) -> tuple[Fraction, bool]:
+        """When its turn comes among its siblings: higher tiers first, in each whoever has no weight last."""
+        return -number(self.given.get("tier", 0)), not self.weight
+
     def everyone(self) -> Iterator[int]:
         """Yield the users in it and in the groups below it."""
         yield from self.users

@@ -99,8 +99,10 @@ def _built(text: str, builder: "_Builder") -> "_Builder":
         for event in yaml.parse(text, Loader=LOADER):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
-        where = _at(error.problem_mark or error.context_mark)
-        raise failure(builder.place, f"{where}{error.problem or error.context}: correct the YAML there") from None
+        where, what = _at(error.problem_mark or error.context_mark), str(error.problem or error.context)
+        # Some versions of the parser count by themselves, and see more than they have told of.
+        what = builder.too_deep if "nesting depth" in what else f"{what}: correct the YAML there"
+        raise failure(builder.place, f"{where}{what}") from None
     except yaml.reader.ReaderError as error:
         character = error.character if isinstance(error.character, int) else ord(error.character[:1] or "\0")
         raise failure(
@@ -121,6 +123,11 @@ class _Builder:
         self.open: list[Any] = []
         self.keys: list[str | None] = []
 
+    @property
+    def too_deep(self) -> str:
+        """What is said of lists and tables that are nested deeper than is read."""
+        return TOO_DEEP if self.deepest == DEEPEST else MUCH_TOO_DEEP
+
     def take(self, event: Any) -> None:
         """Add what one event says."""
         if isinstance(event, yaml.ScalarEvent):
@@ -133,7 +140,7 @@ class _Builder:
             self.open.append(made)
             self.keys.append(None)
             if len(self.open) > self.deepest:
-                self._refuse(event, TOO_DEEP if self.deepest == DEEPEST else MUCH_TOO_DEEP)
+                self._refuse(event, self.too_deep)
         elif isinstance(event, yaml.CollectionEndEvent):
             self.open.pop()
             self.keys.pop()
