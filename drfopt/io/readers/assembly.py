@@ -243,7 +243,8 @@ def _factor(
         wanted = {r: sum((one.demand.get(r, Fraction(0)) * one.count for one in types), Fraction(0)) for r in names}
         factor = max(factor, 1 + int(min(total[r] / wanted[r] for r in names if wanted[r])))
     cluster.notes.assumed(
-        "user with several task types who wants ever more of the same mix: a multiple of it is listed",
+        "user with several task types who wants ever more of the same mix: a multiple of it is listed, more than there "
+        "is room for, and counts as asked for",
         count=len(several),
     )
     return factor
