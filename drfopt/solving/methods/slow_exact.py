@@ -181,6 +181,7 @@ class _Tree:
             using = {i for i in members if i not in out and any(self._need(i, r) for r in group.guarantee)}
             if all(most is None or u < most for u, most in zip(used, room, strict=True)):
                 alone = [self.most[i] if i in using else self._bounded(i) for i in range(self.instance.n)]
+                self._let_rise(self.groups[group.name], self._ends(group, alone, using), alone, using)
                 others = [tree_tasks if i in members else Fraction(0) for i, tree_tasks in enumerate(found)]
                 node = self.groups[group.name]
                 new, _ = fill(node, self.use, room, alone, self.rows, others, sorted(out), once=True, until=using)
@@ -193,10 +194,47 @@ class _Tree:
 
     def _bounded(self, i: int) -> Fraction:
         """Return her limit, or what is as good as none: twice what she could run alone."""
+        if (limit := self.most[i]) is not None:
+            return limit
         cells = zip(self.instance.exact_demands[i], self.instance.exact_capacity, strict=True)
-        alone = 2 * min(c / d for d, c in cells if d)
-        limit = self.most[i]
-        return alone if limit is None else min(limit, alone)
+        return 2 * min(c / d for d, c in cells if d)
+
+    def _ends(self, group: Any, most: list[Fraction | None], using: set[int]) -> list[Fraction]:
+        """Return where members end who use a guarantee, were each alone to use it up; others at what they may have."""
+        found = []
+        for i, known in enumerate(most):
+            worth = (
+                [amount / d for r, amount in group.guarantee.items() if (d := self._need(i, r))] if i in using else []
+            )
+            found.append(min([*worth, *([] if known is None else [known])]))
+        return found
+
+    def _let_rise(
+        self, node: GroupNode, ends: list[Fraction], most: list[Fraction | None], using: set[int]
+    ) -> Fraction | None:
+        """Let who needs nothing of a guarantee and has no limit come to the level at which her siblings end."""
+        nothing, ranks = [Fraction(0)] * len(self.room), dict[Any, list[tuple[list[int], Any, Fraction | None]]]()
+        for rank, child in node.children:
+            if isinstance(child, GroupNode):
+                of = (child.users(), child.rows, self._let_rise(child, ends, most, using))
+            else:
+                own = max(self.rows[child]([u * ends[child] for u in self.use[child]])) if child in using else None
+                of = ([child], self.rows[child], own)
+            ranks.setdefault(rank, []).append(of)
+        for members in ranks.values():
+            if not (levels := [level for _, _, level in members if level is not None]):
+                continue
+            top = max(*levels, Fraction(0))
+            for below, rows, _ in members:
+                for i in below:
+                    if i not in using and self.most[i] is None:
+                        pairs = zip(rows(self.use[i]), rows(nothing), strict=True)
+                        far = min(((top - b) / (a - b) for a, b in pairs if a > b), default=ends[i])
+                        ends[i] = most[i] = max(ends[i], far)
+        if not any(i in using for i in node.users()):
+            return None
+        total = [sum((ends[i] * self.use[i][c] for i in node.users()), Fraction(0)) for c in range(len(self.room))]
+        return max(node.rows(total))
 
     def _promise(self, i: int) -> Fraction:
         worth = [amount / d for r, amount in self.organisation.guarantees[i].items() if (d := self._need(i, r))]
