@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from organised import again, on_machines, organised_pool
 
-from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, solve, verify
+from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, crosscheck, solve, verify
 from drfopt.base.tolerances import LEVEL
 from drfopt.certificates.stops import certify
 from drfopt.engines import hierarchy
@@ -377,16 +377,19 @@ def test_a_limit_cuts_what_is_promised():
 
 
 @pytest.mark.parametrize("amount", [8, 20, 100])
+@pytest.mark.parametrize("limit", [None, 200])
 @pytest.mark.parametrize("policy", ["drf", "asset"])
-def test_more_than_there_is_may_be_promised_to_a_group(amount, policy):
+def test_more_than_there_is_may_be_promised_to_a_group(amount, policy, limit):
     """B, who needs none of it, rises beside A until it is used up; it stopped at twice what it could run alone."""
     instance = Instance(
         {"A": {"cpu": 1, "mem": 1}, "B": {"cpu": 1}},
         {"cpu": 4, "mem": 4},
+        max_tasks={} if limit is None else {"B": limit},
         organisation=Organisation(paths={"A": "g", "B": "g"}, groups=[Group("g", guarantee={"mem": amount})]),
     )
     tasks = [2, 2] if policy == "drf" else [F(4, 3), F(8, 3)]
     found = solve(instance, policy, exact=True)
     assert found.tasks.tolist() == tasks
     assert verify(found).valid
+    assert crosscheck(instance, policy).agree is True
     assert solve(instance, policy).tasks == pytest.approx(np.array(tasks, dtype=float), rel=1e-9)
