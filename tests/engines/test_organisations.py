@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from organised import again, on_machines, organised_pool
 
-from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, crosscheck, solve, verify
+from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, solve, verify
 from drfopt.base.tolerances import LEVEL
 from drfopt.certificates.stops import certify
 from drfopt.engines import hierarchy
