@@ -290,7 +290,11 @@ class ClusterState:
                 self.opened[lot.kind] = None
             askers[lot.user] = None
         if self.rule.by_job:
-            line.insert(next((at for at, other in enumerate(line) if other.job.place > lot.job.place), len(line)), lot)
+            # From the end: most jobs come after all that wait.
+            at = len(line)
+            while at and line[at - 1].job.place > lot.job.place:
+                at -= 1
+            line.insert(at, lot)
         elif first:
             line.appendleft(lot)
         else:
