@@ -87,7 +87,7 @@ def _together(
         packing=packing,
         devices=devices,
         machines=proofs,
-        score=_score(instance, packing),
+        score=_score(packing, [each.score for each in proofs]),
         judge=" and ".join(judges) or "nobody to judge",
         seconds=seconds,
     )
@@ -112,15 +112,17 @@ def score(instance: Instance, tasks: Sequence[int], packing: Sequence[Packing] |
     """Return what is unique of whole tasks (n,): sorted levels, of machines those of each class."""
     if instance.machines is None:
         return whole.score(instance, ON_EACH, [int(x) for x in tasks])
-    return _score(instance, packing or ())
-
-
-def _score(instance: Instance, packing: Sequence[Packing]) -> tuple[Fraction, ...]:
-    found: Counter[tuple[int, tuple[Fraction, ...]]] = Counter()
-    for k, count, pattern in packing:
+    each = []
+    for k, _, pattern in packing or ():
         who = np.flatnonzero(instance.fits[:, k])
-        one = machine_of(instance, who, k)
-        tasks = [pattern.get(i, 0) for i in who.tolist()]
-        found[k, whole.score(one, ON_EACH, tasks)] += count
+        each.append(whole.score(machine_of(instance, who, k), ON_EACH, [pattern.get(i, 0) for i in who.tolist()]))
+    return _score(packing or (), each)
+
+
+def _score(packing: Sequence[Packing], each: Sequence[tuple]) -> tuple[Fraction, ...]:
+    """Return the sorted levels of the machines of every entry of a packing, those of each class together."""
+    found: Counter[tuple[int, tuple[Fraction, ...]]] = Counter()
+    for (k, count, _), levels in zip(packing, each, strict=True):
+        found[k, levels] += count
     rows = sorted((Fraction(k), Fraction(count), *levels) for (k, levels), count in found.items())
     return tuple(value for row in rows for value in row)
