@@ -148,7 +148,7 @@ def task_by_task(problem: Problem, start: Answer | None = None) -> Answer:
 
 def _highest_packed(problem: Problem, cluster: "_Cluster", target: np.ndarray) -> None:
     """Leave the cluster with the wishes of the highest level that could be packed."""
-    rates = np.array([float(rate) for rate in cluster.rates])
+    rates = cluster.float_rates
     first = np.zeros(len(target))
     best = (first, np.zeros_like(target))
     # The first look is at everything; nearer than one task of the user with the smallest step nothing changes.
@@ -217,6 +217,7 @@ class _Cluster:
         self.at = np.cumsum(self.eligible, axis=0) - 1
         exact = problem.policy.exact_rates(instance)
         self.rates = [exact[i] for i in self.members]
+        self.float_rates = np.array([float(rate) for rate in self.rates])
         self.most = [most_alone(instance, i) for i in self.members]
         shares = problem.shares
         largest = shares.max(axis=0)
@@ -301,8 +302,7 @@ class _Cluster:
         lacking = np.maximum(self.demands[p] - self.left[where], 0)
         number = np.where(others > 0, -(-lacking // np.maximum(others, 1)), 0).max(axis=1, initial=1)
         able = (q != p) & ~((others == 0) & (lacking > 0)).any(axis=1) & (number <= self.load[q, where])
-        rates, has = np.array([float(rate) for rate in self.rates]), np.array(tasks, dtype=float)
-        kept = rates[q] * (has[q] - number.astype(float))
+        kept = self.float_rates[q] * (np.array(tasks, dtype=float)[q] - number.astype(float))
         order = np.flatnonzero(able)[np.argsort(-kept[able], kind="stable")]
         # Machines of a class are much alike: of each pair of a member and a class the first.
         _, first = np.unique(q[order] * len(self.rooms) + self.classes[where[order]], return_index=True)
@@ -331,9 +331,7 @@ class _Cluster:
             self._run(q, where, int(self.load[q, where]) - number)
             self.left[where] += number * self.demands[q]
         self.refused[:, where] = False
-        if (self.left[where] >= self.demands[p]).all() and self._on_devices(p, where, 1):
-            self.load[p, where] += 1
-            self.left[where] -= self.demands[p]
+        if (self.left[where] >= self.demands[p]).all() and self._put(p, where, 1):
             lost = {q: number - self.place(q, number) for q, number in going}
             if all(not fewer or self.rates[q] * (tasks[q] - fewer) > level for q, fewer in lost.items()):
                 return {q: fewer for q, fewer in lost.items() if fewer}
@@ -370,14 +368,18 @@ class _Cluster:
             for where in able[np.argsort(-alike, kind="stable")]:
                 room = self.left[where]
                 taken = min(missing, -(-min(int(room[j] // demand[j]) for j in needed) // 2))
-                taken = self._on_devices(p, int(where), taken)
-                room -= taken * demand
-                self.load[p, where] += taken
-                missing -= taken
+                missing -= self._put(p, int(where), taken)
                 if not missing:
                     break
             able = able[(self.left[able] >= demand).all(axis=1) & ~self.refused[p, able]]
         return number - missing
+
+    def _put(self, p: int, where: int, number: int) -> int:
+        """Run as many of so many tasks of a member on a machine as its devices take; return how many, there is room."""
+        taken = self._on_devices(p, where, number)
+        self.left[where] -= taken * self.demands[p]
+        self.load[p, where] += taken
+        return taken
 
     def _on_devices(self, p: int, where: int, number: int) -> int:
         """Return how many of so many tasks of a member its devices take beside what runs on a machine, and run them."""
