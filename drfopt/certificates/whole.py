@@ -226,10 +226,10 @@ class _Levels:
 
     def _beaten(self, judge: str, claim: LevelClaim) -> Certificate:
         why = f"{judge} finds a strictly better allocation, with fewer users at level {float(claim.value):.6g}"
-        return replace(self._partly(claim, why), valid=False)
+        return replace(self._partly(claim, why, above=False), valid=False)
 
-    def _partly(self, claim: LevelClaim, why: str, *, late: bool = False) -> Certificate:
-        """Return what is proven, and bounds for the levels that are not."""
+    def _partly(self, claim: LevelClaim, why: str, *, late: bool = False, above: bool = True) -> Certificate:
+        """Return what is proven, and a bound for the first level that is not; for those above it, if they are asked."""
         below = sum(count for _, count, _ in self.proven)
         most = reached(claim, self.worth, highest(self.whole, below))
         bound = max(claim.value, self.whole.told(max(claim.level, most)))
@@ -238,12 +238,14 @@ class _Levels:
             f"{why}: {len(self.proven)} levels ({below} users) are proven; the next is {float(claim.value):.6g} "
             f"and can be {float(bound):.6g} at most"
         )
-        above, apart = levels_above(self.whole, self.tasks, claim, below, self.worth, self.deadline)
-        if above:
-            number = sum(count for _, count, _ in above)
+        bounds, apart = (
+            levels_above(self.whole, self.tasks, claim, below, self.worth, self.deadline) if above else ([], 0)
+        )
+        if bounds:
+            number = sum(count for _, count, _ in bounds)
             reason += f"; the {number} above can be {apart} task{'s' * (apart != 1)} higher at most"
         evidence = WholeEvidence(
-            claims=self.proven, judge="nobody", level=claim.value, bound=bound, above=above, late=late
+            claims=self.proven, judge="nobody", level=claim.value, bound=bound, above=bounds, late=late
         )
         return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
 
