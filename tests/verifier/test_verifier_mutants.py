@@ -19,6 +19,13 @@ from drfopt.certificates.verifier import loads, verify
 FOLDER = Path(verifier.__file__).parent
 
 
+def mutant_of(tmp_path, file, old, new):
+    """Return `verify` of a copy of the verifier in which one text, which stands in a file once, is another."""
+    source = (FOLDER / file).read_text(encoding="utf-8")
+    assert source.count(old) == 1, "the mutant is of what stands there"
+    return mutated(tmp_path, file, source.replace(old, new))
+
+
 def mutated(tmp_path, file, text):
     """Return `verify` of a copy of the verifier in which one file has another text."""
     name = f"mutant_{abs(hash((str(tmp_path), file, text)))}"
@@ -445,9 +452,7 @@ MUTANTS = [
 
 @pytest.mark.parametrize(("file", "old", "new", "forge"), MUTANTS, ids=[f"{row[0]}-{row[1][:20]}" for row in MUTANTS])
 def test_a_mutant_of_the_trees_is_found_out(tmp_path, file, old, new, forge):
-    source = (FOLDER / file).read_text(encoding="utf-8")
-    assert source.count(old) == 1, "the mutant is of what stands there"
-    mutant = mutated(tmp_path, file, source.replace(old, new))
+    mutant = mutant_of(tmp_path, file, old, new)
     accepted = 0
     for policy in ("drf", "tasks", "ceei", "throughput"):
         data = forge(policy)
@@ -482,10 +487,9 @@ SEARCHED = [
 
 @pytest.mark.parametrize(("old", "new", "forge"), SEARCHED, ids=[row[0][:20] for row in SEARCHED])
 def test_a_mutant_of_the_search_is_found_out(tmp_path, old, new, forge):
-    source = (FOLDER / "whole_search.py").read_text(encoding="utf-8")
-    assert source.count(old) == 1, "the mutant is of what stands there"
+    mutant = mutant_of(tmp_path, "whole_search.py", old, new)
     assert verify(forge()).valid is False
-    assert verdict(mutated(tmp_path, "whole_search.py", source.replace(old, new)), forge()) is True
+    assert verdict(mutant, forge()) is True
 
 
 # ---- rules -------------------------------------------------------------------------------------------------------
@@ -567,9 +571,7 @@ ORDER = [
 
 @pytest.mark.parametrize(("file", "old", "new", "forged"), ORDER, ids=[row[1].strip()[:30] for row in ORDER])
 def test_a_mutant_of_the_order_is_found_out(tmp_path, file, old, new, forged):
-    source = (FOLDER / file).read_text(encoding="utf-8")
-    assert source.count(old) == 1, "the mutant is of what stands there"
-    mutant = mutated(tmp_path, file, source.replace(old, new))
+    mutant = mutant_of(tmp_path, file, old, new)
     assert [verdict(verify, data) for data in forged] == [False] * len(forged)
     assert any(verdict(mutant, data) is True for data in forged)
 
@@ -665,9 +667,7 @@ CLOCK = [
 
 @pytest.mark.parametrize(("file", "old", "new", "forge"), CLOCK, ids=[row[1].strip()[:30] for row in CLOCK])
 def test_a_mutant_of_the_clock_or_of_types_is_found_out(tmp_path, file, old, new, forge):
-    source = (FOLDER / file).read_text(encoding="utf-8")
-    assert source.count(old) == 1, "the mutant is of what stands there"
-    mutant, data = mutated(tmp_path, file, source.replace(old, new)), forge()
+    mutant, data = mutant_of(tmp_path, file, old, new), forge()
     assert verdict(verify, data) in (False, "refused")
     assert verdict(mutant, data) is True
 
@@ -699,8 +699,6 @@ EACH = [
 
 @pytest.mark.parametrize(("file", "old", "new", "forge"), EACH, ids=[row[1].strip()[:30] for row in EACH])
 def test_a_mutant_of_machines_by_themselves_is_found_out(tmp_path, file, old, new, forge):
-    source = (FOLDER / file).read_text(encoding="utf-8")
-    assert source.count(old) == 1, "the mutant is of what stands there"
-    mutant, data = mutated(tmp_path, file, source.replace(old, new)), forge()
+    mutant, data = mutant_of(tmp_path, file, old, new), forge()
     assert verdict(verify, data) is not True
     assert verdict(mutant, data) is True

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from engines.whole_reference import Enumeration, awkward
 from forging import attack, file_of, forged
-from test_verifier_mutants import FOLDER, mutated, verdict
+from test_verifier_mutants import mutant_of, verdict
 
 from drfopt import Group, Instance, Machine, Organisation, TaskType, solve
 from drfopt.base.errors import DrfoptError
@@ -317,8 +317,6 @@ MUTANTS = [
     ("file", "old", "new", "forge"), MUTANTS, ids=[f"{row[1][:18]} {row[2][:18]}" for row in MUTANTS]
 )
 def test_a_mutant_of_the_clock_of_whole_tasks_is_found_out(tmp_path, file, old, new, forge):
-    source = (FOLDER / file).read_text(encoding="utf-8")
-    assert source.count(old) == 1, "the mutant is of what stands there"
-    data = forge()
+    mutant, data = mutant_of(tmp_path, file, old, new), forge()
     assert verdict(verify, data) is not True
-    assert verdict(mutated(tmp_path, file, source.replace(old, new)), data) is True
+    assert verdict(mutant, data) is True
