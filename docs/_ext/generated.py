@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import measured
-import typer
 
 from benchmarks import headlines, page
 from drfopt.axioms import claims as claim_rows
 from drfopt.cli import coverage as answers
-from drfopt.cli.app import app as commands
+from drfopt.cli.app import program
 from drfopt.io.documents.published import DOCUMENTS, schema
 from drfopt.solving.methods.second_methods import second_authors
 
@@ -114,7 +113,7 @@ def slug(name: str) -> str:
 
 def command_line() -> None:
     """Write the page of the command line from the application itself."""
-    group = typer.main.get_command(commands)
+    group = program
     lines = ["# Command line\n"]
     for name, command in group.commands.items():
         help_text = (command.help or "").replace("\b", "").strip()

@@ -9,8 +9,8 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line on `arguments` (``sys.argv`` by default) and exit with its status."""
     try:
-        from .app import app
+        from .app import program
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
-    app(arguments, prog_name="drfopt")
+    program(arguments, prog_name="drfopt")

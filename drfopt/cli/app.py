@@ -18,7 +18,7 @@ from .solve import schedule, solve
 from .status import Program
 from .whatif import sweep, whatif
 
-__all__ = ["app"]
+__all__ = ["app", "program"]
 
 app = typer.Typer(
     cls=Program,
@@ -80,3 +80,6 @@ for command in (
     schema,
 ):
     app.command()(command)
+
+program = typer.main.get_command(app)
+"""Of `app`, made once: calling `app` itself reads the options of every command again each time."""

@@ -11,7 +11,6 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # as a script too
 from written import REPOSITORY, TRACES, blocks, commands, laid_out, normal, python_says, reprinted, run
@@ -19,7 +18,7 @@ from written import REPOSITORY, TRACES, blocks, commands, laid_out, normal, pyth
 import drfopt
 from drfopt import solve
 from drfopt.axioms import claims
-from drfopt.cli.app import app
+from drfopt.cli.app import app, program
 from drfopt.model.instance import Instance
 
 MANUAL = REPOSITORY / "docs"
@@ -80,7 +79,7 @@ def test_every_command_named_is_one():
 
 
 def test_every_option_named_is_one():
-    known = {option for command in get_command(app).commands.values() for p in command.params for option in p.opts}
+    known = {option for command in program.commands.values() for p in command.params for option in p.opts}
     named = {(name, option) for name, text in PAGES.items() for option in re.findall(r"`(--[a-z][a-z-]*)", text)}
     assert {(name, option) for name, option in named if option not in known} == set()
 
