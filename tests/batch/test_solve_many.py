@@ -57,7 +57,7 @@ def lacking(random, b, n, m):
 def binding(random, b, n, m):
     """Limits that are met exactly where a resource runs out."""
     demands, capacity, _ = plain(random, b, n, m)
-    met = np.array([solve(Instance(d, c)).tasks for d, c in zip(demands, capacity, strict=True)])
+    met = solve_many(demands, capacity).tasks
     return demands, capacity, {"limits": np.where(random.random((b, n)) < 0.5, met, np.inf)}
 
 

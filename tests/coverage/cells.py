@@ -142,13 +142,18 @@ def cells() -> list[Cell]:
 
 
 def covering(seed: int = 0) -> list[Cell]:
-    """Return few cells in which all pairs of values of two axes are, a command with its mode being one axis."""
+    """Return few cells in which all pairs of values of two axes are, a command with its mode being one axis.
+
+    But of commands with features and with policies: `triples` has those.
+    """
 
     def axes(cell: Cell) -> tuple:
         return ((cell.command, cell.mode), cell.cluster, cell.feature, cell.groups, cell.policy)
 
     def pairs(cell: Cell) -> set:
-        return set(itertools.combinations(enumerate(axes(cell)), 2))
+        command, cluster, feature, groups, policy = enumerate(axes(cell))
+        kinds = itertools.combinations((cluster, feature, groups, policy), 2)
+        return {*kinds, (command, cluster), (command, groups)}
 
     chance = random.Random(seed)
     every = {cell: pairs(cell) for cell in cells()}

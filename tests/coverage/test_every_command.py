@@ -32,10 +32,13 @@ def test_no_command_is_at_fault(command):
 
 def test_the_sample_has_every_pair_of_kinds():
     seen = Counter(itertools.chain.from_iterable(itertools.combinations(astuple(cell), 2) for cell in SAMPLE))
-    for command, feature, policy in itertools.product(cells.COMMANDS, cells.FEATURES, cells.POLICIES):
+    for feature, policy in itertools.product(cells.FEATURES, cells.POLICIES):
         assert seen[("feature", feature), ("policy", policy)]
-        assert seen[("command", command.name), ("feature", feature)]
-        assert seen[("command", command.name), ("policy", policy)]
+    for command, cluster, groups in itertools.product(cells.COMMANDS, cells.CLUSTERS, cells.GROUPS):
+        for mode in command.modes:
+            called = [cell for cell in SAMPLE if (cell.command, cell.mode) == (command.name, mode)]
+            assert {cluster} <= {cell.cluster for cell in called}
+            assert {groups} <= {cell.groups for cell in called}
 
 
 def astuple(cell):
