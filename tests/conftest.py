@@ -12,7 +12,7 @@ import joblib
 import pytest
 from hypothesis import settings
 
-settings.register_profile("drfopt", derandomize=True, deadline=None)
+settings.register_profile("drfopt", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("drfopt")
 
 if (found := find_spec("coverage")) and found.origin is None:
