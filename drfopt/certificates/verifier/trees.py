@@ -6,8 +6,9 @@ all that are there: tasks cost more, however their owners choose within the boun
 worth.
 
 In a pool a task costs the resources that it uses.  On machines the tasks of each shape (demand, and classes open to it)
-have a price, and a machine is worth its most valuable load; or, where a leaf prices the resources of its class, what
-these are worth if no task there pays more than it uses.
+have a price, and a machine is worth its most valuable load; or, where a leaf prices the resources of its class, and
+the parts that tasks take of its devices, what these are worth if no task there pays more than it uses.  A device is
+worth the parts that are dearest together: a knapsack.
 
 All numbers are integers: amounts in units in which every demand is one, and the room beneath rounded down, which no
 whole task can notice.
@@ -41,6 +42,9 @@ __all__ = [
 
 LOADS = 20_000
 """Steps in listing what one machine of a class can carry."""
+
+FINEST = 10_000
+"""Parts that a device is counted in at most, where they are priced."""
 
 CELLS_A_STEP = 8
 """Products of a load and a price that are counted as a step."""
@@ -86,6 +90,7 @@ class Carried:
         self.shapes, self.shape_of = len(found), [s for s, _ in goods]
         self.fitting = [[s for s, ks in enumerate(fits) if k in ks] for k in range(len(c.classes))]
         self.rows = [_integers([demands[s] for s in here], c.C[k]) for k, here in enumerate(self.fitting)]
+        self.owned = [[c.resources[j] for j in owned] for owned in c.devices]
         self.devices = []
         for owned, here in zip(c.devices, self.fitting, strict=True):
             needs = [taken(owned, demands[s]) or {} for s in here]
@@ -147,13 +152,15 @@ class Carried:
             p = _row(leaf.get("prices", {}), self.resources, integer)
             rows, room = self.rows[0]
             return self.by_goods([sum(map(mul, p, row)) for row in rows], capped), worth + sum(map(mul, p, room))
-        costs, classes = [0] * self.shapes, leaf.get("classes", {})
+        costs, classes, devices = [0] * self.shapes, leaf.get("classes", {}), leaf.get("devices", {})
         for name, price in leaf.get("tasks", {}).items():
             costs[self.good_at[name]] = price_of(price, integer)
         for k, name in enumerate(self.classes):
             values = [costs[s] for s in self.fitting[k]]
             if name in classes:
-                most: Any = self.count[k] * self.by_resources(k, values, _row(classes[name], self.resources, integer))
+                sized = [self.by_filling(k, j, row, integer) for j, row in devices.get(name, {}).items()]
+                p = _row(classes[name], self.resources, integer)
+                most: Any = self.count[k] * self.by_resources(k, values, p, sized)
             elif any(values) or any(key[0] == k for key in bounds):
                 most = self.by_loads(k, values, bounds)
             else:
@@ -169,14 +176,35 @@ class Carried:
             return [costs[s] for s in self.shape_of]
         return [costs[s] + sum(map(mul, capped, row)) for s, row in zip(self.shape_of, self.under, strict=True)]
 
-    def by_resources(self, k: int, values: list[int], p: list[int]) -> Any:
-        """Return what one machine is worth when all prices are raised until no task is worth more than it uses."""
+    def by_resources(self, k: int, values: list[int], p: list[int], sized: list[tuple[list[Any], int]]) -> Any:
+        """Return what one machine is worth when all prices are raised until no task is worth more than it uses.
+
+        `sized` is of each resource with devices what a task of each shape pays for these, and what they are worth.
+        """
         rows, room = self.rows[k]
-        paid = [sum(map(mul, p, row)) for row in rows]
+        paid = [sum(map(mul, p, row)) + sum(each[at] for each, _ in sized) for at, row in enumerate(rows)]
         if any(value and not cost for value, cost in zip(values, paid, strict=True)):
             raise Undecided(f"a task is worth something, and all that it uses of {self.classes[k]} nothing")
         rise = max((Fraction(v, cost) for v, cost in zip(values, paid, strict=True) if v), default=Fraction(0))
-        return rise * sum(map(mul, p, room))
+        return rise * (sum(map(mul, p, room)) + sum(worth for _, worth in sized))
+
+    def by_filling(self, k: int, resource: str, row: dict[str, Any], integer: Scale) -> tuple[list[Any], int]:
+        """Return what tasks of each shape pay for devices of a resource, and what those of a machine are worth."""
+        if resource not in self.owned[k]:
+            raise Undecided(f"{self.classes[k]} has no devices of {resource!r}")
+        count, needs = self.devices[k][self.owned[k].index(resource)]
+        prices = {number(part): price_of(price, integer) for part, price in row.items()}
+        if any(not 0 < part <= 1 for part in prices):
+            raise Undecided("a part of a device is none")
+        room = math.lcm(*(part.denominator for part in prices))
+        if room > FINEST:
+            raise Undecided("parts of a device are finer than is looked at")
+        spend(0, 1 + room * len(prices) // CELLS_A_STEP)
+        best = [0]
+        for used in range(1, room + 1):
+            fitting = ((int(part * room), price) for part, price in prices.items())
+            best.append(max([best[-1], *(best[used - size] + price for size, price in fitting if size <= used)]))
+        return [prices.get(min(need, 1), 0) * max(need, 1) if need else 0 for need in needs], int(count) * best[room]
 
     def by_loads(self, k: int, values: list[int], bounds: Bounds) -> int | None:
         """Return what all machines of a class are worth with their most valuable loads; None where bounds forbid it."""
@@ -228,6 +256,7 @@ def scale_of(leaf: dict[str, Any]) -> Scale:
     """Return what makes all numbers of a leaf integers, in one proportion."""
     rows = [leaf.get("prices", {}), leaf.get("tasks", {}), *leaf.get("classes", {}).values()]
     rows += leaf.get("ceilings", {}).values()
+    rows += (row for of_class in leaf.get("devices", {}).values() for row in of_class.values())
     given = [*(v for row in rows for v in row.values()), *leaf.get("levels", ())]
     unit = math.lcm(*(number(v).denominator for v in given))
     spend(unit.bit_length(), 1 + len(given))

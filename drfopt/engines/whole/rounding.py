@@ -213,6 +213,13 @@ class _Cluster:
             else None
             for k in range(instance.k)
         ]
+        # Of each resource with devices, what is on one of each class, in the units of demands; 0 for no devices.
+        self.sizes: dict[int, np.ndarray] = {}
+        for k, machine in enumerate(instance.machines or ()):
+            for resource, one in (machine.devices or {}).items():
+                j = self.resources.index(resource)
+                unit = next((Fraction(d) / row[j] for row, (d) in zip(demands, (r[j] for r in rows), strict=True) if row[j]), Fraction(0))
+                self.sizes.setdefault(j, np.zeros(instance.k, dtype=kind))[k] = int(one.size * unit)
         # Where each member is among those who fit on a class, whose devices know nobody else.
         self.at = np.cumsum(self.eligible, axis=0) - 1
         exact = problem.policy.exact_rates(instance)
@@ -365,7 +372,7 @@ class _Cluster:
         while missing and len(able):
             rest = self.left[able].astype(float) * self.price
             alike = rest @ wish / np.maximum(np.linalg.norm(rest, axis=1), np.finfo(float).tiny)
-            for where in able[np.argsort(-alike, kind="stable")]:
+            for where in able[np.lexsort((-alike, self._loose(p, able)))]:
                 room = self.left[where]
                 taken = min(missing, -(-min(int(room[j] // demand[j]) for j in needed) // 2))
                 missing -= self._put(p, int(where), taken)
@@ -373,6 +380,16 @@ class _Cluster:
                     break
             able = able[(self.left[able] >= demand).all(axis=1) & ~self.refused[p, able]]
         return number - missing
+
+    def _loose(self, p: int, able: np.ndarray) -> np.ndarray:
+        """Return what is left on a device beside a part that a task takes, on each machine; 0 where it takes none."""
+        found = np.zeros(len(able))
+        for j, sizes in self.sizes.items():
+            size = sizes[self.classes[able]]
+            own = self.demands[p, j]
+            part = (size > 0) & (own % np.maximum(size, 1) > 0)
+            found += np.where(part, (self.left[able, j] - own) % np.maximum(size, 1) / np.maximum(size, 1), 0.0)
+        return found
 
     def _put(self, p: int, where: int, number: int) -> int:
         """Run as many of so many tasks of a member on a machine as its devices take; return how many, there is room."""
