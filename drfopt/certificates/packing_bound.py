@@ -1,8 +1,8 @@
 """What all the tasks that a cluster can run are worth at most, at given prices, in integers.
 
 A pool prices its resources: a task costs what it uses, and no tasks together cost more than all there is.  Machines
-price the tasks of each shape: no machine can carry more worth than its most valuable load.  Where loads are too many to
-list, a machine is worth what its resources are, and the fillings of its devices, if no task there pays more than it uses.
+price the tasks of each shape: no machine can carry more worth than its most valuable load.  Where loads are too many
+to list, a machine is worth what its resources and the fillings of its devices are, if no task pays more than it uses.
 """
 
 import math
@@ -54,7 +54,8 @@ class Pool:
 class Machines:
     """Machines: the first row of prices is of the shapes, and one row a class is of its resources where it needs one.
 
-    Behind the resources are the sizes of parts of its devices. Where groups have ceilings the last row is of these, which price what each good takes of them besides.
+    Behind the resources are the sizes of parts of its devices.  Where groups have ceilings the last row is of these,
+    which price what each good takes of them besides.
 
     Attributes
     ----------

@@ -154,14 +154,14 @@ def test_a_formulation_that_knows_no_devices_is_refused():
 
 def test_trades_lower_nobody_who_is_low_and_help_some(monkeypatch):
     policy, won = policy_named("drf"), 0
-    given = rounding._Cluster.trade
+    given = rounding.trade
     for seed in range(120):
         instance = shared(seed)
         if not (problem := Problem(instance, policy, True)).n:
             continue
         scores = []
         for trade in (lambda cluster, deadline: None, given):
-            monkeypatch.setattr(rounding._Cluster, "trade", trade)
+            monkeypatch.setattr(rounding, "trade", trade)
             answer, tasks = rounding.solve(problem), np.zeros(instance.n, dtype=int)
             tasks[problem.members] = answer.tasks
             assert not exactly_feasible(instance, tasks.tolist(), answer.evidence.packing)
