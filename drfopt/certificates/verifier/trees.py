@@ -204,7 +204,8 @@ class Carried:
         for used in range(1, room + 1):
             fitting = ((int(part * room), price) for part, price in prices.items())
             best.append(max([best[-1], *(best[used - size] + price for size, price in fitting if size <= used)]))
-        return [prices.get(min(need, 1), 0) * max(need, 1) if need else 0 for need in needs], int(count) * best[room]
+        one = number(1)
+        return [prices.get(min(need, one), 0) * max(need, one) for need in needs], int(count) * best[room]
 
     def by_loads(self, k: int, values: list[int], bounds: Bounds) -> int | None:
         """Return what all machines of a class are worth with their most valuable loads; None where bounds forbid it."""
