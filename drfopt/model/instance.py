@@ -386,7 +386,7 @@ class Instance:
 
     @cached_property
     def several_groups(self) -> bool:
-        """Whether groups decide whose whole tasks rise with whose: all who can have one are not directly in the same."""
+        """Whether groups decide whose whole tasks rise with whose: those who can have one are not all in the same."""
         rules = self.organisation
         if rules is None or len(set(rules.paths)) < 2:
             return False
