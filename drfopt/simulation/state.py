@@ -179,7 +179,7 @@ class ClusterState:
         lot.give_back(batch.seconds, count)
         self.revoked += count
         if not lot.waiting:
-            self._ask(lot, first=True)
+            self._ask(lot)
         lot.waiting += count
         self.waiting[lot.user] += count
 
@@ -279,7 +279,7 @@ class ClusterState:
         more = demand if count == 1 else tuple(map(mul, demand, [count] * len(demand)))
         self.wanted[lot.user] = list(map(add, self.wanted[lot.user], more))
 
-    def _ask(self, lot: Lot, first: bool = False) -> None:
+    def _ask(self, lot: Lot) -> None:
         queue = self.queues[lot.user]
         line = queue.get(lot.kind)
         self.moved[lot.user] = None
@@ -289,16 +289,15 @@ class ClusterState:
             if not askers:
                 self.opened[lot.kind] = None
             askers[lot.user] = None
-        if self.rule.by_job:
-            # From the end: most jobs come after all that wait.
-            at = len(line)
-            while at and line[at - 1].job.place > lot.job.place:
-                at -= 1
-            line.insert(at, lot)
-        elif first:
-            line.appendleft(lot)
-        else:
-            line.append(lot)
+        # From the end: most jobs come after all that wait.
+        at = len(line)
+        while at and self._turn(line[at - 1]) > self._turn(lot):
+            at -= 1
+        line.insert(at, lot)
+
+    def _turn(self, lot: Lot) -> Any:
+        """Return the place of a lot in the line: that of its job, or when it came; who is stopped goes back to it."""
+        return lot.job.place if self.rule.by_job else lot.number
 
     def _nobody_asks(self, user: int, kind: int) -> None:
         del self.queues[user][kind]
