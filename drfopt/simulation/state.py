@@ -109,6 +109,7 @@ class ClusterState:
         self.moved: dict[int, None] = {}
         self.events: list[tuple[float, int, Any]] = []
         self.busy: dict[tuple[int, int], float] = {}
+        self._offered, self._counted = [0.0] * m, 0.0
         self.started = self.ended = self.revoked = self.stopped = 0
         self._fresh: dict[tuple[Lot, int, float], int] = {}
         self.foreseen = 0
@@ -270,7 +271,15 @@ class ClusterState:
                 seconds[where] = seconds.get(where, 0.0) + batch.count * (self.now - batch.begun)
         return seconds
 
+    def offered(self) -> list[float]:
+        """Return what the machines that were up had of each resource, times seconds, up to now."""
+        more = self.now - self._counted
+        self._offered = [so_far + total * more for so_far, total in zip(self._offered, self.totals, strict=True)]
+        self._counted = self.now
+        return self._offered
+
     def _resize(self, machine: int, sign: int) -> None:
+        self.offered()
         row = self.plan.capacities[self.plan.classes[machine]]
         self.totals = [total + sign * amount for total, amount in zip(self.totals, row, strict=True)]
 

@@ -48,3 +48,12 @@ def test_stopped_tasks_go_back_to_where_they_waited(rule):
     outages = (Outage("m", 5), Outage("m", 5, lasts=3))
     scenario = Scenario((Machine("m", {"cpu": 1}, 2),), (User("A", jobs),), outages)
     assert simulate(scenario, rule).jobs["finished"].tolist() == [18, 28]
+
+
+def test_shares_are_of_the_machines_that_are_up():
+    outages = (Outage("m", 5), Outage("m", 5, lasts=3))
+    scenario = Scenario((Machine("m", {"cpu": 1}, 2),), (User("A", Job(Stage({"cpu": 1}, 4, 10))),), outages)
+    run = simulate(scenario, every=0)
+    # Two machines for 5 seconds, none for 3, and then one: full whenever there is one.
+    assert run.seconds == 48
+    assert run.mean_shares.tolist() == [[1.0]] and run.utilization.tolist() == [1.0]
