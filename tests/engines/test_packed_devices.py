@@ -15,7 +15,7 @@ from drfopt.engines.reference.enumeration import packable
 from drfopt.engines.registry import engine_for, engines_for
 from drfopt.engines.whole import rounding
 from drfopt.engines.whole.device_packing import repacked
-from drfopt.engines.whole.single_machines import SingleMachines
+from drfopt.engines.whole.machine_by_machine import SingleMachines
 from drfopt.model import packings
 from drfopt.model.policies import policy_named
 from drfopt.solving.methods import second_methods

@@ -21,8 +21,8 @@ from operator import mul
 from typing import Any
 
 from .claims import Claim
-from .cluster import taken
-from .devices import dealt
+from .cluster import integers, taken
+from .devices import dealt, dearest
 from .reading import number
 from .whole import LONGEST
 from .work import spend
@@ -42,9 +42,6 @@ __all__ = [
 
 LOADS = 20_000
 """Steps in listing what one machine of a class can carry."""
-
-FINEST = 10_000
-"""Parts that a device is counted in at most, where they are priced."""
 
 CELLS_A_STEP = 8
 """Products of a load and a price that are counted as a step."""
@@ -89,13 +86,13 @@ class Carried:
         demands, fits = [list(d) for d, _ in found], [set(ks) for _, ks in found]
         self.shapes, self.shape_of = len(found), [s for s, _ in goods]
         self.fitting = [[s for s, ks in enumerate(fits) if k in ks] for k in range(len(c.classes))]
-        self.rows = [_integers([demands[s] for s in here], c.C[k]) for k, here in enumerate(self.fitting)]
+        self.rows = [integers([demands[s] for s in here], c.C[k]) for k, here in enumerate(self.fitting)]
         self.owned = [[c.resources[j] for j in owned] for owned in c.devices]
         self.devices = []
         for owned, here in zip(c.devices, self.fitting, strict=True):
             needs = [taken(owned, demands[s]) or {} for s in here]
             self.devices.append([(count, [need[j] for need in needs]) for j, (count, _) in owned.items()])
-        self.together = _integers(demands, c.cluster)
+        self.together = integers(demands, c.cluster)
         self.loads: dict[int, list[tuple[int, ...]]] = {}
         self.tables: dict[int, list[tuple[int, ...]]] = {}
         self.capped = [(group, c.resources[j]) for group, j, *_ in c.ceilings]
@@ -103,7 +100,7 @@ class Carried:
         held = [
             [demands[s][j] if b in under else zero for b, (_, j, *_) in enumerate(c.ceilings)] for s, under in goods
         ]
-        self.under, self.ceilings = _integers(held, [most for _, _, most, _ in c.ceilings])
+        self.under, self.ceilings = integers(held, [most for _, _, most, _ in c.ceilings])
 
     def alone(self, claim: Claim, i: int) -> int:
         """Return the most tasks that user i could run alone."""
@@ -194,18 +191,10 @@ class Carried:
             raise Undecided(f"{self.classes[k]} has no devices of {resource!r}")
         count, needs = self.devices[k][self.owned[k].index(resource)]
         prices = {number(part): price_of(price, integer) for part, price in row.items()}
-        if any(not 0 < part <= 1 for part in prices):
-            raise Undecided("a part of a device is none")
-        room = math.lcm(*(part.denominator for part in prices))
-        if room > FINEST:
-            raise Undecided("parts of a device are finer than is looked at")
-        spend(0, 1 + room * len(prices) // CELLS_A_STEP)
-        best = [0]
-        for used in range(1, room + 1):
-            fitting = ((int(part * room), price) for part, price in prices.items())
-            best.append(max([best[-1], *(best[used - size] + price for size, price in fitting if size <= used)]))
+        if (worth := dearest(prices)) is None:
+            raise Undecided("parts of a device are none, or finer than is looked at")
         one = number(1)
-        return [prices.get(min(need, one), 0) * max(need, one) for need in needs], int(count) * best[room]
+        return [prices.get(min(need, one), 0) * max(need, one) for need in needs], int(count) * worth
 
     def by_loads(self, k: int, values: list[int], bounds: Bounds) -> int | None:
         """Return what all machines of a class are worth with their most valuable loads; None where bounds forbid it."""
@@ -275,18 +264,6 @@ def _row(given: dict[str, Any], names: Sequence[str], integer: Scale) -> list[in
     if strange := set(given) - set(names):
         raise Undecided(f"{min(strange)!r} is no resource of the cluster")
     return [price_of(given[name], integer) if name in given else 0 for name in names]
-
-
-def _integers(demands: list[list[Fraction]], capacity: Sequence[Fraction]) -> tuple[list[list[int]], list[int]]:
-    """Return demands and what there is in units in which every demand is an integer, resource by resource."""
-    columns, room = [], []
-    for j, most in enumerate(capacity):
-        unit = math.lcm(*(row[j].denominator for row in demands))
-        column = [int(row[j] * unit) for row in demands]
-        step = math.gcd(*column) or 1
-        columns.append([d // step for d in column])
-        room.append(math.floor(most * unit) // step)
-    return [list(row) for row in zip(*columns, strict=True)] if demands else [], room
 
 
 Devices = list[tuple[Fraction, list[Fraction]]]

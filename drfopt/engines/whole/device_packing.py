@@ -1,6 +1,6 @@
 """Parts of devices packed anew: which share one is a cutting stock problem, of all machines that are alike together.
 
-Given machines whose devices take the same parts: what they run of these is taken off, a task more is wished, and how
+Given machines whose devices take the same parts: what they run of these is taken off, a task more is needed, and how
 devices are filled is found by column generation (`drfopt.certificates.machine_loads`: a device is a machine of one
 resource).  The filled devices then go to machines with room for all else that their tasks need, the largest first.
 """
@@ -15,7 +15,7 @@ from ...base.deadline import Deadline
 from ...certificates.machine_loads import MachineLoads
 from ...model.instance import Instance
 from ...model.machine import Machine
-from .single_machines import SingleMachines
+from .machine_by_machine import SingleMachines
 
 __all__ = ["repacked"]
 
@@ -106,8 +106,8 @@ def _placed(
     """Put filled devices on machines with room, and take it; return each machine's tasks, None where one finds none."""
     placed: list[dict[int, int]] = [{} for _ in slots]
     largest = np.maximum(left.max(axis=0), 1)
-    wished = [(cluster.demands[filling].sum(axis=0), filling) for filling in fillings]
-    for wish, filling in sorted(wished, key=lambda one: -float((one[0] / largest).max())):
+    needed = [(cluster.demands[filling].sum(axis=0), filling) for filling in fillings]
+    for wish, filling in sorted(needed, key=lambda one: -float((one[0] / largest).max())):
         able = np.flatnonzero((slots > 0) & (left >= wish).all(axis=1))
         if not len(able):
             return None
