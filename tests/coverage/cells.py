@@ -173,11 +173,17 @@ def covering(seed: int = 0) -> list[Cell]:
 
 
 def triples(seed: int = 0) -> list[Cell]:
-    """Return one cell for each command with its mode, feature and policy; cluster and groups are drawn."""
+    """Return one cell for every other one of a command's mode, feature and policy, with all pairs of the three.
+
+    Cluster and groups are drawn.
+    """
     chance = random.Random(seed)
+    called = [(command.name, mode) for command in COMMANDS for mode in command.modes]
     by_triple: dict[tuple, list[Cell]] = {}
     for cell in cells():
-        by_triple.setdefault((cell.command, cell.mode, cell.feature, cell.policy), []).append(cell)
+        axes = ((called, (cell.command, cell.mode)), (list(FEATURES), cell.feature), (POLICIES, cell.policy))
+        if sum(axis.index(value) for axis, value in axes) % 2 == 0:
+            by_triple.setdefault(tuple(value for _, value in axes), []).append(cell)
     return [chance.choice(candidates) for candidates in by_triple.values()]
 
 

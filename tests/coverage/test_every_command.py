@@ -49,7 +49,7 @@ def astuple(cell):
 @pytest.mark.parametrize("row", cells.COMMANDS, ids=lambda row: row.name)
 @pytest.mark.parametrize("cluster", cells.CLUSTERS)
 def test_no_cell_is_a_fault(row, cluster, request):
-    """Of every command with every feature and policy one cell; ``--every-case`` takes all, in 15 minutes."""
+    """Every command with every feature and with every policy; ``--every-case`` takes all cells, in 15 minutes."""
     table = cells.cells() if request.config.getoption("--every-case") else cells.triples()
     faults = at_fault([cell for cell in table if (cell.command, cell.cluster) == (row.name, cluster)])
     assert not faults, "\n".join(faults)
