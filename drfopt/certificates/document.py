@@ -118,10 +118,11 @@ def level_trees(
         waiting = [proof]
         while waiting:
             tree = waiting.pop()
-            if tree.low is None or tree.high is None:
-                yield names.prices(tree.prices, worth) | {"levels": list(map(str, tree.counts))}
+            waiting += reversed(tree.parts)
+            if tree.low is None:
+                found = names.prices(tree.prices, worth) | {"levels": list(map(str, tree.counts))}
+                yield found | ({"tightens": True} if tree.then is not None else {})
                 continue
-            waiting += [tree.high, tree.low]
             if isinstance(tree.column, tuple) and isinstance(worth, Machines):
                 yield names.load(tree.column, worth) | {"most": tree.most}
             else:

@@ -3,7 +3,8 @@
 A tree is a list: a branch, what lies below it, what lies above it; and so on, down to leaves.  A branch says that so
 many at most do something (below), or more do (above): every allocation is on one of its sides.  At a leaf prices refute
 all that are there: tasks cost more, however their owners choose within the bounds, than all that the cluster can run is
-worth.
+worth.  Where prices do not, they may still tighten the bounds for what follows: beyond these they do (reduced-cost
+fixing).
 
 In a pool a task costs the resources that it uses.  On machines the tasks of each shape (demand, and classes open to it)
 have a price, and a machine is worth its most valuable load; or, where a leaf prices the resources of its class, what
@@ -37,6 +38,7 @@ __all__ = [
     "leaves",
     "price_of",
     "scale_of",
+    "tightened",
 ]
 
 LOADS = 20_000
@@ -52,6 +54,10 @@ Tree = list[dict[str, Any]]
 
 Scale = Callable[[Any], int]
 """What makes a number of a leaf an integer."""
+
+
+Ends = Sequence[tuple[int, int]]
+"""Least and most of each option."""
 
 
 class Undecided(Exception):
@@ -190,21 +196,53 @@ class Carried:
         return None if found is None else -found
 
 
-def cheapest(each: Sequence[int], ends: Sequence[tuple[int, int]], n: int) -> int | None:
-    """Return the least cost at which n choose, so many each option as its bounds allow; None where they cannot."""
-    left, cost = n - sum(low for low, _ in ends), sum(c * low for c, (low, _) in zip(each, ends, strict=True))
+def filled(each: Sequence[int], ends: Ends, n: int) -> list[int] | None:
+    """Return how many take each option where n choose at the least cost within bounds; None where they cannot."""
+    taken, left = [low for low, _ in ends], n - sum(low for low, _ in ends)
     if left < 0 or any(low > high for low, high in ends):
         return None
-    for c, (low, high) in sorted(zip(each, ends, strict=True)):
-        taken = min(left, high - low)
-        cost, left = cost + c * taken, left - taken
-    return None if left else cost
+    for place in sorted(range(len(each)), key=lambda place: each[place]):
+        more = min(left, ends[place][1] - taken[place])
+        taken[place], left = taken[place] + more, left - more
+    return None if left else taken
+
+
+def cheapest(each: Sequence[int], ends: Ends, n: int) -> int | None:
+    """Return the least cost at which n choose, so many each option as its bounds allow; None where they cannot."""
+    taken = filled(each, ends, n)
+    return None if taken is None else sum(map(mul, each, taken))
+
+
+def tightened(each: Sequence[int], ends: Ends, n: int, slack: int) -> list[tuple[int, int]]:
+    """Return the bounds beyond which n choose at more than the least cost and the slack.
+
+    One more of an option that is dearer than all of which one less may be taken costs the difference at least; so does
+    one less of an option that is cheaper than all of which one more may be.
+    """
+    taken = filled(each, ends, n) or []
+    rows = list(zip(each, ends, taken, strict=True))
+    less = max((cost for cost, (low, _), x in rows if x > low), default=None)
+    more = min((cost for cost, (_, high), x in rows if x < high), default=None)
+    found = []
+    for cost, (low, high), x in rows:
+        if less is not None and cost > less:
+            high = min(high, x + slack // (cost - less))
+        if more is not None and cost < more:
+            low = max(low, x - slack // (more - cost))
+        found.append((low, high))
+    return found
 
 
 def leaves(
-    tree: list[dict[str, Any]], key: Callable[[dict[str, Any]], Any], free: Callable[[Any], tuple[int, int]]
+    tree: list[dict[str, Any]],
+    key: Callable[[dict[str, Any]], Any],
+    free: Callable[[Any], tuple[int, int]],
+    tighten: Callable[[dict[str, Any], Bounds], Bounds] | None = None,
 ) -> Iterator[Any]:
-    """Yield every leaf of a tree with the bounds that hold there, each key at its `free` ones at first."""
+    """Yield every leaf of a tree with the bounds that hold there, each key at its `free` ones at first.
+
+    What only tightens bounds is no leaf: what is below it follows.
+    """
     waiting: list[Bounds] = [{}]
     for node in tree:
         if not waiting:
@@ -215,6 +253,8 @@ def leaves(
             what, most = key(node), int(node["most"])
             low, high = bounds.get(what, free(what))
             waiting += [bounds | {what: (max(low, most + 1), high)}, bounds | {what: (low, min(high, most))}]
+        elif node.get("tightens") and tighten is not None:
+            waiting.append(tighten(node, bounds))
         else:
             yield node, bounds
     if waiting:
