@@ -64,7 +64,7 @@ class ClaimProgram(PackingProgram):
     # ---- rows ---------------------------------------------------------------------------------------------------
 
     def _row(self, high: float, needs: np.ndarray, runs: dict[int, float] | None = None) -> tuple[int, float]:
-        """Add the row that options, so much each, need no more than there is and columns run; return it and its unit."""
+        """Add the row that options need no more than there is and what columns run; return it and its unit."""
         unit = float(needs.max(initial=0.0)) or 1.0
         first = self.options.first[:-1]
         spans = np.maximum.reduceat(needs, first) - np.minimum.reduceat(needs, first) if len(first) else needs

@@ -20,7 +20,8 @@ where it is long, or ``"63/25*L1"``, a multiple of what is long; in a file of fl
                               devices: of each resource those of one machine that are shared, tasks of each user on it
     proof.trees               whole tasks: a tree for each level of a leximin, one of a sum or product; its nodes,
                               a branch (user, or class and load; most; for levels tasks), or a leaf (prices of resources
-                              or of tasks, of resources of classes, and multipliers of levels, integers in proportion)
+                              or of tasks, of resources of classes, and multipliers of levels, integers in proportion),
+                              or what is written as a leaf and `tightens` the bounds of what follows
 
 Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.
 

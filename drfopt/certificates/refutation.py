@@ -136,6 +136,7 @@ class _Left:
     slack: int
     bounds: Bounds
 
+
 def refute(claim: LevelClaim, worth: Pool | Machines, deadline: Deadline = NEVER, branch: bool = True) -> Refutation:
     """Return a refutation of the claim, which `holds`.
 
@@ -269,4 +270,3 @@ class _Tree:
             return
         if within and all(t <= allowed for t, allowed in zip(taken, self.claim.allowed, strict=True)):
             raise Better
-

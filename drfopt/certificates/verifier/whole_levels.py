@@ -142,10 +142,14 @@ def _level(
         if (found := cluster.priced(leaf, integer, bounds)) is None:
             return None
         costs, worth = found
-        left = worth + sum(map(mul, counts, allowed)) - sum(n * cluster.cost(i, x, costs) for (i, x), n in fixed.items())
+        left = (
+            worth + sum(map(mul, counts, allowed)) - sum(n * cluster.cost(i, x, costs) for (i, x), n in fixed.items())
+        )
         prices = {}
         for kind, mine in options.items():
-            prices[kind] = [cluster.cost(first[kind], x, costs) + (0 if row is None else counts[row]) for x, row in mine]
+            prices[kind] = [
+                cluster.cost(first[kind], x, costs) + (0 if row is None else counts[row]) for x, row in mine
+            ]
             spend(0, 1 + len(mine) // CELLS_A_STEP)
             cost = cheapest(prices[kind], ends(kind, bounds), number_of[kind])
             if cost is None:
