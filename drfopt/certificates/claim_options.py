@@ -15,10 +15,10 @@ import numpy as np
 
 from .level_claims import LevelClaim
 
-__all__ = ["Bounds", "ClaimOptions"]
+__all__ = ["FRACTIONAL", "Bounds", "ClaimOptions"]
 
-NEAR = 1e-6
-"""By how much a solver may miss a bound."""
+FRACTIONAL = 1e-6
+"""Distance from a whole number at which the solution of a linear program is worth branching upon."""
 
 SAFE = 2**61
 """Sums up to here are exact in numpy's integers; beyond they are of Python's."""
@@ -33,7 +33,7 @@ class Bounds:
 
     def hold(self, numbers: np.ndarray) -> bool:
         """Say whether numbers of users, of parts of them too, are within the bounds."""
-        return bool((self.low <= numbers + NEAR).all() and (numbers <= self.high + NEAR).all())
+        return bool((self.low <= numbers + FRACTIONAL).all() and (numbers <= self.high + FRACTIONAL).all())
 
     def same(self, other: "Bounds") -> bool:
         """Say whether these are the bounds of another."""

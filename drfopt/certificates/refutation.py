@@ -20,22 +20,19 @@ from typing import Any
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
-from .claim_options import Bounds, ClaimOptions
+from .claim_options import FRACTIONAL, Bounds, ClaimOptions
 from .claim_program import ClaimProgram, Duals, Unsolved
 from .level_claims import ABOVE, LevelClaim
 from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, Pool, Prices
 
-__all__ = ["FRACTIONAL", "Better", "Inconclusive", "Refutation", "holds", "refute"]
+__all__ = ["Better", "Inconclusive", "Refutation", "holds", "refute"]
 
 WORK = 500_000
 """Columns of all linear programs for one claim before the branching gives up: some seconds."""
 
 GRIDS = (32, 80)
 """Multipliers are rounded to integers of so many bits, of more where fewer do not contradict what floats do."""
-
-FRACTIONAL = 1e-6
-"""Distance from a whole number at which the solution of a linear program is worth branching upon."""
 
 
 class Better(Exception):

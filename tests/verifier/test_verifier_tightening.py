@@ -15,7 +15,7 @@ from drfopt.certificates.claim_options import Bounds, ClaimOptions
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.level_claims import ABOVE, Choice, LevelClaim
 from drfopt.certificates.verifier import loads, verify
-from drfopt.certificates.verifier.trees import cheapest, tightened
+from drfopt.certificates.verifier.branches import cheapest, tightened
 from drfopt.model.users import TypeSequence
 from drfopt.model.whole_values import LevelScale
 

@@ -8,10 +8,11 @@ from fractions import Fraction
 from operator import mul
 from typing import Any
 
+from .branches import Bounds, Tree, Undecided, cheapest, leaves, tightened
 from .claims import Claim
 from .clock import RuleClock
 from .reading import number, shown
-from .trees import CELLS_A_STEP, Bounds, Carried, Tree, Undecided, cheapest, leaves, price_of, scale_of, tightened
+from .trees import CELLS_A_STEP, Carried, price_of, scale_of
 from .work import spend
 
 __all__ = ["levels_refuted", "whole_promises"]
