@@ -141,7 +141,8 @@ class ClaimProgram(PackingProgram):
         if len(low):
             self.highs.changeColsBounds(len(low), np.arange(len(low), dtype=np.int32), low, high)
         self.highs.run()
-        solution = self.highs.getSolution()
+        while self.filled(self.highs, (solution := self.highs.getSolution()).row_dual):
+            self.highs.run()
         duals = np.maximum(-np.array(solution.row_dual), 0.0)
         if not solution.dual_valid or not np.isfinite(duals).all():
             raise Unsolved
