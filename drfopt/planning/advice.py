@@ -26,10 +26,7 @@ from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall, cells_of
 from ..solving.allocating import solve
 from .before_and_after import WhatIf, as_float
 from .changes import Change
-from .explaining.remedies import Remedies
-from .explaining.tried_remedies import RemedyTrials, WholeStops
 from .pricing.price_table import Prices, Worth
-from .pricing.unit_price import price
 from .pricing.units import units_of
 
 __all__ = ["LARGEST", "Advice", "ToBuy", "advise", "priced_quickly"]
@@ -297,6 +294,8 @@ def _by_rules(names: list[str]) -> str:
 def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) -> str:
     """Return what to do where no purchase that was tried helps."""
     if allocation.integer:
+        from .explaining.tried_remedies import WholeStops
+
         stops = WholeStops(allocation)
         held = [list(stops.lacks(i)) for i in users.tolist()]
         ruled = [name for names in held for name in names if cells_of(short.instance, name)[0].resource is None]
@@ -354,6 +353,8 @@ def _priced(allocation: Allocation, names: list[str], prices: Prices | None) -> 
     # A class and a resource may have one name.
     kind = "resource" if allocation.instance.machines is None else "machine"
     if prices is None:
+        from .pricing.unit_price import price  # Solvers are loaded where something is priced only.
+
         units = [unit for unit in units_of(allocation.instance) if unit.kind == kind and unit.name in names]
         try:
             prices = price(allocation.instance, allocation.policy, units=units, allocation=allocation)
@@ -384,6 +385,9 @@ def _nowhere(allocation: Allocation) -> Iterator[tuple[int, str]]:
     helpless = np.flatnonzero(allocation.shortfall.unplaced).tolist()
     if not helpless:
         return
+    from .explaining.remedies import Remedies
+    from .explaining.tried_remedies import RemedyTrials
+
     known = allocation.instance.task_types is None
     remedies = (Remedies if known else RemedyTrials)(allocation, False)
     for i in helpless:
