@@ -73,6 +73,8 @@ def _mean(times: Times) -> float:
 WORTH = 40_000
 """Tasks of all runs together below which processes take longer to start than they save: about a second's work."""
 
+SELDOM = ("jobs cut short", "jobs under way", "tasks revoked")
+
 CONFIDENCE = 0.95
 """Of the intervals: so often the true mean of endlessly many replications lies within."""
 
@@ -160,8 +162,13 @@ class Trials(Result):
     def sheet(self) -> Sheet:
         """Return the table: a row a rule, means and margins."""
         count = len(self.runs[0])
-        # What is nought or missing everywhere, revoked tasks above all, is not worth a column.
-        shown = [k for k in range(len(self.names)) if np.nan_to_num(self.values[:, :, k]).any()]
+        # What is missing everywhere has no column, nor what happens seldom and never did; 0 of all else says something.
+        columns_of = zip(self.names, np.moveaxis(self.values, 2, 0), strict=True)
+        shown = [
+            k
+            for k, (name, values) in enumerate(columns_of)
+            if (values.any() if name in SELDOM else not np.isnan(values).all())
+        ]
         columns = (Column("rule"), *(Column(self.names[k], number=True) for k in shown))
         rows = [
             (rule, *(_spoken(self.means[r, k], self.margins[r, k]) for k in shown)) for r, rule in enumerate(self.rules)
