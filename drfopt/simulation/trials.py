@@ -162,17 +162,12 @@ class Trials(Result):
     def sheet(self) -> Sheet:
         """Return the table: a row a rule, means and margins."""
         count = len(self.runs[0])
-        # What is missing everywhere has no column, nor what happens seldom and never did; 0 of all else says something.
-        columns_of = zip(self.names, np.moveaxis(self.values, 2, 0), strict=True)
-        shown = [
-            k
-            for k, (name, values) in enumerate(columns_of)
-            if (values.any() if name in SELDOM else not np.isnan(values).all())
-        ]
-        columns = (Column("rule"), *(Column(self.names[k], number=True) for k in shown))
-        rows = [
-            (rule, *(_spoken(self.means[r, k], self.margins[r, k]) for k in shown)) for r, rule in enumerate(self.rules)
-        ]
+        # What is missing everywhere is not shown, nor what happens seldom and never did; 0 of all else says something.
+        columns = [Column("rule")]
+        for name, values in zip(self.names, np.moveaxis(self.values, 2, 0), strict=True):
+            shown = bool(values.any() if name in SELDOM else not np.isnan(values).all())
+            columns.append(Column(name, number=True, shown=shown))
+        rows = [(rule, *map(_spoken, self.means[r], self.margins[r])) for r, rule in enumerate(self.rules)]
         notes = []
         if count > 1:
             notes.append(f"means of {count} replications, +- half a {CONFIDENCE:.0%} confidence interval")
@@ -187,7 +182,7 @@ class Trials(Result):
                     f"on the same random numbers surely other than {self.rules[0]}: {'; '.join(sure) or 'none'}"
                 )
         name = f" - {self.scenario.name}" if self.scenario.name else ""
-        return Sheet(f"rules side by side{name}", columns, rows, tuple(notes), document=self.to_dict)
+        return Sheet(f"rules side by side{name}", tuple(columns), rows, tuple(notes), document=self.to_dict)
 
 
 def measures(run: Run, optimum: bool = False) -> dict[str, float]:
