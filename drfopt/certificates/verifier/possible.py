@@ -1,6 +1,5 @@
 """Is what a document claims possible at all, and is what it says of that so?"""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -63,16 +62,16 @@ class PossibleClaim(Claim):
 
     def misplaced(self, packing: list[dict[str, Any]]) -> Iterator[str]:
         """Yield where the file says that whole tasks run otherwise than its packing does."""
-        at: dict[str, Counter[int]] = {}
+        at: dict[str, dict[int, Fraction]] = {}
         for entry in packing:
             for name, x in entry["tasks"].items():
-                k = self.c.classes.index(entry["class"])
-                at.setdefault(name, Counter())[k] += number(entry["machines"]) * number(x)
+                k, here = self.c.classes.index(entry["class"]), at.setdefault(name, {})
+                here[k] = here.get(k, number(0)) + number(entry["machines"]) * number(x)
         for i, user in enumerate(self.c.users):
             for t, q in enumerate(self.c.kinds_of[i] if self.z else ()):
                 name = f"{user}:{t}" if i in self.c.typed else user
-                said, packed = self.z[q] if self.z else {}, at.get(name, Counter())
-                if Counter(said) != packed:
+                said, packed = self.z[q] if self.z else {}, at.get(name, {})
+                if any(said.get(k, 0) != packed.get(k, 0) for k in {*said, *packed}):
                     yield f"{name}: {self.where(said)}, packed {self.where(packed)}"
 
     def missummed(self) -> Iterator[str]:
