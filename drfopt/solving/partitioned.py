@@ -174,6 +174,13 @@ class PartitionedAllocation(Result):
         return Sheet(f"{self.policy}, by {self.engine}", columns, rows, tuple(notes), document=self.to_dict)
 
 
+def _beside(users: str | Path, policy: Policy) -> Path:
+    """Return the folder of the answer beside the users, also where they are called ``users/`` or ``.``."""
+    there = Path(users)
+    there = there if there.name not in ("", "..") else there.resolve()
+    return Path(f"{there}-{policy.name.replace(':', '-')}")
+
+
 def solve_partitions(
     users: Any,
     cluster: Any,
@@ -252,7 +259,7 @@ def solve_partitions(
     rows = rows_of_files(users, shared) if files else _partitions(users)
     if output is None and not files:
         raise InstanceError("users in a frame have no place beside which to write: give output, the folder to make")
-    target = Path(f"{users}-{chosen.name.replace(':', '-')}" if output is None else output)
+    target = _beside(users, chosen) if output is None else Path(output)
     processes = min(cores() if jobs is None else jobs, len(rows))
     with _folder(target) as folder, place(processes, dask, deadline) as where, one_thread():
         check_names(Partitions(rows, (), where), sum(part.n for part in rows))
