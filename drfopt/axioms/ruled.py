@@ -185,7 +185,7 @@ class _RuledCase:
                 said = note if self.integer else ""
                 return Finding(name, FAILS, loss, exact=self.proven, tied=self.tied, note=said)
         if not self.integer:
-            note = "to the error of the tasks, which are computed in floats" if decided else ""
+            note = f"to a part of {DIFFERENT:g} of the tasks, which are computed in floats" if decided else ""
         verdict = HOLDS if decided else UNDECIDED
         exact = decided and self.proven
         return Finding(name, verdict, exact=exact, trials=0 if decided else trials, note=note, tied=self.tied)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Real
 from typing import Any
 
@@ -133,6 +134,14 @@ class Run(Result):
         return self.mean_shares.sum(axis=0)
 
     @property
+    def _overpromised(self) -> list[str]:
+        """Resources of which users are guaranteed more than all machines have."""
+        users = self.scenario.users
+        sums = [sum((user.guarantee.get(name, 0) for user in users), Fraction(0)) for name in self.resources]
+        there = zip(self.resources, sums, self._capacity.tolist(), strict=True)
+        return [f"{float(promised):.6g} of {room:.6g} {name}" for name, promised, room in there if promised > room]
+
+    @property
     def _held(self) -> np.ndarray:
         return self.samples.used[-1]
 
@@ -232,7 +241,9 @@ class Run(Result):
                 counts = [f"{name} {count}" for name, count in zip(self.users, jobs.tolist(), strict=True) if count]
                 notes.append(f"{what}: {some(counts)}")
         if self.unplaced:
-            notes.append(f"unplaced (some task fits on no machine): {', '.join(self.unplaced)}")
+            notes.append(f"unplaced (some task fits on no machine that it may use): {', '.join(self.unplaced)}")
+        if promised := self._overpromised:
+            notes.append(f"guarantees are more than there is: {', '.join(promised)}")
         name = f" - {self.scenario.name}" if self.scenario.name else ""
         return Sheet(f"{self.rule}, simulated{name}", columns, rows, tuple(notes), document=self.to_dict)
 
