@@ -22,6 +22,7 @@ import numpy as np
 
 from ..base.deadline import Deadline
 from ..base.errors import DrfoptError, PolicyError, TimeLimitError
+from ..base.numbers.shown import counted
 from ..base.progress import report
 from ..model.allocation import Allocation
 from ..model.hierarchy.tree import closed_by
@@ -78,7 +79,7 @@ class Loss(Witness):
         tasks, instead = f"{self.tasks:.6g}", f"{self.instead:.6g}"
         if tasks == instead:  # what is found is more than rounding, and may be less than six digits show
             tasks, instead = f"{self.tasks:.12g}", f"{self.instead:.12g}"
-        return f"user {self.user} runs {tasks} tasks, and {instead} {self.when}"
+        return f"user {self.user} runs {counted(tasks, 'task')}, and {instead} {self.when}"
 
 
 def beyond(instance: Instance, integer: bool = False) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, checked_flags
+from ..base.numbers.shown import counted
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.naming import some
@@ -230,9 +231,9 @@ class Run(Result):
             )
         ]
         used = ", ".join(f"{name} {used:.1%}" for name, used in zip(self.resources, self.utilization, strict=True))
-        notes = [f"{self.ended:,} tasks done in {self.seconds:.6g} s; mean utilization: {used}"]
+        notes = [f"{counted(self.ended, 'task')} done in {self.seconds:.6g} s; mean utilization: {used}"]
         if self.revoked:
-            notes.append(f"{self.revoked:,} tasks were stopped and began anew")
+            notes.append(f"stopped, to begin anew: {counted(self.revoked, 'task')}")
         for jobs, what in (
             (self.jobs_closed, "jobs that ended before all of their tasks were done, and have no response time"),
             (self.jobs_under_way, "jobs still under way, which have no response time"),

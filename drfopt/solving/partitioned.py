@@ -13,6 +13,7 @@ import numpy as np
 
 from ..base.deadline import Deadline
 from ..base.errors import CertificateError, InstanceError, PolicyError, checked_flags
+from ..base.numbers.shown import counted
 from ..base.parallel import cores, one_thread
 from ..base.partitions import Partitions, Place, place
 from ..base.results import Result
@@ -166,11 +167,13 @@ class PartitionedAllocation(Result):
             )
         ]
         notes = [
-            f"{self.users:,} users in {self.partitions:,} partitions; levels proven to {self.error:.1e} "
-            f"({self.certificate.kind}); answer in {self.folder}"
+            f"{counted(self.users, 'user')} in {counted(self.partitions, 'partition')}; "
+            f"levels proven to {self.error:.1e} ({self.certificate.kind}); answer in {self.folder}"
         ]
         if self.unplaced:
-            notes.append(f"{self.unplaced:,} users can run no task at all: they need what there is nothing of")
+            notes.append(
+                f"{counted(self.unplaced, 'user')} can run no task at all, for want of what there is nothing of"
+            )
         return Sheet(f"{self.policy}, by {self.engine}", columns, rows, tuple(notes), document=self.to_dict)
 
 

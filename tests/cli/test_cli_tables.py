@@ -44,7 +44,7 @@ def test_the_table_has_a_row_a_resource(drfopt, users):
     cluster, answer = users.parent / "cluster.toml", users.parent / "answer"
     ran = drfopt("solve", users, "--cluster", cluster, "-p", "asset", "--answer", answer, "--jobs", "1")
     assert ran.status == 0
-    assert "asset, by saturation" in ran.out and "2 users in 1 partitions; levels proven to" in ran.out
+    assert "asset, by saturation" in ran.out and "2 users in 1 partition; levels proven to" in ran.out
     assert (answer / "a.parquet").exists()
 
 

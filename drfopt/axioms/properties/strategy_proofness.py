@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, islice
 
+from ...base.numbers.shown import counted
 from ...base.progress import report as say
 from ..case import AuditCase
 from ..economy import Number, Row, below, shown, side_by_side
@@ -94,7 +95,7 @@ class Misreport(Witness):
         instead, tasks = side_by_side(self.instead, self.tasks)
         said = (
             f"user {self.user} reports ({told}){without(self.limit)} instead of ({true}) "
-            f"and runs {instead} tasks instead of {tasks}"
+            f"and runs {counted(instead, 'task')} instead of {tasks}"
         )
         if self.most is None:
             return said
