@@ -215,13 +215,11 @@ class Policy:
         raise PolicyError(f"{self.name} is asked of an instance with {rules.rules}, and {why}")
 
     def _refuse_order(self, rules: Organisation) -> None:
-        """Raise the error of a market or sum asked of an order of service, or of levels that nobody can buy."""
-        ordered = any(rules.tiers) or any(group.tier for group in rules.groups)
-        late = any(rules.last) or any(not group.weight for group in rules.groups)
-        if ordered or late:
+        """Raise the error of a market or sum asked of an order that is none of all, or of levels nobody can buy."""
+        if rules.in_turn is None:
             raise PolicyError(
-                f"{self.name} is asked of an instance with {'tiers' if ordered else 'weights of 0'}, an order in which "
-                "some are served before others, and a market or sum knows none: use drf, or leave them out"
+                f"{self.name} serves one tier after the other, but some group has tiers or weights of 0 inside and has "
+                "others beside it, who wait for none of them: use drf, or put the tiers at the top"
             )
         promised = any(rules.guarantees) or any(group.guarantee for group in rules.groups)
         if promised and rules.meaning != "floor":
