@@ -116,10 +116,12 @@ def certify(
         later = ~stuck & (turns > tier.turn)
         # Of a sum everybody may still move, and counts as much as it does in this tier.
         out = stuck | later | (turns < tier.turn) if market else stuck
+        own = rates * (turns == tier.turn)
+        size = 0.0 if rules is None or len(tiers) == 1 else float((own * rules.clock.leaves.most).max())
         with np.errstate(all="ignore"):
             found = _judged(instance, policy, tasks, placement, np.maximum(tier.prices, 0), np.asarray(tier.bounds),
                             met, floors, limits, out, later & market,
-                            rates * _weights(tier, turns), rates * (turns == tier.turn),
+                            rates * _weights(tier, turns), own, size,
                             incomes if policy.weights != "none" else np.ones(instance.n),
                             np.zeros((0, instance.n)) if rules is None else rules.ceilings)  # fmt: skip
         gap, uncleared = max(gap, found[0]), max(uncleared, found[2])
@@ -181,42 +183,41 @@ def certify_exactly(
     else:
         rates = np.array(policy.exact_rates(instance), dtype=object)
         incomes = np.array(instance.exact_weights, dtype=object)
-    if not fault and min([*prices.ravel().tolist(), *beta.tolist()], default=zero) < 0:
-        fault = "some price is negative"
-    cost = stops.costs(clock, prices * stops.exact_room(instance), beta)
-    playing = [i for i in np.flatnonzero(~stuck).tolist() if not fault]
-    left = (prices * stops.exact_room(instance)).sum() + beta.sum()
-    left -= sum((cost[i] * point[i] for i in np.flatnonzero(point).tolist()), zero)
-    limits, market, worth = instance.exact_limits, policy.objective == "alpha", dict[int, Fraction]()
-    if market and playing and not all(point[i] for i in playing):
-        fault, playing = "somebody of the market has nothing", []
-    if not market and playing:
-        # Nobody without a limit may gain by what is free to it: prices rise until nobody does.
-        gains = [rates[i] / cost[i] if cost[i] else None for i in playing if limits[i] is None]
-        if None in gains:
-            fault, playing = "a task of somebody without a limit costs nothing", []
-        rise = max([one, *(gain for gain in gains if gain is not None)])
-        cost, left = cost * rise, left * rise
-    gain = left
-    for i in playing:
-        worth[i] = incomes[i] * rates[i] * (rates[i] * point[i]) ** -int(policy.alpha) if market else rates[i]
-        most = most_alone(instance, i)
-        gain += max((worth[i] - cost[i]) * (most - point[i]), (cost[i] - worth[i]) * (point[i] - floors[i]))
-    ends = [(i, low) for i in playing if (low := lower(tasks[i])) > floors[i]]
-    ends += [(i, high) for i in playing if (high := upper(tasks[i])) < most_alone(instance, i)]
-    lost = ((i, tangent_loss(worth[i], point[i], end, int(policy.alpha))) for i, end in ends if market)
-    outside = [i for i, loss in lost if loss < gain]
+    market, has = policy.objective == "alpha", floors
+    tiers = _tiers(rules, prices, beta, evidence, stuck | np.array(floors == clock.leaves.most))
+    turns = np.zeros(instance.n) if rules is None else rules.turns
+    judged = stuck | np.array(floors == clock.leaves.most)
+    if isinstance(tiers, str):
+        tiers, fault = (), fault or tiers
+    for tier in tiers if not fault else ():
+        judged |= turns == tier.turn
+        if (~judged & (turns < tier.turn)).any():
+            break
+        out = stuck | (turns != tier.turn) if market else stuck
+        own = np.flatnonzero(~out).tolist()
+        fault = _judged_exactly(
+            clock, policy, tasks, point, floors, own, np.flatnonzero(~stuck & (turns > tier.turn)).tolist(),
+            tier, incomes, rates * _weights(tier, turns),
+        )  # fmt: skip
+        if market and rules is not None:
+            has = np.where(turns <= tier.turn, point, has)
+            later = not fault and tier is not tiers[-1]
+            if later and any(isinstance(tasks[i], Enclosure) for i in own):
+                fault = "what an earlier tier has is known between two ends only"
+            stuck, wrong = _spent(clock, has, stuck | (turns <= tier.turn), tier.full)
+            judged |= stuck
+            fault = fault or wrong
+    if not fault and not judged.all():
+        fault = f"the tier of user {instance.users[int(judged.argmin())]!r} has no proof"
     astray = [i for i in range(instance.n) if not lower(tasks[i]) <= point[i] <= upper(tasks[i])]
-    if not fault and (astray or outside or gain < 0 or (not market and gain)):
-        who = instance.users[[*astray, *outside, 0][0]]
-        fault = f"the prices do not prove what user {who!r} has: {float(gain):.1e} could be gained"
+    if not fault and astray:
+        fault = f"the point is not in the enclosure of user {instance.users[astray[0]]!r}"
     widths = [float(x.width / x.upper) for x in tasks if isinstance(x, Enclosure) and x.upper]
     stopped_by = partial(
-        _bottlenecks,
+        _first_bottlenecks,
         instance,
         None if rules is None else market_rules(instance, policy),
-        prices.astype(np.float64),
-        beta.astype(np.float64),
+        tiers or [TierEvidence(0, prices, beta)],
         point.astype(np.float64),
         instance.limits,
     )
@@ -230,6 +231,53 @@ def certify_exactly(
         rigorous=True,
         reason=fault,
     )
+
+
+def _judged_exactly(
+    clock: Clock,
+    policy: Policy,
+    tasks: np.ndarray,
+    point: np.ndarray,
+    floors: np.ndarray,
+    playing: list[int],
+    later: list[int],
+    tier: TierEvidence,
+    incomes: np.ndarray,
+    rates: np.ndarray,
+) -> str:
+    """Return, in words, what the prices of a tier do not prove in fractions of those who are `playing` in it."""
+    instance, zero, one = clock.instance, Fraction(0), Fraction(1)
+    prices, bounds = np.asarray(tier.prices), np.asarray(tier.bounds)
+    if min([*prices.ravel().tolist(), *bounds.tolist(), *tier.held.values()], default=zero) < 0:
+        return "some price is negative"
+    budget = prices * stops.exact_room(instance)
+    cost = stops.costs(clock, budget, bounds)
+    left = budget.sum() + bounds.sum() - sum((cost[i] * point[i] for i in np.flatnonzero(point).tolist()), zero)
+    limits, market, worth = instance.exact_limits, policy.objective == "alpha", dict[int, Fraction]()
+    if market and not all(point[i] for i in playing):
+        return "somebody of the market has nothing"
+    if not market:
+        # Nobody without a limit may gain by what is free to it: prices rise until nobody does.
+        gains = [rates[i] / cost[i] if cost[i] else None for i in playing if limits[i] is None and rates[i]]
+        if None in gains:
+            return "a task of somebody without a limit costs nothing"
+        rise = max([one, *(gain for gain in gains if gain is not None)])
+        cost, left = cost * rise, left * rise
+    gain = left
+    if market:
+        gain += sum((cost[i] * (point[i] - floors[i]) for i in later), zero)
+    for i in playing:
+        worth[i] = incomes[i] * rates[i] * (rates[i] * point[i]) ** -int(policy.alpha) if market else rates[i]
+        most = most_alone(instance, i)
+        gain += max((worth[i] - cost[i]) * (most - point[i]), (cost[i] - worth[i]) * (point[i] - floors[i]))
+    ends = [(i, low) for i in playing if (low := lower(tasks[i])) > floors[i]]
+    ends += [(i, high) for i in playing if (high := upper(tasks[i])) < most_alone(instance, i)]
+    lost = ((i, tangent_loss(worth[i], point[i], end, int(policy.alpha))) for i, end in ends if market)
+    outside = [i for i, loss in lost if loss < gain]
+    if outside or gain < 0 or (not market and gain):
+        who = instance.users[[*outside, 0][0]]
+        return f"the prices do not prove what user {who!r} has: {float(gain):.1e} could be gained"
+    return ""
 
 
 def most_alone(instance: Instance, i: int) -> Fraction:
@@ -262,13 +310,14 @@ def _judged(
     later: np.ndarray,
     rates: np.ndarray,
     own: np.ndarray,
+    size: float,
     incomes: np.ndarray,
     ceilings: np.ndarray,
 ) -> tuple[float, np.ndarray, float]:
     """Return the gap, how far everybody is off its best response (n,), and the largest unused part of what is priced.
 
     Who is `stuck` has what it has in every allocation that counts, or, `later`, may have more that is worth nothing.
-    Of a sum `own` are the rates of those whose sum it is.
+    Of a sum `own` are the rates of those whose sum it is, and `size` is what one of them could have alone, or 0.
     """
     room, types = instance.room, instance.type_table
     costs = unit_costs(instance, prices * room)
@@ -300,6 +349,8 @@ def _judged(
         gain = np.where(playing, profit * (best - tasks), 0.0)
         value = float(own @ tasks)
         more = abs(missed + float(gain.sum()))
+        if value <= 0 and size:  # What is left to a tier that has nothing is a part of what it could have alone.
+            value = size
         gap = more / value if value > 0 else float(more > 0)  # the smallest sum is infinitely more than none
         return gap, np.zeros(instance.n), uncleared
     alpha = policy.alpha

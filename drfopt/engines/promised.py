@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.numbers.enclosures import Enclosure
 from ..base.tolerances import LEVEL
 from ..certificates.chain import excess, firm
 from ..certificates.stops import costs, exact_room
@@ -47,6 +48,8 @@ class Promised:
         When each is served.
     clock : Clock or None
         Of the rules, where there are any.
+    sums : tuple of (rates (n,), number)
+        Sums of levels that must not fall: those of tiers before.
     """
 
     floors: np.ndarray
@@ -58,6 +61,13 @@ class Promised:
     full: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
     turns: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     clock: Clock | None = None
+    sums: tuple[tuple[np.ndarray, Any], ...] = ()
+
+    @property
+    def in_floats(self) -> "Promised":
+        """The same, rounded."""
+        numbers = {key: getattr(self, key).astype(float) for key in ("floors", "incomes", "rates", "ceilings")}
+        return replace(self, **numbers)
 
 
 def kept(problem: Problem, exact: bool = False) -> Promised:
@@ -140,7 +150,9 @@ def tiers(problem: Problem, promised: Promised, solve: Callable[[Promised], Answ
         answer = solve(now)
         has[rows[mine]] = answer.tasks[mine]
         stopped[rows[turns <= turn]] = True
-        found.append(Tier(turn, now, answer, _all_filled(problem, clock, has, stopped)))
+        # Of what is known between two ends only, nobody can say what it leaves.
+        known = not any(isinstance(x, Enclosure) for x in has.tolist())
+        found.append(Tier(turn, now, answer, _all_filled(problem, clock, has, stopped) if known else []))
     return found
 
 

@@ -5,7 +5,7 @@ unit are what the stated objective would gain by it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -187,6 +187,13 @@ class TierEvidence:
     bounds: np.ndarray | Sequence[Any]
     full: Sequence[tuple[np.ndarray, np.ndarray]] = ()
     held: Mapping[int, Any] = field(default_factory=dict)
+
+    @property
+    def in_floats(self) -> "TierEvidence":
+        """The same, rounded."""
+        prices, bounds = (np.asarray(values, dtype=np.float64) for values in (self.prices, self.bounds))
+        full = [(np.asarray(p, dtype=np.float64), np.asarray(b, dtype=np.float64)) for p, b in self.full]
+        return replace(self, prices=prices, bounds=bounds, full=full, held={t: float(x) for t, x in self.held.items()})
 
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
         """Return the tier as data."""

@@ -476,7 +476,8 @@ def _bounded(answer: Answer) -> BoundsEvidence:
     if answer.exact is not None and isinstance(answer.exact.evidence, BoundsEvidence):
         # What fractions prove of guarantees is kept; prices are rounded as tasks are.
         exact = answer.exact.evidence
-        return replace(exact, bounds=np.asarray(exact.bounds, dtype=np.float64), point=None)
+        tiers = [tier.in_floats for tier in exact.tiers]
+        return replace(exact, bounds=np.asarray(exact.bounds, dtype=np.float64), point=None, tiers=tiers)
     return answer.evidence if isinstance(answer.evidence, BoundsEvidence) else BoundsEvidence()
 
 
