@@ -22,7 +22,7 @@ from scipy import sparse
 from ..base.errors import SolverError
 from ..base.numbers.rationals import integer_columns
 from ..base.solvers.exact_lp import ExactProgram, maximise
-from ..base.tolerances import SPARE
+from ..base.tolerances import SPARE, TINY
 from ..certificates.stops import exact_room
 from ..model.evidence import BoundsEvidence, Evidence, PriceEvidence, TierEvidence
 from .linear_programs import INFINITY, Rows, basis_to_mend, capacity_rows, load, run, user_rows
@@ -107,6 +107,9 @@ def solve(problem: Problem) -> Answer:
     return _in_turn(problem, kept(problem), partial(_largest, problem))
 
 
+NOTHING = 1e-8
+"""Part of what one of a tier could have alone that the spare of sums that are held may leave it: that is nothing."""
+
 Summed = tuple[Answer, Sequence[Any]]
 """An answer, and what each sum that is held is worth in its own."""
 
@@ -118,10 +121,13 @@ def _in_turn(problem: Problem, promised: Promised, solve: Callable[[np.ndarray, 
     there, proofs, held = sorted(set(turns[rising].tolist())), list[TierEvidence](), list[int]()
     if len(there) < 2:
         return solve(rates, promised)[0]
-    now = promised
+    now, nothing = promised, np.zeros(problem.n, dtype=bool)
     for turn in there:
         own = np.where(turns == turn, rates, rates * 0)
         answer, worth = solve(own, now)
+        if rates.dtype != object and own @ (answer.tasks - now.floors) <= NOTHING * (own * _alone(problem)).max():
+            nothing |= turns == turn
+            answer = _without(problem, answer, nothing, now.floors)
         proof = answer.evidence
         if not isinstance(proof, BoundsEvidence) or answer.prices is None:
             raise SolverError("the sum of a tier came without prices")
@@ -129,7 +135,24 @@ def _in_turn(problem: Problem, promised: Promised, solve: Callable[[np.ndarray, 
         proofs.append(TierEvidence(turn, answer.prices, proof.bounds, held=weights))
         if value := own @ answer.tasks:
             now, held = replace(now, sums=(*now.sums, (own, value))), [*held, turn]
+    answer = _without(problem, answer, nothing, promised.floors)
     return replace(answer, evidence=replace(proof, tiers=tuple(proofs)), levels=promised.rates * answer.tasks)
+
+
+def _alone(problem: Problem) -> np.ndarray:
+    """Return the tasks that everybody could run alone, (n,), if the cluster were a pool."""
+    most = 1 / np.maximum(problem.shares, TINY).max(axis=1)
+    return np.minimum(most, problem.limits)
+
+
+def _without(problem: Problem, answer: Answer, users: np.ndarray, floors: np.ndarray) -> Answer:
+    """Return an answer in which some users have their floors."""
+    if not users.any() or answer.amounts is None:
+        return answer
+    tasks = np.where(users, np.minimum(floors, answer.tasks), answer.tasks)
+    part = np.divide(tasks, answer.tasks, where=answer.tasks > 0, out=np.ones(problem.n))
+    amounts = answer.amounts * part[problem.by_type.user][problem.by_type.pairs[0]]
+    return replace(answer, tasks=tasks, amounts=amounts)
 
 
 def _largest(problem: Problem, rates: np.ndarray, promised: Promised | None) -> Summed:

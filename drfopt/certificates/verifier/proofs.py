@@ -9,7 +9,7 @@ from typing import Any
 
 from .clock import RuleClock, by_the_clock
 from .order import in_order, kept, rounds_of
-from .possible import PossibleClaim
+from .markets import MarketClaim
 from .reading import number, shown, total
 from .rounds import finished_in_rounds
 from .trees import Carried, Undecided
@@ -23,7 +23,7 @@ from .work import bits, spend
 __all__ = ["Proof"]
 
 
-class Proof(PossibleClaim):
+class Proof(MarketClaim):
     """The checks of step 2: nothing is better."""
 
     why = ""
@@ -91,110 +91,6 @@ class Proof(PossibleClaim):
             for check in one.report.checks:
                 self.report.checks.append(replace(check, name=f"on {row['class']}: {check.name}"))
         return None
-
-    def sum(self) -> None:
-        """What all capacities cost, and what everybody's tasks gain beyond their cost, bounds every sum of levels."""
-        if not any(self.plays):
-            return self.report.add("no sum is larger", [])
-        if (p := self.p) is None:
-            return self.report.add("no sum is larger", [], "the file has no prices")
-        stuck = self.promised()
-        q, money, _ = self.market(p, self.bounds)
-        playing = [i for i in self.n if self.plays[i]]
-        free = [i for i in playing if self.u[i] is None and i not in stuck]
-        idle = [f"a task of {self.c.users[i]} costs nothing, and it has no limit" for i in free if not q[i]]
-        least_rise = max([number(1)] + [self.r[i] / q[i] for i in free if q[i]])
-        # Rounding of a price is much to whom its limit would let have far more than it has: a little more proves more.
-        within = least_rise * (1 + self.report.accuracy)
-        slight = max([least_rise] + [self.r[i] / q[i] for i in playing if q[i] and self.r[i] <= within * q[i]])
-
-        def gain(i: int, rise: Fraction) -> Fraction:
-            """Return what tasks of a user that are possible gain beyond their cost at most."""
-            each, least = self.r[i] - rise * q[i], min(self.x[i], self.floor[i])
-            return each * (self.x[i] if i in stuck else least if each < 0 else self.u[i] or 0)
-
-        value = total(self.y[i] for i in playing)
-        bound = min(rise * money + total(gain(i, rise) for i in playing) for rise in (least_rise, slight))
-        short = [f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"] * (
-            bound - value > self.report.accuracy * value
-        )
-        negative = min([*map(min, p), *self.bounds]) < 0
-        return self.report.add("no sum is larger", [*["some price is negative"] * negative, *idle, *short])
-
-    def alpha_fair(self) -> None:
-        """Everybody has what she would choose at the prices; or is known to be where the file says."""
-        if not any(self.plays):
-            return self.report.add("everybody has what it would choose", [])
-        if (p := self.p) is None:
-            return self.report.add("prices", [], "the file has no prices, or no point in the enclosures")
-        stuck = self.promised()
-        q, money, unspent = self.market(p, self.bounds)
-        e, a, x = self.report.accuracy, self.alpha, self.x
-        wrong = ["some price is negative"] * (min([*map(min, p), *self.bounds]) < 0)
-        playing = [i for i in self.n if self.plays[i] and i not in stuck]
-        wrong += self.names((i for i in playing if not x[i]), x)
-        if wrong or a.denominator > (1 if self.enclosed else 64):
-            return self.report.add("prices", wrong, f"the power {a} is not rational")
-        b, w = a.denominator, self.income
-        for i in playing:
-            spend(abs(a.numerator) * bits(self.y[i]) + b * (bits(q[i]) + bits(self.r[i])))
-        spend(abs(a.numerator) * b * bits(e))
-        if self.enclosed:
-            return self.enclosures(q, unspent, {i: w[i] * self.r[i] * self.y[i] ** -int(a) for i in playing})
-        # (q / marginal utility) to the power b, which is rational.
-        ratio = {i: (q[i] / (w[i] * self.r[i])) ** b * self.y[i] ** a.numerator for i in playing}
-        full = {i for i, most in self.most_of(playing).items() if self.near(x[i], most)}
-        least = {i for i in playing if x[i] <= self.floor[i] * (1 + e)}
-        off = (
-            i
-            for i in playing
-            if (i not in least and ratio[i] > (1 + a * e) ** b) or (i not in full and ratio[i] < (1 - a * e) ** b)
-        )
-        self.report.add("everybody has what it would choose", self.names(off, x, q))
-        cells = [(k, j) for k, row in enumerate(p) for j, price in enumerate(row) if price]
-        unnoticed = e * min((q[i] * x[i] for i in playing if i not in full), default=number(0))
-        left = {(k, j): self.c.room[k][j] - self.used(k, j) for k, j in cells}
-        idle = [
-            self.cell(k, j)
-            for (k, j), spare in left.items()
-            if abs(spare) > e * self.c.room[k][j] and abs(p[k][j] * spare) > unnoticed
-        ]
-        met = zip(self.bounds, self.c.ceilings, strict=True)
-        held = (
-            (group, total(x[i] * self.c.d[i][j] for i in mine), most) for price, (group, j, most, mine) in met if price
-        )
-        idle += [group for group, used, most in held if not self.near(used, most)]
-        self.report.add("what has a price is used up", idle)
-        lost = [f"{shown(unspent)} of {shown(money)}"] * (abs(unspent) > e * money)
-        return self.report.add("nobody uses a class that is dear to it", lost)
-
-    def promised(self) -> set[int]:
-        """Return who has no more while guarantees are kept; those of groups promise their users what is worked out."""
-        if any(group.get("guarantee") for group in self.c.groups):
-            floor = RuleClock(self).promised
-            self.floor = [floor.get(i, number(0)) for i in self.n]
-        return kept(self)
-
-    def most_of(self, users: Iterable[int]) -> dict[int, Fraction]:
-        """Return the most tasks of some users: those that each could run alone, or her limit."""
-        alone = {i: min(self.alone(at) / self.c.kinds[at].part for at in self.c.kinds_of[i]) for i in users}
-        return {i: most if (u := self.u[i]) is None else min(most, u) for i, most in alone.items()}
-
-    def enclosures(self, q: list[Fraction], unspent: Fraction, m: dict[int, Fraction]) -> None:
-        """The optimum is in every enclosure: outside of one, more would be lost than there is to gain."""
-        x, a = self.x, self.alpha
-        most = self.most_of(m)
-        low = {i: min(self.floor[i], x[i]) for i in m}
-        off = ((m[i] - q[i], most[i] - x[i], x[i] - low[i]) for i in m)
-        gain = unspent + total(_up(max(more * up, -more * down)) for more, up, down in off)
-
-        def loss(i: int, s: Fraction) -> Fraction:
-            return m[i] * x[i] * a * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * a * (s - 1))
-
-        first, last = self.ends()
-        ends = [(i, first[i]) for i in m if first[i] > low[i]] + [(i, last[i]) for i in m if last[i] < most[i]]
-        wide = (i for i, end in ends if loss(i, end / x[i]) < gain)
-        self.report.add("no optimum is outside of an enclosure", self.names(wide, first, last))
 
     def nothing_better(self) -> None:
         """Of whole tasks trees refute what would be better; in a pool everything is looked at where there are none."""
@@ -270,9 +166,3 @@ class Proof(PossibleClaim):
         elif self.beyond:
             why = f"{self.beyond} is not followed here"
         self.report.add("optimality", [], f"{why}: only feasibility was checked")
-
-
-def _up(value: Fraction) -> Fraction:
-    """Return a number that is not below the value, of 64 bits: thousands of long fractions have no short sum."""
-    scale = 2 ** (64 + max(0, value.denominator.bit_length() - value.numerator.bit_length()))
-    return Fraction(math.ceil(value * scale), scale)
