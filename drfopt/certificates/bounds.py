@@ -169,7 +169,7 @@ def certify_exactly(
     rules = market_rules(instance, policy, exact=True) if "organisation" in instance.features else None
     clock = rules.clock if rules is not None else Clock(instance, leximin, exact=True)
     point = tasks if evidence.point is None else evidence.point
-    zero, one = Fraction(0), Fraction(1)
+    zero = Fraction(0)
     if not clock.playing.any():
         prices, beta = np.full(stops.exact_room(instance).shape, zero), np.full(len(clock.ceilings), zero)
     else:
@@ -188,7 +188,7 @@ def certify_exactly(
     turns = np.zeros(instance.n) if rules is None else rules.turns
     judged = stuck | np.array(floors == clock.leaves.most)
     if isinstance(tiers, str):
-        tiers, fault = (), fault or tiers
+        fault, tiers = fault or tiers, ()
     for tier in tiers if not fault else ():
         judged |= turns == tier.turn
         if (~judged & (turns < tier.turn)).any():
@@ -438,7 +438,8 @@ def _first_bottlenecks(
 ) -> tuple:
     """Return what stops each user first, in the order of the tiers up to its own."""
     if rules is None or len(tiers) == 1:
-        return _bottlenecks(instance, rules, np.maximum(tiers[0].prices, 0), tiers[0].bounds, tasks, limits)
+        prices, bounds = tiers[0].in_floats.prices, np.asarray(tiers[0].in_floats.bounds)
+        return _bottlenecks(instance, rules, np.maximum(prices, 0), bounds, tasks, limits)
     room, turns = instance.room, rules.turns
     unit = np.where(room > 0, room, 1.0)
     found: list[Any] = [None] * instance.n

@@ -66,13 +66,11 @@ class Inquiry:
         return self.policy.objective
 
     @property
-    def ordered(self) -> bool:
-        """Whether some are served before others."""
+    def turns(self) -> int | None:
+        """How many are served one after the other; None where there is no one order of all."""
         rules = self.instance.organisation
-        if rules is None:
-            return False
-        late = any(rules.last) or any(not group.weight for group in rules.groups)
-        return late or any(rules.tiers) or any(group.tier for group in rules.groups)
+        turns = (0,) if rules is None else rules.in_turn
+        return None if turns is None else len(set(turns))
 
     @property
     def excluding(self) -> bool:
@@ -118,8 +116,13 @@ ROWS = (
     ),
     Refusal(
         "order",
-        lambda a: a.family in MARKETS and a.ordered,
-        "a market or sum knows no order of service, which tiers and weights of 0 are",
+        lambda a: a.family in MARKETS and a.turns is None,
+        "inside a group that has others beside it, who wait for none of its tiers, a market or sum has no order of all",
+    ),
+    Refusal(
+        "whole order",
+        lambda a: a.family in MARKETS and a.whole and a.turns != 1,
+        "markets and sums of whole tasks, whose optima are not unique, are not built to be held tier after tier",
     ),
     Refusal(
         "levels",

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import SolverError
 from ..base.numbers.enclosures import Enclosure
 from ..base.tolerances import LEVEL
 from ..certificates.chain import excess, firm
@@ -131,13 +132,16 @@ class Tier:
 
 
 def tiers(problem: Problem, promised: Promised, solve: Callable[[Promised], Answer]) -> list[Tier]:
-    """Return the tiers of a market in turn, each as `solve` divides what is left to it; those of whom nobody can rise
-    are left out, and of one alone nothing is held.
+    """Return the tiers of a market in turn, each as `solve` divides what is left to it.
+
+    Those in which nobody can rise are left out, and of one alone nothing is held.
     """
     rows, turns, clock = problem.members, promised.turns, promised.clock
+    if clock is None:
+        return [Tier(0, promised, solve(promised), [])]
     rising = ~promised.stopped & (promised.floors < problem.limits)
     there = sorted(set(turns[rising].tolist()))
-    if clock is None or len(there) < 2:
+    if len(there) < 2:
         return [Tier(there[0] if there else 0, promised, solve(promised), [])]
     has, stopped = (np.full(problem.instance.n, value) for value in (clock.zero, True))
     has[rows], stopped[rows] = promised.floors, promised.stopped
@@ -162,14 +166,14 @@ def in_turn(problem: Problem, promised: Promised, solve: Callable[[Promised], An
     last = found[-1].answer
     if len(found) == 1 and not found[0].full:
         return last
-    proofs = []
+    proofs, whole = list[TierEvidence](), BoundsEvidence()
     for tier in found:
         proof = tier.answer.evidence
-        bounds = proof.bounds if isinstance(proof, BoundsEvidence) else ()
-        prices = np.zeros((problem.k, problem.m)) if tier.answer.prices is None else tier.answer.prices
-        exact = proof.prices if isinstance(proof, BoundsEvidence) and proof.prices is not None else prices
-        proofs.append(TierEvidence(tier.turn, exact, bounds, tier.full))
-    return replace(last, evidence=replace(last.evidence, tiers=tuple(proofs)))
+        if not isinstance(proof, BoundsEvidence) or tier.answer.prices is None:
+            raise SolverError("a tier came without prices")
+        whole = proof
+        proofs.append(TierEvidence(tier.turn, tier.answer.prices, proof.bounds, tier.full))
+    return replace(last, evidence=replace(whole, tiers=tuple(proofs)))
 
 
 def _all_filled(

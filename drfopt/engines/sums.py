@@ -88,7 +88,7 @@ def _mixed(problem: Problem, adding: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def _promised(problem: Problem, promised: Promised | None, adding: sparse.csr_matrix) -> tuple[np.ndarray, list]:
-    """Return who has a floor (rows of the problem), and rows that are 1 at it, at sums held, and at ceilings of groups."""
+    """Return who has a floor (rows of the problem), and rows that are 1 at it, at sums held, and at ceilings."""
     if promised is None:
         return np.zeros(0, dtype=np.intp), []
     floors = promised.floors[problem.user] * problem.part
@@ -121,7 +121,7 @@ def _in_turn(problem: Problem, promised: Promised, solve: Callable[[np.ndarray, 
     there, proofs, held = sorted(set(turns[rising].tolist())), list[TierEvidence](), list[int]()
     if len(there) < 2:
         return solve(rates, promised)[0]
-    now, nothing = promised, np.zeros(problem.n, dtype=bool)
+    now, nothing, whole = promised, np.zeros(problem.n, dtype=bool), BoundsEvidence()
     for turn in there:
         own = np.where(turns == turn, rates, rates * 0)
         answer, worth = solve(own, now)
@@ -131,12 +131,14 @@ def _in_turn(problem: Problem, promised: Promised, solve: Callable[[np.ndarray, 
         proof = answer.evidence
         if not isinstance(proof, BoundsEvidence) or answer.prices is None:
             raise SolverError("the sum of a tier came without prices")
+        whole = proof
         weights = dict(zip(held, worth, strict=True))
         proofs.append(TierEvidence(turn, answer.prices, proof.bounds, held=weights))
         if value := own @ answer.tasks:
             now, held = replace(now, sums=(*now.sums, (own, value))), [*held, turn]
     answer = _without(problem, answer, nothing, promised.floors)
-    return replace(answer, evidence=replace(proof, tiers=tuple(proofs)), levels=promised.rates * answer.tasks)
+    proven = replace(whole, tiers=tuple(proofs))
+    return replace(answer, evidence=proven, levels=promised.rates * answer.tasks)
 
 
 def _alone(problem: Problem) -> np.ndarray:
@@ -300,7 +302,7 @@ def _of_types(
     limits: Sequence[Fraction | None],
     promised: Promised | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[Fraction]]:
-    """Return tasks (n,), amounts (pairs,), prices (k, m), of ceilings (b,) and of sums held, with several types or rules.
+    """Return tasks (n,), amounts (pairs,), prices (k, m), of ceilings (b,) and sums held, with several types or rules.
 
     maximise    sum_i v_i x_i
     subject to  sum_q d_qj z_qk            <=  c_kj    resource j of class k
@@ -359,5 +361,5 @@ def _of_types(
         less = min(surplus[q], amounts[at])
         amounts[at] -= less
         surplus[q] -= less
-    bounds, held = np.array(optimum.prices[last:], dtype=object), list(optimum.prices[first:last])
-    return np.array(tasks, dtype=object), np.array(amounts, dtype=object), prices, bounds, held
+    bounds, worth_held = np.array(optimum.prices[last:], dtype=object), list(optimum.prices[first:last])
+    return np.array(tasks, dtype=object), np.array(amounts, dtype=object), prices, bounds, worth_held

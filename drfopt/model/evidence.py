@@ -235,8 +235,9 @@ class BoundsEvidence(StopEvidence):
         if self.point is not None:
             found["point"] = {user: text(x) for user, x in zip(instance.users, self.point, strict=True)}
         promises = [*self._rounds(instance, text), *(_paid(instance, *each, text) for each in self.full)]
-        found |= {"tiers": [tier.written(instance, text) for tier in self.tiers]} if self.tiers else {}
-        return found | ({"promises": promises} if promises else {}) | Evidence.written(self, instance, text)
+        in_turn = {"tiers": [tier.written(instance, text) for tier in self.tiers]} if self.tiers else {}
+        promised = {"promises": promises} if promises else {}
+        return found | in_turn | promised | Evidence.written(self, instance, text)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

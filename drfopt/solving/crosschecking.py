@@ -372,7 +372,8 @@ def _difference(problem: Problem, one: MethodAnswer, other: MethodAnswer) -> Dis
     if one.value is not None and other.value is not None:
         size = _apart(one.value, other.value)
         # Whole tasks and fractions have to be the same.
-        return Disagreement(one.engine, other.engine, size, 0.0 if isinstance(one.value, tuple) else GAP)
+        floats = any(isinstance(value, float) for value in np.ravel(np.array(one.value, dtype=object)).tolist())
+        return Disagreement(one.engine, other.engine, size, GAP if floats else 0.0)
     mine, theirs = np.asarray(one.by_user), np.asarray(other.by_user)
     scale = np.maximum(np.abs(mine), np.abs(theirs))
     size = float(np.divide(np.abs(mine - theirs), scale, where=scale > 0, out=np.zeros(len(scale))).max(initial=0.0))

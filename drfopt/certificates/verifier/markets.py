@@ -1,15 +1,15 @@
 """Why no market or sum is better than what a document claims: prices that nobody can beat, tier by tier.
 
 Of tiers each has prices of its own.  To a tier nothing counts but itself: whoever comes later has what it is promised,
-as if nothing more were there, and pays what it has beyond that out of what the prices leave unspent.  Whoever came before
-has what it has; of a sum, which many tasks may make, its sum does not fall, and counts in the tier with a weight that
+as if nothing more were there, and pays for the rest out of what the prices leave unspent.  Whoever came before has what
+it has; of a sum, which many tasks may make, its sum does not fall, and counts in the tier with a weight that
 the file gives.  And where what everybody has after a tier costs all that there is, who pays has no more in the next.
 """
 
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .clock import RuleClock
 from .order import ROUNDING, Round, firm, kept
@@ -21,7 +21,7 @@ __all__ = ["MarketClaim"]
 
 
 class Tier(NamedTuple):
-    """A tier: its turn, its prices, those at which all is spent after it, what each sum before it counts for in its own."""
+    """A tier: its turn, its prices, those at which all is spent after it, what each sum before it counts for in it."""
 
     turn: int
     p: list[list[Fraction]]
@@ -66,7 +66,7 @@ class MarketClaim(PossibleClaim):
         """Yield who could rise and is in no tier of the file."""
         there = {tier.turn for tier in tiers}
         mine = (i for i in self.n if self.plays[i] and i not in stuck and self.u[i] != self.floor[i])
-        return self.names((i for i in mine if len(tiers) > 1 and self.turns[i] not in there), self.x)
+        return self.names((i for i in mine if self.turns[i] not in there), self.x)
 
     def sum(self) -> None:
         """What all capacities cost, and what everybody's tasks gain beyond their cost, bounds every sum of levels."""
@@ -77,7 +77,8 @@ class MarketClaim(PossibleClaim):
         faults: list[str] = []
         for tier in tiers:
             faults += self.larger(tier, stuck, alone=len(tiers) == 1)
-        return self.report.add("no sum is larger", [*faults, *self.left_out(tiers, stuck)], missing)
+        faults += [] if missing else self.left_out(tiers, stuck)
+        return self.report.add("no sum is larger", faults, missing)
 
     def larger(self, tier: Tier, stuck: set[int], alone: bool) -> Iterator[str]:
         """Yield what speaks against the prices of a tier, or of one `alone`."""
@@ -118,8 +119,7 @@ class MarketClaim(PossibleClaim):
             if not self.fair(tier, stuck):
                 return None
             stuck = self.stopped_after(tier, stuck)
-        left = self.left_out(tiers, stuck)
-        return self.report.add("every tier is judged", left) if len(tiers) > 1 else None
+        return self.report.add("every tier is judged", self.left_out(tiers, stuck)) if "tiers" in self.proof else None
 
     def fair(self, tier: Tier, stuck: set[int]) -> bool:
         """Check that everybody of a tier has what she would choose; say whether its prices could be read."""
@@ -170,7 +170,7 @@ class MarketClaim(PossibleClaim):
         return True
 
     def stopped_after(self, tier: Tier, stuck: set[int]) -> set[int]:
-        """Return who has what it has in all that counts after a tier: it is settled, or nothing is left of what it pays.
+        """Return who has what it has in all that counts after a tier: it is settled, or nothing it pays for is left.
 
         An amount between two ends settles nothing.
         """

@@ -1,16 +1,13 @@
 """Why nothing is better than what a document claims, in the order of the specification."""
 
-import math
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
-from .clock import RuleClock, by_the_clock
-from .order import in_order, kept, rounds_of
+from .clock import by_the_clock
 from .markets import MarketClaim
-from .reading import number, shown, total
+from .order import in_order, rounds_of
+from .reading import number, shown
 from .rounds import finished_in_rounds
 from .trees import Carried, Undecided
 from .whole import better, score
@@ -18,7 +15,6 @@ from .whole_groups import Cuts, StopProof
 from .whole_levels import levels_refuted
 from .whole_search import by_search
 from .whole_values import value_refuted
-from .work import bits, spend
 
 __all__ = ["Proof"]
 

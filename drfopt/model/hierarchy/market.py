@@ -25,7 +25,7 @@ from ..policies import Policy
 from .clock import Clock
 from .tree import members_of
 
-__all__ = ["MarketRules", "incomes_of", "market_rules"]
+__all__ = ["MarketRules", "incomes_of", "market_rules", "sums_in_turn"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,3 +109,13 @@ def incomes_of(clock: Clock, weights: list[Any]) -> list[Any]:
                 else:
                     incomes[who] = weight * share
     return incomes
+
+
+def sums_in_turn(instance: Instance, levels: np.ndarray) -> list[Any]:
+    """Return the sums of levels (n,) of each tier, the first one first; one of all where there is no order."""
+    rules = instance.organisation
+    turns = (0,) * instance.n if rules is None or rules.in_turn is None else rules.in_turn
+    found = [levels[0] * 0] * (1 + max(turns))
+    for turn, level in zip(turns, levels.tolist(), strict=True):
+        found[turn] += level
+    return found

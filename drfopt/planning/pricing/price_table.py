@@ -174,6 +174,9 @@ PRICED = {
 }
 """What a shadow price is the price of, by the objective of the policy."""
 
+TIERS = {"sum": " of all tiers together", "alpha": " of the tier that is served last"}
+"""The same, where tiers are served in turn."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prices(Result):
@@ -274,7 +277,9 @@ class Prices(Result):
         """What the shadow price is the price of, in words."""
         objective = policy_named(self.policy).objective
         above = " above guarantees, which do not fit" if objective == "leximin" and self.allocation.broken else ""
-        return PRICED[objective] + above
+        rules = self.allocation.instance.organisation
+        tiers = objective != "leximin" and rules is not None and len(set(rules.in_turn or ())) > 1
+        return PRICED[objective] + (TIERS[objective] if tiers else above)
 
     def _whom(self, found: OneSided) -> str:
         if found.tasks is None:
