@@ -162,14 +162,14 @@ def test_siblings_of_one_rank_share_the_income_of_their_group():
         tiers={"A": 1}, paths=dict.fromkeys("ABC", "g"), groups=[Group("g", weight=2), Group("g/h", weight=2)]
     )
     rules = replace(rules, paths={"A": "g", "B": "g/h", "C": "g"})
-    instance = Instance(dict.fromkeys("ABC", {"cpu": 1}), {"cpu": 8}, max_tasks={"A": 2}, organisation=rules)
+    instance = Instance({user: {"cpu": 1} for user in "ABC"}, {"cpu": 8}, max_tasks={"A": 2}, organisation=rules)
     assert solve(instance, "ceei", exact=True).tasks.tolist() == [2, 4, 2]
 
 
 @pytest.mark.parametrize("policy", [*MARKETS, *SUMS])
 def test_tiers_inside_of_a_group_that_has_others_beside_it_are_no_order_of_all(policy):
     rules = Organisation(tiers={"A": 1}, paths={"A": "g", "B": "g"}, groups=[Group("g")])
-    instance = Instance(dict.fromkeys("ABC", {"cpu": 1}), {"cpu": 8}, organisation=rules)
+    instance = Instance({user: {"cpu": 1} for user in "ABC"}, {"cpu": 8}, organisation=rules)
     assert instance.organisation.in_turn is None
     with pytest.raises(PolicyError, match="some group has tiers or weights of 0 inside and has others beside it"):
         solve(instance, policy)

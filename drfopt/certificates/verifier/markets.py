@@ -174,7 +174,7 @@ class MarketClaim(PossibleClaim):
 
         An amount between two ends settles nothing.
         """
-        settled = stuck | {i for i in self.n if self.turns[i] <= tier.turn}
+        settled = stuck | {i for i in self.n if self.turns[i] == tier.turn}
         low, high = self.ends()
         if any(low[i] != high[i] for i in settled):
             return stuck
