@@ -29,7 +29,7 @@ from .linear_programs import INFINITY, Rows, basis_to_mend, capacity_rows, load,
 from .problem import Answer, Problem, exact_types
 from .promised import Promised, kept
 
-__all__ = ["Stated", "largest", "most_exactly", "most_tasks", "program", "solve", "solve_exactly"]
+__all__ = ["NOTHING", "Stated", "largest", "most_exactly", "most_tasks", "program", "solve", "solve_exactly"]
 
 
 @dataclass(frozen=True, eq=False)

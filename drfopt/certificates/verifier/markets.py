@@ -17,10 +17,10 @@ from .possible import PossibleClaim
 from .reading import number, shown, total
 from .work import bits, spend
 
-__all__ = ["MarketClaim"]
+__all__ = ["MarketClaim", "PricedTier"]
 
 
-class Tier(NamedTuple):
+class PricedTier(NamedTuple):
     """A tier: its turn, its prices, those at which all is spent after it, what each sum before it counts for in it."""
 
     turn: int
@@ -35,9 +35,9 @@ class Tier(NamedTuple):
 
 
 class MarketClaim(PossibleClaim):
-    """The checks of markets and sums."""
+    """The checks of markets, and the tiers of markets and sums."""
 
-    def tiers(self, stuck: set[int]) -> tuple[list[Tier], str]:
+    def tiers(self, stuck: set[int]) -> tuple[list[PricedTier], str]:
         """Return the tiers of the file in their order, of one alone the prices of all; and why there are none."""
         turns, given = self.turns, self.proof.get("tiers")
         rising = {turns[i] for i in self.n if self.plays[i] and i not in stuck and self.u[i] != self.floor[i]}
@@ -46,7 +46,7 @@ class MarketClaim(PossibleClaim):
                 return [], "the file has no prices, or no point in the enclosures"
             if len(rising) > 1:
                 return [], "the file does not say at which prices each tier is served"
-            return [Tier(min(rising, default=0), self.p, self.bounds, [], {})], ""
+            return [PricedTier(min(rising, default=0), self.p, self.bounds, [], {})], ""
         found = []
         for row in given:
             full = [
@@ -55,57 +55,20 @@ class MarketClaim(PossibleClaim):
             ]
             held = {int(turn): number(weight) for turn, weight in row.get("held", {}).items()}
             found.append(
-                Tier(int(row["turn"]), self.prices(row["prices"]), self.ceilings(row.get("ceilings", {})), full, held)
+                PricedTier(
+                    int(row["turn"]), self.prices(row["prices"]), self.ceilings(row.get("ceilings", {})), full, held
+                )
             )
         order = [tier.turn for tier in found]
         if not found or order != sorted(set(order)):
             return [], "the file does not have its tiers in their order"
         return found, ""
 
-    def left_out(self, tiers: list[Tier], stuck: set[int]) -> Iterator[str]:
+    def left_out(self, tiers: list[PricedTier], stuck: set[int]) -> Iterator[str]:
         """Yield who could rise and is in no tier of the file."""
         there = {tier.turn for tier in tiers}
         mine = (i for i in self.n if self.plays[i] and i not in stuck and self.u[i] != self.floor[i])
         return self.names((i for i in mine if self.turns[i] not in there), self.x)
-
-    def sum(self) -> None:
-        """What all capacities cost, and what everybody's tasks gain beyond their cost, bounds every sum of levels."""
-        if not any(self.plays):
-            return self.report.add("no sum is larger", [])
-        stuck = self.promised()
-        tiers, missing = self.tiers(stuck)
-        faults: list[str] = []
-        for tier in tiers:
-            faults += self.larger(tier, stuck, alone=len(tiers) == 1)
-        faults += [] if missing else self.left_out(tiers, stuck)
-        return self.report.add("no sum is larger", faults, missing)
-
-    def larger(self, tier: Tier, stuck: set[int], alone: bool) -> Iterator[str]:
-        """Yield what speaks against the prices of a tier, or of one `alone`."""
-        q, money, _ = self.market(tier.p, tier.bounds)
-        playing = [i for i in self.n if self.plays[i]]
-        r = {i: self.r[i] * tier.weight(self.turns[i]) for i in playing}
-        free = [i for i in playing if self.u[i] is None and i not in stuck and r[i]]
-        yield from (f"a task of {self.c.users[i]} costs nothing, and it has no limit" for i in free if not q[i])
-        least_rise = max([number(1)] + [r[i] / q[i] for i in free if q[i]])
-        # Rounding of a price is much to whom its limit would let have far more than it has: a little more proves more.
-        within = least_rise * (1 + self.report.accuracy)
-        slight = max([least_rise] + [r[i] / q[i] for i in playing if q[i] and r[i] <= within * q[i]])
-
-        def gain(i: int, rise: Fraction) -> Fraction:
-            """Return what tasks of a user that are possible gain beyond their cost at most."""
-            each, least = r[i] - rise * q[i], min(self.x[i], self.floor[i])
-            return each * (self.x[i] if i in stuck else least if each < 0 else self.u[i] or 0)
-
-        value, mine = total(r[i] * self.x[i] for i in playing), [i for i in playing if self.turns[i] == tier.turn]
-        bound = min(rise * money + total(gain(i, rise) for i in playing) for rise in (least_rise, slight))
-        own = total(r[i] * self.x[i] for i in mine)
-        if not own and not alone:  # Of a tier that has nothing, a part of what one of it could have.
-            own = max((r[i] * most for i, most in self.most_of(mine).items()), default=own)
-        if bound - value > self.report.accuracy * own:
-            yield f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"
-        if min([*map(min, tier.p), *tier.bounds, *tier.held.values()]) < 0:
-            yield "some price is negative"
 
     def alpha_fair(self) -> None:
         """Everybody has what she would choose at the prices; or is known to be where the file says."""
@@ -121,7 +84,7 @@ class MarketClaim(PossibleClaim):
             stuck = self.stopped_after(tier, stuck)
         return self.report.add("every tier is judged", self.left_out(tiers, stuck)) if "tiers" in self.proof else None
 
-    def fair(self, tier: Tier, stuck: set[int]) -> bool:
+    def fair(self, tier: PricedTier, stuck: set[int]) -> bool:
         """Check that everybody of a tier has what she would choose; say whether its prices could be read."""
         p, turns = tier.p, self.turns
         q, money, unspent = self.market(p, tier.bounds)
@@ -169,7 +132,7 @@ class MarketClaim(PossibleClaim):
         self.report.add("nobody uses a class that is dear to it", lost)
         return True
 
-    def stopped_after(self, tier: Tier, stuck: set[int]) -> set[int]:
+    def stopped_after(self, tier: PricedTier, stuck: set[int]) -> set[int]:
         """Return who has what it has in all that counts after a tier: it is settled, or nothing it pays for is left.
 
         An amount between two ends settles nothing.

@@ -1,14 +1,16 @@
 """Why nothing is better than what a document claims, in the order of the specification."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from .clock import by_the_clock
-from .markets import MarketClaim
+from .markets import MarketClaim, PricedTier
 from .order import in_order, rounds_of
-from .reading import number, shown
+from .reading import number, shown, total
 from .rounds import finished_in_rounds
 from .trees import Carried, Undecided
 from .whole import better, score
@@ -88,6 +90,45 @@ class Proof(MarketClaim):
             for check in one.report.checks:
                 self.report.checks.append(replace(check, name=f"on {row['class']}: {check.name}"))
         return None
+
+    def sum(self) -> None:
+        """What all capacities cost, and what everybody's tasks gain beyond their cost, bounds every sum of levels."""
+        if not any(self.plays):
+            return self.report.add("no sum is larger", [])
+        stuck = self.promised()
+        tiers, missing = self.tiers(stuck)
+        faults: list[str] = []
+        for tier in tiers:
+            faults += self.larger(tier, stuck, alone=len(tiers) == 1)
+        faults += [] if missing else self.left_out(tiers, stuck)
+        return self.report.add("no sum is larger", faults, missing)
+
+    def larger(self, tier: PricedTier, stuck: set[int], alone: bool) -> Iterator[str]:
+        """Yield what speaks against the prices of a tier, or of one `alone`."""
+        q, money, _ = self.market(tier.p, tier.bounds)
+        playing = [i for i in self.n if self.plays[i]]
+        r = {i: self.r[i] * tier.weight(self.turns[i]) for i in playing}
+        free = [i for i in playing if self.u[i] is None and i not in stuck and r[i]]
+        yield from (f"a task of {self.c.users[i]} costs nothing, and it has no limit" for i in free if not q[i])
+        least_rise = max([number(1)] + [r[i] / q[i] for i in free if q[i]])
+        # Rounding of a price is much to whom its limit would let have far more than it has: a little more proves more.
+        within = least_rise * (1 + self.report.accuracy)
+        slight = max([least_rise] + [r[i] / q[i] for i in playing if q[i] and r[i] <= within * q[i]])
+
+        def gain(i: int, rise: Fraction) -> Fraction:
+            """Return what tasks of a user that are possible gain beyond their cost at most."""
+            each, least = r[i] - rise * q[i], min(self.x[i], self.floor[i])
+            return each * (self.x[i] if i in stuck else least if each < 0 else self.u[i] or 0)
+
+        value, mine = total(r[i] * self.x[i] for i in playing), [i for i in playing if self.turns[i] == tier.turn]
+        bound = min(rise * money + total(gain(i, rise) for i in playing) for rise in (least_rise, slight))
+        own = total(r[i] * self.x[i] for i in mine)
+        if not own and not alone:  # Of a tier that has nothing, a part of what one of it could have.
+            own = max((r[i] * most for i, most in self.most_of(mine).items()), default=own)
+        if bound - value > self.report.accuracy * own:
+            yield f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"
+        if min([*map(min, tier.p), *tier.bounds, *tier.held.values()]) < 0:
+            yield "some price is negative"
 
     def nothing_better(self) -> None:
         """Of whole tasks trees refute what would be better; in a pool everything is looked at where there are none."""

@@ -14,6 +14,7 @@ from ...base.errors import SolverError
 from ...certificates import second_solver, whole, whole_servers
 from ...engines.problem import Problem
 from ...engines.reference import enumeration
+from ...engines.sums import NOTHING
 from ...model.hierarchy.market import market_rules, sums_in_turn
 from ...model.instance import Instance
 from ...model.packings import Packing, machine_rows
@@ -45,9 +46,6 @@ ENUMERATED = 5_000
 
 WHOLE = ("leximin", "alpha", "sum")
 """What is done with whole tasks."""
-
-NOTHING = 1e-8
-"""Part of all levels together below which a tier has nothing: so much may be what was left of those before it."""
 
 IMPROVEMENTS = 500
 """Times that the second solver may improve on a schedule."""
