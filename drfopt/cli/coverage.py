@@ -155,15 +155,6 @@ ROWS = (
         "the notion has one weight a user",
     ),
     Refusal(
-        "counted",
-        lambda a: (
-            a.policy.measure in ("tasks", "alone")
-            and a.instance.organisation is not None
-            and bool(a.instance.organisation.excluded)
-        ),
-        "the notion counts tasks and not resources, of which some are excluded",
-    ),
-    Refusal(
         "alike",
         lambda a: a.policy.measure == "alone" and a.instance.type_table is not None,
         "the notion compares numbers of tasks that are alike, and on machines types are not",

@@ -58,27 +58,26 @@ def _one_of_alone(instance: Instance, exact: bool) -> Any:
     """Return the part that one task is of all that the user could run if every machine were hers and open to her.
 
     Tasks are counted as if they were divisible, on machines too small for a whole one as well, as the notion's authors
-    do.  Who could run nothing at all is unplaced, and her level is 0 at any rate.
+    do; resources that are excluded as if there were enough of them, so that in a pool this is the dominant share.  Who
+    could run nothing at all is unplaced, and her level is 0 at any rate.
     """
-    counts = instance.counts.tolist()
+    counts, counted = instance.counts.tolist(), instance.counted
     if not exact:
         alone = np.zeros(instance.n)
         for capacity, count in zip(instance.machine_capacity, counts, strict=True):
             with np.errstate(divide="ignore", invalid="ignore"):
-                each = np.where(instance.demands > 0, capacity / instance.demands, np.inf).min(axis=1)
+                each = np.where((instance.demands > 0) & counted, capacity / instance.demands, np.inf).min(axis=1)
             alone += each * count
         return 1 / np.where(alone > 0, alone, 1.0)
     rates = []
     for row in instance.exact_demands:
         whole = Fraction(0)
         for capacity, count in zip(instance.exact_machine_capacity, counts, strict=True):
-            whole += int(count) * min(c / d for c, d in zip(capacity, row, strict=True) if d)
-        rates.append(1 / whole if whole else Fraction(1))
+            each = (c / d for c, d, there in zip(capacity, row, counted.tolist(), strict=True) if d and there)
+            whole += int(count) * min(each, default=Fraction(0))
+        rates.append(1 / whole if whole else Fraction(int(any(d for d, there in zip(row, counted, strict=True) if there))))
     return rates
 
-
-COUNTING = ("tasks", "alone")
-"""Measures that count tasks, whatever resources they need."""
 
 MEASURES = {
     measure.name: measure
@@ -154,11 +153,6 @@ class Policy:
             self._refuse_order(instance.organisation, integer)
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
-        if self.measure in COUNTING and instance.organisation is not None and instance.organisation.excluded:
-            raise PolicyError(
-                f"{self.name} counts tasks and not resources, so that excluded resources mean nothing to it: use drf "
-                "or asset, or leave them out"
-            )
         if self.measure == "alone" and instance.type_table is not None:
             raise PolicyError(f"{self.name} compares numbers of tasks that are alike, and on machines types are not")
         if self.objective == "servers" and instance.limited:
@@ -205,7 +199,7 @@ class Policy:
         """Raise the error of a policy asked of an organisation, with what can be asked instead."""
         if self.objective not in ("leximin", "alpha", "sum", "formulation"):
             rows = (row for row in POLICIES if row.objective == "leximin")
-            able = ", ".join(row.name for row in rows if not rules.excluded or row.measure not in COUNTING)
+            able = ", ".join(row.name for row in rows)
             divides = (
                 "divides every machine by itself" if self.objective == "servers" else "goes along one path for all"
             )

@@ -259,13 +259,37 @@ def test_what_has_no_levels_that_rise_refuses_by_name():
 
 
 def test_counting_tasks_refuses_what_counts_resources():
-    for rules, told in (
-        (Organisation(guarantees={"A": {"cpu": 1}}, meaning="surplus"), "surplus and normalised guarantees"),
-        (Organisation(excluded=["gpu"]), "excluded resources"),
-    ):
-        instance = Instance({"A": {"cpu": 1}}, {"cpu": 1, "gpu": 1}, organisation=rules)
-        with pytest.raises(PolicyError, match=f"tasks counts tasks and not resources, so that {told} mean nothing"):
-            solve(instance, "tasks")
+    rules = Organisation(guarantees={"A": {"cpu": 1}}, meaning="surplus")
+    instance = Instance({"A": {"cpu": 1}}, {"cpu": 1, "gpu": 1}, organisation=rules)
+    why = "tasks counts tasks and not resources, so that surplus and normalised guarantees mean nothing"
+    with pytest.raises(PolicyError, match=why):
+        solve(instance, "tasks")
+
+
+def test_counting_tasks_counts_no_resources_that_could_be_excluded():
+    """Their capacity binds all the same; of task shares those that one could run alone are of the others."""
+    demands = {"A": {"cpu": 1, "gpu": 4}, "B": {"cpu": 2, "gpu": 1}}
+    rules = Organisation(excluded=["gpu"])
+    pool = Instance(demands, {"cpu": 12, "gpu": 12}, organisation=rules)
+    assert solve(pool, "tasks", exact=True).tasks.tolist() == [F(12, 5), F(12, 5)]
+    assert sum(solve(pool, "throughput", exact=True).tasks) == F(48, 7)  # 12/7 and 36/7 use up both
+    assert solve(pool, "tsf", exact=True).tasks.tolist() == solve(pool, "drf", exact=True).tasks.tolist()
+    racks = [Machine("m", {"cpu": 6, "gpu": 8}), Machine("n", {"cpu": 6, "gpu": 4})]
+    excluding = Instance(demands, machines=racks, organisation=rules)
+    assert policy_named("tsf").exact_rates(excluding) == [F(1, 12), F(1, 6)]
+    assert policy_named("tsf").rates(excluding) == pytest.approx([1 / 12, 1 / 6])
+    for integer in (False, True):
+        assert crosscheck(excluding, "tsf", integer=integer).agree is not False
+        assert verify(solve(excluding, "tsf", integer=integer)).valid is True
+
+
+def test_task_shares_of_excluded_resources_alone_are_none():
+    instance = Instance(
+        {"A": {"gpu": 1}, "B": {"cpu": 1}}, {"cpu": 1, "gpu": 1}, organisation=Organisation(excluded=["gpu"])
+    )
+    with pytest.raises(PolicyError, match="user 'A' uses only resources that are excluded"):
+        solve(instance, "tsf")
+    assert solve(instance, "tasks", exact=True).tasks.tolist() == [1, 1]
 
 
 def test_a_crosscheck_asks_the_reference():
