@@ -13,7 +13,7 @@ import numpy as np
 from ..engines.problem import Problem
 from ..engines.registry import engines_for
 from ..model.instance import Instance
-from ..model.policies import Policy, policy_named
+from ..model.policies import Policy, policy_named, policy_on
 
 __all__ = ["BOUNDED", "QUESTIONS", "ROWS", "Bounded", "Inquiry", "Refusal", "bounded", "refusal", "unanswered"]
 
@@ -63,7 +63,7 @@ class Inquiry:
     @property
     def family(self) -> str:
         """``leximin``, ``alpha``, ``sum``, ``servers`` or ``formulation``."""
-        return self.policy.objective
+        return policy_on(self.policy, self.instance).objective
 
     @property
     def turns(self) -> int | None:
@@ -88,7 +88,7 @@ class Inquiry:
     @property
     def exact(self) -> bool:
         """Whether an exact answer was asked for and there is an engine for it."""
-        return bool(engines_for(Problem(self.instance, self.policy), exact=True))
+        return bool(engines_for(Problem(self.instance, policy_on(self.policy, self.instance)), exact=True))
 
 
 @dataclass(frozen=True)

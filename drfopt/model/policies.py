@@ -32,6 +32,7 @@ __all__ = [
     "Policy",
     "dominant_rates",
     "policy_named",
+    "policy_on",
     "without_level",
 ]
 
@@ -75,7 +76,8 @@ def _one_of_alone(instance: Instance, exact: bool) -> Any:
         for capacity, count in zip(instance.exact_machine_capacity, counts, strict=True):
             each = (c / d for c, d, there in zip(capacity, row, counted.tolist(), strict=True) if d and there)
             whole += int(count) * min(each, default=Fraction(0))
-        rates.append(1 / whole if whole else Fraction(int(any(d for d, there in zip(row, counted, strict=True) if there))))
+        uses = any(d and there for d, there in zip(row, counted.tolist(), strict=True))
+        rates.append(1 / whole if whole else Fraction(int(uses)))
     return rates
 
 
@@ -139,6 +141,8 @@ class Policy:
             raise PolicyError(f"{self.name} takes an Instance, not {what}: build one, or use Instance.load(path)")
         if self.path is not None:
             self._check_path(self.path, instance, integer)
+        if (here := policy_on(self, instance)) is not self:
+            return here.check(instance, integer, knows)
         taught = set(knows)
         if self.objective == "path" or (self.objective == "servers" and not self._only_excludes(instance)):
             taught -= {"organisation"}
@@ -171,6 +175,7 @@ class Policy:
                     f"{self.name} compares shares of {self.argument!r}, but user {instance.users[without[0]]!r} "
                     "demands none of it: leave it out, or use drf"
                 )
+        return None
 
     def _only_excludes(self, instance: Instance) -> bool:
         """Say whether rules do no more than take resources out of the shares, and leave everybody a level."""
@@ -442,6 +447,13 @@ def policy_named(name: AnyPolicy) -> Policy:
     if row is not None and bool(colon) == (":" in row.name):
         return _with_argument(row, text, argument) if colon else row
     raise POLICIES.unknown(text)
+
+
+def policy_on(name: AnyPolicy, instance: Any) -> Policy:
+    """Return the policy of that name as it is on a cluster: a pool is one machine, where `per-server` is a leximin."""
+    policy = policy_named(name)
+    pool = isinstance(instance, Instance) and instance.machines is None
+    return replace(policy, objective="leximin") if pool and policy.objective == "servers" else policy
 
 
 def _with_argument(row: Policy, text: str, argument: str) -> Policy:

@@ -40,7 +40,7 @@ from ..engines.registry import engine_for, engines_for
 from ..model.hierarchy import Clock
 from ..model.hierarchy.market import market_rules
 from ..model.instance import FEATURES, Instance
-from ..model.policies import AnyPolicy, Policy, policy_named
+from ..model.policies import AnyPolicy, Policy, policy_named, policy_on
 from .allocating import in_whole_tasks, solve
 from .methods import second_methods, whole_tasks
 
@@ -230,7 +230,7 @@ def crosscheck(
         When a formulation file is at fault.
     """
     checked_flags(integer=integer, exact=exact)
-    chosen = policy_named(policy)
+    chosen = policy_on(policy, instance)
     own = None if formulation is None else policy_named(formulation)
     if own is not None and own.objective != "formulation":
         raise PolicyError(f"{formulation!r} is no formulation: give the path of a *.py file, or a function")

@@ -49,6 +49,8 @@ class Claim:
         known = not self.policy.endswith(".py") and bool(colon) == (word in ARGUED)
         self.alpha = number(argument) if known and word == "alpha" else number(1)
         self.objective = ("alpha" if self.alpha else "sum") if word == "alpha" else OBJECTIVES.get(word, "")
+        if word == "per-server" and cluster.pool:  # A pool is one machine.
+            self.objective = "leximin"
         self.beyond = self.not_followed(word)
         if not known or self.beyond:
             self.objective = ""
@@ -124,9 +126,9 @@ class Claim:
         """Return what of the rules of an organisation, which say what is fair and what a level is, is not followed."""
         c = self.c
         promised = any(map(any, c.guarantee)) or any(group.get("guarantee") for group in c.groups)
-        if not (c.ruled or c.ordered or (c.excluded and word != "per-server")):
+        if not (c.ruled or c.ordered or (c.excluded and self.objective != "servers")):
             return ""
-        if word in ("per-server", "path") or not self.objective:
+        if word == "path" or self.objective in ("", "servers"):
             return f"what {self.policy} makes of the rules of an organisation"
         meant = f"what {self.policy} makes of guarantees that are {c.meaning}"
         if self.objective == "leximin":

@@ -54,7 +54,7 @@ class Proof(MarketClaim):
             full = [j for j, c in enumerate(room) if c and self.near(self.used(k, j), c)]
             top = {j: max((y[i] for i in here if self.c.d[i][j]), default=number(0)) for j in full}
             free = (i for i in here if not any(self.c.d[i][j] and self.near(y[i], top[j]) for j in full))
-            self.report.add(f"nobody can rise{'' if self.c.pool else f' on {self.c.classes[k]}'}", self.names(free, y))
+            self.report.add(f"nobody can rise on {self.c.classes[k]}", self.names(free, y))
         return None
 
     def no_server(self) -> str:
@@ -137,14 +137,10 @@ class Proof(MarketClaim):
         playing = [i for i in self.n if self.plays[i]]
         if not playing:
             return self.report.add("nothing is better", [])
-        if self.objective == "servers" and not self.c.pool:
+        if self.objective == "servers":
             return self.each_machine()
         trees = self.proof.get("trees")
         self.why = "the file's trees are not followed"
-        if self.objective == "servers":  # A pool is one machine.
-            if why := self.no_server():
-                return self.report.add("nothing is better", [], why)
-            self.objective = "leximin"
         if self.objective == "leximin" and self.several_groups():
             return self.by_stops(trees or [])
         if trees is not None and self.by_trees(trees):

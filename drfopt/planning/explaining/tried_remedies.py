@@ -21,7 +21,7 @@ from ...certificates.exhaustive_search import playing
 from ...model.allocation import Allocation
 from ...model.hierarchy.market import sums_in_turn
 from ...model.hierarchy.tree import closed_by
-from ...model.policies import policy_named
+from ...model.policies import policy_named, policy_on
 from ...model.whole_values import WholeUsers
 from ...solving.allocating import solve
 from ..changes import changed
@@ -240,7 +240,9 @@ class WholeStops:
 
     def __init__(self, allocation: Allocation):
         self.allocation, self.instance = allocation, allocation.instance
-        self.users = WholeUsers(self.instance, policy_named(allocation.policy), playing(self.instance))
+        self.users = WholeUsers(
+            self.instance, policy_on(allocation.policy, allocation.instance), playing(self.instance)
+        )
         self.cluster = self.users.cluster
         self.place = {i: p for p, i in enumerate(self.users.members)}
         self.tasks = [int(x) for x in allocation.tasks.tolist()]

@@ -37,7 +37,7 @@ from ...engines.promised import kept
 from ...model.allocation import Allocation
 from ...model.hierarchy.market import market_rules
 from ...model.instance import FEATURES, Instance
-from ...model.policies import AnyPolicy, Policy, policy_named
+from ...model.policies import AnyPolicy, Policy, policy_named, policy_on
 from ...solving.allocating import solve
 from .binding_rounds import held
 from .clock_slopes import APART, divided
@@ -226,7 +226,7 @@ def _by_links(allocation: Allocation, totals: Sums) -> Look:
 
 def _by_sums(allocation: Allocation, totals: Sums) -> Look:
     """Look at a sum: its value has a slope, its optimum leaves a choice."""
-    policy = policy_named(allocation.policy)
+    policy = policy_on(allocation.policy, allocation.instance)
     ruled = "organisation" in allocation.instance.features
     rules = allocation.instance.organisation
     in_turn = rules is not None and len(set(rules.in_turn or ())) > 1
@@ -250,7 +250,7 @@ def _by_sums(allocation: Allocation, totals: Sums) -> Look:
 
 def _of_tiers(allocation: Allocation, unit: Unit, more: bool) -> float:
     """Return the price, in the sum of all tiers, next to the amount there is: a changed cluster is divided in turn."""
-    instance, policy = allocation.instance, policy_named(allocation.policy)
+    instance, policy = allocation.instance, policy_on(allocation.policy, allocation.instance)
     few = instance.n <= FRACTIONS
     step = fine(unit, min((BESIDE if few else APART) * unit.now, unit.end(more) / 2))
     cluster, times = grown(instance, unit, step if more else -step)
@@ -364,7 +364,7 @@ def price(
     >>> round(found["cpu"].more.price, 4)
     0.0741
     """
-    chosen = policy_named(policy)
+    chosen = policy_on(policy, instance)
     if chosen.objective not in LOOKS:
         raise PolicyError(
             f"{chosen.name} has no prices: they are known of {', '.join(LOOKS)} policies, drf for example"
