@@ -107,7 +107,7 @@ ROWS = (
     Refusal(
         "levels only",
         lambda a: a.command == "schedule" and a.family != "leximin",
-        "task by task levels are compared, which the notion does not do",
+        "Algorithm 1 starts the task of who is lowest, and a market, sum or file compares no levels one by one",
     ),
     Refusal(
         "best unknown",
@@ -132,7 +132,8 @@ ROWS = (
     Refusal(
         "servers rules",
         lambda a: a.family == "servers" and a.ruled and not a.excluding,
-        "every machine is divided by itself, and what rules promise, order and bound is of the whole cluster",
+        "every machine is divided by itself, and how amounts and an order of all are split among them no source says; "
+        "in a pool, which is one machine, it is drf",
     ),
     Refusal(
         "formulation rules",
@@ -147,12 +148,13 @@ ROWS = (
     Refusal(
         "servers limits",
         lambda a: a.family == "servers" and a.instance.limited,
-        "every machine is divided by itself, and knows no limit, count of tasks or ceiling on all of them",
+        "every machine is divided by itself, and no source says whose tasks count where a limit, count of tasks or "
+        "ceiling is on all of them; in a pool, which is one machine, it is drf",
     ),
     Refusal(
         "scalar",
         lambda a: a.policy.weights == "scalar" and a.instance.weights_per_resource,
-        "the notion has one weight a user",
+        "an income, and a share of tasks, is one number: weights by resource are of shares of resources",
     ),
     Refusal(
         "alike",
@@ -179,7 +181,7 @@ ROWS = (
     Refusal(
         "priced",
         lambda a: a.command == "price" and a.family in NOTHING_KNOWN,
-        "a price is the dual of one objective of the cluster: machine by machine there is none, and a file tells none",
+        "a price is the dual of one objective of the cluster: each machine has its own, and a file tells none",
     ),
     Refusal(
         "scheduled types",

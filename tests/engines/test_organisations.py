@@ -252,7 +252,8 @@ def test_who_uses_only_excluded_resources_is_refused():
 
 
 def test_what_has_no_levels_that_rise_refuses_by_name():
-    instance = Instance({"A": {"cpu": 1}}, {"cpu": 1}, organisation=Organisation(tiers={"A": 1}))
+    rules = Organisation(tiers={"A": 1})
+    instance = Instance({"A": {"cpu": 1}}, machines=[Machine("m", {"cpu": 1})], organisation=rules)
     why = "and it divides every machine by itself.*: use drf"
     with pytest.raises(PolicyError, match=f"per-server is asked of an instance with tiers, {why}"):
         solve(instance, "per-server")
@@ -414,3 +415,21 @@ def test_more_than_there_is_may_be_promised_to_a_group(amount, policy, limit):
     assert verify(found).valid
     assert crosscheck(instance, policy).agree is True
     assert solve(instance, policy).tasks == pytest.approx(np.array(tasks, dtype=float), rel=1e-9)
+
+
+def test_a_pool_is_one_machine_and_has_all_rules_of_it():
+    """per-server of a pool is drf of it, whatever rules, limits and types there are, and is verified as that."""
+    rules = Organisation(
+        guarantees={"A": {"cpu": 2}},
+        tiers={"B": 1},
+        paths={"A": "g", "C": "g"},
+        groups=[Group("g", ceiling={"cpu": 5})],
+    )
+    users = {"A": {"cpu": 1, "memory": 2}, "B": {"cpu": 2}, "C": [TaskType({"memory": 1}, 3), TaskType({"cpu": 1}, 1)]}
+    pool = Instance(users, {"cpu": 9, "memory": 12}, max_tasks={"B": 2}, organisation=rules)
+    for how in ({"exact": True}, {"integer": True}):
+        found, as_drf = solve(pool, "per-server", **how), solve(pool, "drf", **how)
+        assert found.policy == "per-server"
+        assert sorted(found.levels.tolist()) == sorted(as_drf.levels.tolist())
+        assert verify(found).valid is True
+    assert crosscheck(pool, "per-server").agree is not False
