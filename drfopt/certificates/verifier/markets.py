@@ -70,20 +70,6 @@ class MarketClaim(PossibleClaim):
         mine = (i for i in self.n if self.plays[i] and i not in stuck and self.u[i] != self.floor[i])
         return self.names((i for i in mine if self.turns[i] not in there), self.x)
 
-    def alpha_fair(self) -> None:
-        """Everybody has what she would choose at the prices; or is known to be where the file says."""
-        if not any(self.plays):
-            return self.report.add("everybody has what it would choose", [])
-        stuck = self.promised()
-        tiers, missing = self.tiers(stuck)
-        if missing:
-            return self.report.add("prices", [], missing)
-        for tier in tiers:
-            if not self.fair(tier, stuck):
-                return None
-            stuck = self.stopped_after(tier, stuck)
-        return self.report.add("every tier is judged", self.left_out(tiers, stuck)) if "tiers" in self.proof else None
-
     def fair(self, tier: PricedTier, stuck: set[int]) -> bool:
         """Check that everybody of a tier has what she would choose; say whether its prices could be read."""
         p, turns = tier.p, self.turns

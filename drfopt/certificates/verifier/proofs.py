@@ -130,6 +130,20 @@ class Proof(MarketClaim):
         if min([*map(min, tier.p), *tier.bounds, *tier.held.values()]) < 0:
             yield "some price is negative"
 
+    def alpha_fair(self) -> None:
+        """Everybody has what she would choose at the prices; or is known to be where the file says."""
+        if not any(self.plays):
+            return self.report.add("everybody has what it would choose", [])
+        stuck = self.promised()
+        tiers, missing = self.tiers(stuck)
+        if missing:
+            return self.report.add("prices", [], missing)
+        for tier in tiers:
+            if not self.fair(tier, stuck):
+                return None
+            stuck = self.stopped_after(tier, stuck)
+        return self.report.add("every tier is judged", self.left_out(tiers, stuck)) if "tiers" in self.proof else None
+
     def nothing_better(self) -> None:
         """Of whole tasks trees refute what would be better; in a pool everything is looked at where there are none."""
         if not self.objective:
