@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, listed, suggestion
-from ..base.numbers.quantities import amount
+from .arrays import amount_in_range
 from .naming import by_user, some, with_names
 
 __all__ = ["DEEPEST", "MEANINGS", "Group", "Organisation"]
@@ -225,7 +225,7 @@ def _amounts(given: Any, resources: Sequence[str], place: str) -> dict[str, Frac
                 f"{place} names {str(resource)!r}, but the cluster has {some(resources)}"
                 f"{suggestion(str(resource), resources)}"
             )
-        amounts[str(resource)] = amount(value, f"{place} of {resource!r}")
+        amounts[str(resource)] = amount_in_range(value, f"{place} of {resource!r}")
     return amounts
 
 
@@ -253,7 +253,9 @@ def _group(group: Any, resources: Sequence[str]) -> Group:
     guarantee = _amounts(group.guarantee, resources, f"{owner}: guarantee")
     ceiling = _amounts(group.ceiling, resources, f"{owner}: ceiling")
     _check_ceiling(owner, guarantee, ceiling)
-    return Group(group.name, amount(group.weight, f"{owner}: weight"), guarantee, ceiling, _tier(group.tier, owner))
+    return Group(
+        group.name, amount_in_range(group.weight, f"{owner}: weight"), guarantee, ceiling, _tier(group.tier, owner)
+    )
 
 
 def _check_path(path: Any, owner: str) -> None:

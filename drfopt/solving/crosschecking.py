@@ -30,6 +30,7 @@ from ..base.errors import (
     TimeLimitError,
     checked_flags,
 )
+from ..base.numbers.shown import counted
 from ..base.progress import report
 from ..base.results import Result
 from ..base.tables import Column, Sheet
@@ -178,7 +179,7 @@ class CrossCheck(Result):
             Column(""),
         )
         kind = "whole tasks" if self.integer else "divisible tasks"
-        title = f"{self.policy}, {kind}, {self.instance.n} users"
+        title = f"{self.policy}, {kind}, {counted(self.instance.n, 'user')}"
         return Sheet(title, columns, rows, (self._verdict(),), document=self.to_dict)
 
     def _verdict(self) -> str:

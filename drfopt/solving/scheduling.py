@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import PolicyError, checked_flags, listed, suggestion
+from ..base.numbers.shown import counted
 from ..base.results import Result
 from ..base.tables import SHOWN, Column, Sheet
 from ..engines.problem import Problem
@@ -67,7 +68,7 @@ class ScheduleDistance:
         word = "proven" if self.proven else "the best known, not proven"
         return (
             f"optimum of whole tasks ({word}): lowest level {self.lowest:.6g}, here {self.lowest_of_schedule:.6g}; "
-            f"{self.higher} users have more in it, {self.lower} less"
+            f"more in it: {counted(self.higher, 'user')}, less: {self.lower}"
         )
 
 

@@ -64,6 +64,12 @@ def without_levels(found):
     return found
 
 
+def unplaced(found):
+    """Leave out where tasks run, which has to be what the packing says."""
+    found.pop("placement")
+    return found
+
+
 def broken_whole():
     return row(without_levels(file_of(Instance([[2]], [9]), integer=True)), 0, tasks="9/2")
 
@@ -89,6 +95,13 @@ def other_level():
 def overpacked():
     found = file_of(rack(), integer=True)
     found["proof"]["packing"][0]["machines"] += 7
+    return unplaced(found)
+
+
+def unpacked():
+    """Whole tasks that are said to run where the packing has none."""
+    found = file_of(rack(), integer=True)
+    found["placement"][found["users"][0]["name"]] = {}
     return found
 
 
@@ -139,6 +152,7 @@ def by_itself(change, **more):
     """Whole tasks of machines by themselves with another packing, of which the file's tasks are the sum."""
     found = without_levels(file_of(rack(**more), "per-server", integer=True))
     change(found)
+    unplaced(found)
     for user in found["users"]:
         user["tasks"] = sum(e["machines"] * e["tasks"].get(user["name"], 0) for e in found["proof"]["packing"])
     return found
@@ -258,6 +272,7 @@ def in_vain(tasks, rows=None, promised=None, machines=0):
     found = without_levels(file_of(instance, "throughput", integer=True))
     if machines:
         at = dict(zip(rows, tasks, strict=True))
+        unplaced(found)
         found["proof"]["packing"] = [{"class": "m", "machines": 1, "tasks": {u: x for u, x in at.items() if x}}]
     for user, x in zip(found["users"], tasks, strict=True):
         user["tasks"] = x
@@ -285,6 +300,7 @@ FORGED = [
     above_ceiling,
     other_level,
     overpacked,
+    unpacked,
     misplaced,
     astray,
     overfull,

@@ -66,6 +66,8 @@ class Claim:
         self.enclosed = any(isinstance(row["tasks"], dict) for row in self.rows)
         self.fits = [cluster.fits(kind, self.whole) for kind in cluster.kinds]
         self.open = list(self.fits)
+        self.sums_said: dict[int, dict[int, Any]] = {}
+        """Where the file says that tasks of users with several types run, all types together."""
         place, self.n = None if cluster.pool else self.placed(data), range(len(self.rows))
         # A point in the enclosures: the file's, or where its placement puts everybody.
         point = self.proof.get("point") or {} if self.enclosed else {}
@@ -172,6 +174,9 @@ class Claim:
         if place is None or not {self.c.users[i] for i in typed} <= set(types):
             return None
         rows: list[Any] = []
+        self.sums_said = {
+            i: {at[c]: number(z) for c, z in place[self.c.users[i]].items()} for i in typed if self.c.users[i] in place
+        }
         for i, name in enumerate(self.c.users):
             mine = [kind["placement"] for kind in types[name]] if i in typed else [place.get(name, {})]
             if len(mine) != len(self.c.kinds_of[i]):

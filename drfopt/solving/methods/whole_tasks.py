@@ -203,7 +203,10 @@ def improved(problem: Problem) -> list[int]:
     # A schedule follows rules, and orders types, in its own way.
     tasks = [0] * instance.n if instance.features else [int(x) for x in schedule(instance, order, trace=False).tasks]
     for _ in range(IMPROVEMENTS):
-        better = second_solver.optimum(instance, policy, tasks, problem.deadline, packings=_packings)
+        try:
+            better = second_solver.optimum(instance, policy, tasks, problem.deadline, packings=_packings)
+        except second_solver.TooLargeToAsk:
+            raise SolverError("the program is too large for the solver, or its numbers are too far apart") from None
         if whole.score(instance, policy, better) <= whole.score(instance, policy, tasks):
             return [tasks[i] for i in problem.members.tolist()]
         tasks = better
