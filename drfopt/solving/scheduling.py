@@ -23,7 +23,7 @@ from ..model.evidence import WholeEvidence
 from ..model.hierarchy import Clock, TreeLine
 from ..model.instance import FEATURES, Instance
 from ..model.packings import machine_rows
-from ..model.policies import POLICIES, AnyPolicy, Policy, policy_named
+from ..model.policies import POLICIES, AnyPolicy, Policy, policy_on
 from ..model.whole_values import WholeUsers
 from .allocating import solve
 
@@ -275,7 +275,7 @@ def schedule(
         When the policy is not leximin or cannot take the instance, or somebody has more than 9e18 tasks.
     """
     checked_flags(trace=trace, optimum=optimum)
-    chosen = policy_named(policy)
+    chosen = policy_on(policy, instance)
     if optimum:
         found = schedule(instance, chosen, rule=rule, when_full=when_full, ties=ties, trace=trace)
         return replace(found, optimum=_distance(found, chosen, time_limit))

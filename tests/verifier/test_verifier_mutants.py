@@ -285,6 +285,7 @@ def more_and_not_promised():
 
 
 FORGED = [
+    lambda: a_tier_left_out(),
     more_and_not_promised,
     early_in_groups,
     no_loss,
@@ -348,6 +349,7 @@ EVERY = [
         "clock.py",
         "rounds.py",
         "proofs.py",
+        "markets.py",
         "whole_search.py",
         "__init__.py",
         "audited.py",
@@ -555,6 +557,16 @@ def promised_to_a_group():
     return without_levels(found)
 
 
+def as_one_tier(*turns):
+    """Two users of whom one comes first, who are said to be served at once, at the prices of that."""
+    return ruled([2, 2], policy="ceei", tiers=[{"turn": turn, "prices": {"a": "1/2"}} for turn in turns])
+
+
+def a_tier_left_out():
+    """The first of two tiers is not judged."""
+    return as_one_tier("1")
+
+
 def limited():
     """A sum of users at no limit, where nothing costs anything."""
     found = ruled([2, 1], {"guarantees": {"A": {"a": 1}}}, "throughput", prices={})
@@ -571,16 +583,18 @@ ORDER = [
     ("order.py", "x[i] < floor[i] * (1 - e) and", "x[i] < 0 and", [
         ruled([2, 2], {"guarantees": {"A": {"a": 3}}}, "ceei", prices={"a": "1/2"})]),
     ("order.py", "(1, claim.c.rank[i])", "(1, 0)", [ruled([2, 2])]),
-    ("groups.py", "child.weight * rate", "rate", [other_weight()]),
+    ("groups.py", "divide(one, weight * each)", "divide(one, each)", [other_weight()]),
     ("clock.py", "weight, promise = group.weight or number(1),", "weight, promise = number(1),", [
         grouped([6, 3, 3], weight=2)]),
     ("groups.py", "return -number(self.given.get(\"tier\", 0)), not self.weight", "return 0, False", [
         grouped([6, 3, 3], tier=1)]),
     ("clock.py", "self.promised |= self.worth(group)", "pass", [grouped([6, 3, 3], guarantee={"a": 8})]),
     ("clock.py", "if not claim.near(claim.x[i], has[i])", "if claim.x[i] < 0", [grouped([4, 4, 4])]),
-    ("proofs.py", "least = {i for i in playing if x[i] <= self.floor[i] * (1 + e)}", "least = set(playing)", [
+    ("markets.py", "unspent += total(q[i] * (x[i] - self.floor[i]) for i in later)", "", [as_one_tier("0", "1")]),
+    ("markets.py", "if self.turns[i] not in there", "if False", [as_one_tier("1")]),
+    ("markets.py", "least = {i for i in playing if x[i] <= self.floor[i] * (1 + e)}", "least = set(playing)", [
         ruled([3, 1], {"guarantees": {"A": {"a": 1}}}, "ceei", prices={"a": "1"})]),
-    ("proofs.py", "floor.get(i, number(0))", "number(0)", [promised_to_a_group()]),
+    ("markets.py", "floor.get(i, number(0))", "number(0)", [promised_to_a_group()]),
     ("proofs.py", "each * (self.x[i] if i in stuck", "each * (self.x[i] if True", [limited()]),
 ]  # fmt: skip
 

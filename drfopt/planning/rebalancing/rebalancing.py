@@ -22,7 +22,7 @@ from ...model.allocation import Allocation
 from ...model.evidence import WholeEvidence
 from ...model.instance import FEATURES, Instance
 from ...model.naming import labels
-from ...model.policies import AnyPolicy, Policy, policy_named
+from ...model.policies import AnyPolicy, Policy, policy_on
 from ...model.single_machines import ON_EACH
 from ...model.whole_values import WholeUsers, type_rows
 from ...solving.allocating import solve
@@ -288,7 +288,7 @@ def rebalance(
     2
     """
     begun = time.perf_counter()
-    chosen = policy_named(policy)
+    chosen = policy_on(policy, instance)
     if chosen.objective not in ("leximin", "sum", "alpha", "servers"):
         raise PolicyError(
             f"rebalance asks which whole tasks are best, and of {chosen.name} nothing says so: use a policy of levels, "
