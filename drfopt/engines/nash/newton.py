@@ -51,8 +51,9 @@ __all__ = ["AWAY", "Descent", "descended", "solve"]
 SETTLED = 1e-10
 """Part of a resource below which a step that brings nothing is the end: the certificate's tolerance is ten times it."""
 
-STILL = 1e-12
-"""Relative change of the prices, and so of everybody's tasks, that is not worth a pass any more."""
+STILL = 1e-11
+"""Relative change of the prices, and so of everybody's tasks, that is not worth a pass any more: what is promised is a
+thousand times as much."""
 
 AHEAD = 4
 """Passes with a kept `bend` that cost more than finding it anew."""
