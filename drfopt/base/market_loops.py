@@ -47,7 +47,8 @@ def respond(
         b = min(a + TILE, rows[1])
         n = b - a
         cost, x = costs[:n], amounts[:n]
-        cost[:] = 0.0
+        for p in range(n):
+            cost[p] = 0.0
         for j in range(0, m, 2):
             k = min(j + 1, m - 1)
             price, last, one, two = prices[j], prices[k] * (k - j), demands[j, a:b], demands[k, a:b]
@@ -60,15 +61,18 @@ def respond(
             for p in range(n):
                 x[p] = cost[p] ** power
         if len(budgets) == 1:
-            x *= budgets[0]
+            for p in range(n):
+                x[p] *= budgets[0]
         else:
-            x *= budgets[a:b]
+            budget = budgets[a:b]
+            for p in range(n):
+                x[p] *= budget[p]
         if len(limits):
             most = limits[a:b]
             for p in range(n):
                 x[p] = most[p] if x[p] > most[p] else x[p]
-        if len(tasks):
-            tasks[a:b] = x
+        for p in range(n if len(tasks) else 0):
+            tasks[a + p] = x[p]
         for j in range(0, m, 2):
             k = min(j + 1, m - 1)
             first, second, one, two = 0.0, 0.0, demands[j, a:b], demands[k, a:b]
@@ -137,7 +141,8 @@ def spend(
         b = min(a + TILE, rows[1])
         n = b - a
         off, money, x = offs[:n], moneys[:n], tasks[a:b]
-        off[:] = 0.0
+        for p in range(n):
+            off[p] = 0.0
         for j in range(0, m, 2):
             k = min(j + 1, m - 1)
             price, last, one, two = prices[j], prices[k] * (k - j), demands[j, a:b], demands[k, a:b]
@@ -148,10 +153,8 @@ def spend(
                 second += two[p] * x[p]
             used[j] += first
             used[k] += second * (k - j)
-        if len(weights) == 1:
-            money[:] = weights[0]
-        else:
-            money[:] = weights[a:b]
+        for p in range(n):
+            money[p] = weights[a + p] if len(weights) > 1 else weights[0]
         for p in range(n):
             off[p] = off[p] * x[p] / money[p] - 1.0
         if len(limits):

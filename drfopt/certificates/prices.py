@@ -266,10 +266,11 @@ class Buyers:
 
     def _looped(self, loops: Any, rows: slice) -> Spent:
         """Look at some users of a pool under ceei as `_seen` does, in a compiled loop; not at who is far off."""
-        weights, limits = (np.array([1.0]) if not self.instance.weighted else self.instance.weights), self.limits
+        weights = self.instance.weights if self.instance.weighted else np.ones(1)
+        limits = np.empty(0) if self.limits is None else self.limits
         used, found = np.zeros(self.instance.m), np.array([0.0, 0.0, 0.0, 0.0, np.inf])
-        given = (weights, np.empty(0) if limits is None else limits, self.tasks, 1 - AT_LIMIT)
-        user = loops.spend(self.instance.demands.T, self.prices[0], *given, (rows.start, rows.stop), used, found)
+        given = (self.instance.demands.T, self.prices[0], weights, limits, self.tasks, 1 - AT_LIMIT)
+        user = loops.spend(*given, (rows.start, rows.stop), used, found)
         money, squares, off, short, poorest = found.tolist()
         if not off <= SERIES:
             return self._seen(rows)

@@ -67,7 +67,8 @@ PER_SET = 4
 def fill(problem: Problem) -> tuple[np.ndarray, float]:
     """Return the leximin tasks of a pool, (n,), and the largest factor by which rounding was magnified, 1 or more."""
     instance = problem.instance
-    pace = 1 / problem.all_rates
+    with np.errstate(divide="ignore"):
+        pace = 1 / problem.all_rates
     if not problem.everyone:
         pace[~problem.playing] = 0
     limits = instance.limits if instance.limited else None
