@@ -11,11 +11,15 @@ from typing import Any
 
 from .errors import PolicyError, TimeLimitError
 
-__all__ = ["NEVER", "Deadline", "stopping"]
+__all__ = ["NEVER", "Budget", "Deadline", "ending", "stopping"]
 
 LONGEST = 1e12
 """Seconds of the longest time limit: thirty thousand years."""
 
+SHORTEST = 0.01
+"""Seconds of a share at least: what comes when the time is up says so, or what it knows without a search."""
+
+_last: ContextVar["Deadline | None"] = ContextVar("drfopt_last", default=None)
 _stopped: ContextVar[Callable[[], bool] | None] = ContextVar("drfopt_stopped", default=None)
 
 
@@ -27,6 +31,17 @@ def stopping(asked: Callable[[], bool]) -> Iterator[None]:
         yield
     finally:
         _stopped.reset(token)
+
+
+@contextmanager
+def ending(time_limit: Any) -> Iterator["Deadline"]:
+    """Inside the block no deadline that is asked for is later than this time limit: it is one for all that is done."""
+    deadline = Deadline.asked(time_limit)
+    token = _last.set(deadline)
+    try:
+        yield deadline
+    finally:
+        _last.reset(token)
 
 
 @dataclass(frozen=True)
@@ -48,20 +63,21 @@ class Deadline:
 
     @classmethod
     def asked(cls, time_limit: Any) -> "Deadline":
-        """Return the deadline of the time limit that a caller gives, in seconds; None is never.
+        """Return the deadline of the time limit that a caller gives, in seconds; None is never, or that of `ending`.
 
         Raises
         ------
         PolicyError
             When it is no positive number.
         """
+        last = _last.get() or NEVER
         if time_limit is None:
-            return NEVER
+            return last
         number = isinstance(time_limit, Real)
         if not number or not time_limit > 0:
             given = time_limit if number else repr(time_limit)
             raise PolicyError(f"the time limit is {given}: give a positive number of seconds")
-        return cls.after(float(min(time_limit, LONGEST)))
+        return min(cls.after(float(min(time_limit, LONGEST))), last, key=lambda deadline: deadline.moment)
 
     def left(self, least: float = 0.0) -> float:
         """Return the seconds left, at least so many; inf for never."""
@@ -82,6 +98,10 @@ class Deadline:
         """Return the deadline after that fraction of the time left: the rest is for what has to come after."""
         return self if self is NEVER else Deadline(time.monotonic() + fraction * self.left())
 
+    def share(self, of: int) -> float | None:
+        """Return the seconds of the next of so many computations that are still to come; None where there is no end."""
+        return None if self.moment == math.inf else max(self.left() / of, SHORTEST)
+
     def __reduce__(self) -> tuple:
         """Go to another process as the seconds left: its monotonic clock may be another."""
         return Deadline.after, (None if self.moment == math.inf else self.left(),)
@@ -96,6 +116,22 @@ class Deadline:
             raise TimeLimitError(f"stopped in {what}", known)
         if time.monotonic() > self.moment:
             raise TimeLimitError(f"the time limit ran out in {what}", known)
+
+
+class Budget:
+    """Seconds that are spent in several goes, whatever passes between them; None is without end."""
+
+    def __init__(self, time_limit: Any):
+        self.left = time_limit
+
+    @contextmanager
+    def spent(self) -> Iterator[Deadline]:
+        """Inside the block no deadline that is asked for is later than when this is spent."""
+        with ending(self.left) as deadline:
+            try:
+                yield deadline
+            finally:
+                self.left = None if self.left is None else deadline.left(SHORTEST)
 
 
 NEVER = Deadline()

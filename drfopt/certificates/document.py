@@ -20,7 +20,8 @@ where it is long, or ``"63/25*L1"``, a multiple of what is long; in a file of fl
                               devices: of each resource those of one machine that are shared, tasks of each user on it
     proof.trees               whole tasks: a tree for each level of a leximin, one of a sum or product; its nodes,
                               a branch (user, or class and load; most; for levels tasks), or a leaf (prices of resources
-                              or of tasks, of resources of classes, and multipliers of levels, integers in proportion)
+                              or of tasks, of resources of classes and of parts of their devices, and multipliers of
+                              levels, integers in proportion)
 
 Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.
 
@@ -69,9 +70,16 @@ class Names:
             return {"prices": _row(resources, rows[0][:m])} | self.capped(rows[0][m:])
         capped = self.capped(rows.pop() if worth.ceilings else [])
         tasks = _row([self.labels[i] for i in self.shapes], rows[0])
-        named = zip(self.instance.machine_names, worth.loads, rows[1:], strict=True)
-        classes = {name: _row(resources, row) for name, loads, row in named if loads is None}
-        return {"tasks": tasks} | ({"classes": classes} if classes else {}) | capped
+        classes: Node = {}
+        devices: Node = {}
+        for k, (name, row) in enumerate(zip(self.instance.machine_names, rows[1:], strict=True)):
+            if worth.loads[k] is None:
+                classes[name] = _row(resources, row[: len(resources)])
+                sized = [(one.resource, _row(list(map(str, one.parts)), prices)) for one, prices in worth.sized(k, row)]
+                if priced := {resource: prices for resource, prices in sized if prices}:
+                    devices[name] = priced
+        named = {"tasks": tasks, "classes": classes, "devices": devices}
+        return {what: prices for what, prices in named.items() if prices or what == "tasks"} | capped
 
     def capped(self, prices: Sequence[Any]) -> Node:
         """Return the prices of the ceilings of groups."""

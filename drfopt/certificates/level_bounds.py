@@ -56,8 +56,9 @@ def levels_above(
 
     One task more of a user is tried first: mostly it is refuted.
     """
-    levels = sorted(Counter(value for value in users.values(tasks) if value > claim.level).items())
-    own = [[scale for scale in users.scales if scale.at(level)] for level, _ in levels]
+    values = users.values(tasks)
+    levels = sorted(Counter(value for value in values if value > claim.level).items())
+    own = [[users.scales[p] for p, value in enumerate(values) if value == level] for level, _ in levels]
     ends, seen = deadline.sooner(SECONDS), below + claim.count
     one: list[int] = []
     spare: list[int] = []

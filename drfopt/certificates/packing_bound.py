@@ -1,22 +1,30 @@
 """What all the tasks that a cluster can run are worth at most, at given prices, in integers.
 
 A pool prices its resources: a task costs what it uses, and no tasks together cost more than all there is.  Machines
-price the tasks of each shape: no machine can carry more worth than its most valuable load.
+price the tasks of each shape: no machine can carry more worth than its most valuable load.  Where loads are too many
+to list, a machine is worth what its resources and the fillings of its devices are, if no task pays more than it uses.
 """
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
 from operator import mul
+from typing import Any
+
+import numpy as np
 
 from ..model.devices import DeviceRoom
 from ..model.packings import PATTERNS, device_room, integer_rows
 from ..model.whole_values import WholeUsers
+from .fillings import Fillings, dearest, fillings_of
 
 __all__ = ["Bounds", "Machines", "PackingProgram", "Pool", "Prices", "cheapest", "worth_of"]
 
 LOADS = 20_000
-"""Steps in listing the loads of one machine; a class that needs more is priced by its resources."""
+"""Steps in listing the loads of one machine; a class that needs more is priced by its resources and devices."""
+
+DEARER = 1e-9
+"""Part by which a filling has to be worth more than a device to be one more column: a solver's own rounding."""
 
 Prices = tuple[tuple[int, ...], ...]
 
@@ -46,7 +54,8 @@ class Pool:
 class Machines:
     """Machines: the first row of prices is of the shapes, and one row a class is of its resources where it needs one.
 
-    Where groups have ceilings the last row is of these, which price what each good takes of them besides.
+    Behind the resources are the sizes of parts of its devices.  Where groups have ceilings the last row is of these,
+    which price what each good takes of them besides.
 
     Attributes
     ----------
@@ -57,6 +66,8 @@ class Machines:
     loads : list, one per class
         All loads (tasks of each shape that fits on the class) of one machine to which no task can be added; None where
         there are too many.
+    fillings : list, one per class
+        Of the devices of one machine; none where all loads are listed.
     fitting : list, one per class
         Shapes that fit on it.
     """
@@ -70,17 +81,30 @@ class Machines:
         self.fitting = [[s for s, i in enumerate(users) if instance.fits[i, k]] for k in range(instance.k)]
         self.rows: list[tuple[list[list[int]], list[int]]] = []
         self.loads: list[list[tuple[int, ...]] | None] = []
+        self.fillings: list[list[Fillings]] = []
         for k, shapes in enumerate(self.fitting):
             demands = [instance.exact_demands[users[s]] for s in shapes]
             rows, room = integer_rows(demands, instance.exact_machine_capacity[k])
             self.rows.append((rows, room))
-            self.loads.append(_loads(rows, room, device_room(instance, k, [users[s] for s in shapes])))
+            devices = device_room(instance, k, [users[s] for s in shapes])
+            self.loads.append(_loads(rows, room, devices))
+            self.fillings.append([] if self.loads[k] is not None else fillings_of(devices))
 
     @property
     def free(self) -> Prices:
         """Prices at which everything costs nothing."""
         bounds = [(0,) * len(self.ceilings)] if self.ceilings else []
-        return ((0,) * len(self.users), *((0,) * len(room) for _, room in self.rows), *bounds)
+        sizes = (sum(len(one.sizes) for one in devices) for devices in self.fillings)
+        classes = ((0,) * (len(room) + more) for (_, room), more in zip(self.rows, sizes, strict=True))
+        return ((0,) * len(self.users), *classes, *bounds)
+
+    def sized(self, k: int, prices: Sequence[Any]) -> list[tuple[Fillings, Sequence[Any]]]:
+        """Return the devices of a class with the prices of their sizes, from those behind its resources."""
+        found, place = [], len(self.rows[k][1])
+        for one in self.fillings[k]:
+            found.append((one, prices[place : place + len(one.sizes)]))
+            place += len(one.sizes)
+        return found
 
     def priced(self, prices: Prices, bounds: Bounds | None = None) -> tuple[list[int], int] | None:
         """Return the price of a task of each good, and the most valuable load of every machine and all ceilings.
@@ -106,9 +130,11 @@ class Machines:
                 total += count * max((sum(map(mul, load, values)) for load in loads), default=0)
                 continue
             most = Fraction(0)
-            whole = sum(map(mul, row, room))
-            for value, demand in zip(values, rows, strict=True):
-                cost = sum(map(mul, row, demand))
+            devices = self.sized(k, row)
+            whole = sum(p * f for p, f in zip(row, room, strict=False)) + sum(one.worth(q) for one, q in devices)
+            for at, (value, demand) in enumerate(zip(values, rows, strict=True)):
+                cost = sum(p * d for p, d in zip(row, demand, strict=False))
+                cost += sum(q[place] * number for one, q in devices for place, number in [one.taken[at]])
                 if value and not cost:
                     return None
                 if value:
@@ -176,6 +202,8 @@ class PackingProgram:
         Class and load of the columns that count machines.
     listed : bool
         Whether every class is counted by its loads.
+    devices : list of (Fillings, int, list of int)
+        Rows of the devices of a class, and of the parts of each size on them; their columns are `filled` in.
     """
 
     def __init__(self) -> None:
@@ -185,6 +213,7 @@ class PackingProgram:
         self.units: dict[tuple[int, int], tuple[int, float]] = {}
         self.loads: list[tuple[int, tuple[int, ...]]] = []
         self.listed = False
+        self.devices: list[tuple[Fillings, int, list[int]]] = []
 
     def column(self, high: float, cost: float = 0.0) -> int:
         """Add a column."""
@@ -223,4 +252,34 @@ class PackingProgram:
                 unit = float(max((row[j] for row in rows), default=1) or 1)
                 terms = {column: row[j] / unit for column, row in zip(columns, rows, strict=True) if row[j]}
                 self.units[k + 1, j] = (self.row(-math.inf, worth.counts[k] * most / unit, terms), unit)
+            place = len(room)
+            for one in worth.fillings[k]:
+                devices, parts = self._device_rows(one, worth.counts[k], columns)
+                self.units |= {(k + 1, place + z): (row, 1.0) for z, row in enumerate(parts)}
+                self.devices.append((one, devices, parts))
+                place += len(parts)
         return runs
+
+    def _device_rows(self, one: Fillings, machines: int, columns: Sequence[int]) -> tuple[int, list[int]]:
+        """Add the devices of a class, each filled with parts of one size for now; return their rows."""
+        alone = [self.column(math.inf) for _ in one.sizes]
+        devices = self.row(-math.inf, machines * one.count, dict.fromkeys(alone, 1.0))
+        rows = []
+        for z, (size, filled) in enumerate(zip(one.sizes, alone, strict=True)):
+            taking = zip(columns, one.taken, strict=True)
+            terms = {column: float(number) for column, (place, number) in taking if number and place == z}
+            rows.append(self.row(-math.inf, 0.0, terms | {filled: -float(one.room // size)}))
+        return devices, rows
+
+    def filled(self, highs: Any, duals: Sequence[float]) -> bool:
+        """Add fillings of devices that are worth more than a device at these duals; say whether there were any."""
+        new = False
+        for one, devices, parts in self.devices:
+            prices = [max(0.0, -duals[row]) for row in parts]
+            worth, held = dearest(one.sizes, prices, one.room)
+            if worth > max(0.0, -duals[devices]) + DEARER * max(1.0, worth):
+                rows = [(devices, 1.0), *((row, -float(x)) for row, x in zip(parts, held, strict=True) if x)]
+                at = np.array([row for row, _ in rows], dtype=np.int32)
+                highs.addCol(0.0, 0.0, math.inf, len(rows), at, np.array([x for _, x in rows]))
+                new = True
+        return new

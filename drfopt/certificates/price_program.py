@@ -216,10 +216,8 @@ class BoxProgram(PackingProgram):
             open_to = np.array([float(low[p] <= x <= high[p]) for x in range(len(columns))])
             self.highs.changeColsBounds(len(columns), np.array(columns, dtype=np.int32), 0 * open_to, open_to)
         for _ in range(TANGENTS if self.curved else 1):
-            self.highs.run()
-            found = self.highs.getSolution()
+            found, optimal = self._run()
             values = np.array(found.col_value)
-            optimal = self.highs.getModelStatus() == self.optimal
             if not (self.curved and optimal and self._sharper(values)):
                 break
         ray = None
@@ -233,6 +231,18 @@ class BoxProgram(PackingProgram):
         prices = self._prices(duals)
         tasks, machines = values[: self.n], values[self.n : size]
         return BoxPoint(tasks, machines, self.loads, prices, ray is not None)
+
+    def _run(self) -> tuple[Any, bool]:
+        """Return the solution, with all fillings of devices that matter, and whether it is one."""
+        while True:
+            self.highs.run()
+            optimal = self.highs.getModelStatus() == self.optimal
+            duals = (found := self.highs.getSolution()).row_dual
+            if not optimal:
+                _, there, row = self.highs.getDualRay()
+                duals = -np.abs(row) if there else ()
+            if not self.devices or not len(duals) or not self.filled(self.highs, duals):
+                return found, optimal
 
     def _sharper(self, values: np.ndarray) -> bool:
         """Tell the program more where it overestimates somebody; say whether that was anything new."""

@@ -346,7 +346,8 @@ class _Relaxation(PackingProgram):
         if len(low):
             self.highs.changeColsBounds(len(low), np.arange(len(low), dtype=np.int32), low, high)
         self.highs.run()
-        solution = self.highs.getSolution()
+        while self.filled(self.highs, (solution := self.highs.getSolution()).row_dual):
+            self.highs.run()
         duals = [max(0.0, -value) for value in solution.row_dual]
         if not solution.dual_valid or not np.isfinite(duals).all():
             raise Inconclusive

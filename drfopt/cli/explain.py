@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..base.deadline import ending
 from . import options
 from .output import Output
 from .working import working
@@ -38,17 +39,15 @@ def explain(
     cluster = options.read(instance)
     from ..planning.explaining.explanation import explain as explained
 
-    with working("explaining"):
+    with ending(time_limit), working("explaining"):
         found = explained(cluster, policy, user, integer=integer, fragmentation=fragmentation, time_limit=time_limit)
-    sheet = found.sheet()
-    if out.format == "table" and integer:
-        sheet = replace(sheet, notes=(*sheet.notes, *found.allocation.shortfall.sentences()))
-    elif out.format == "table":
-        from ..planning.advice import advise
+        sheet = found.sheet()
+        if out.format == "table":
+            sheet = replace(sheet, notes=(*sheet.notes, *found.allocation.shortfall.sentences()))
+        if out.format == "table" and not integer:
+            from ..planning.advice import advise
 
-        with working("looking for what helps"):
-            last = (*found.allocation.shortfall.sentences(), *advise(found.allocation).sentences())
-        sheet = replace(sheet, notes=(*sheet.notes, *last))
+            sheet = replace(sheet, notes=(*sheet.notes, *advise(found.allocation).sentences()))
     out.write(sheet, found.to_dict, title=options.title(cluster, instance))
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..base.deadline import Budget, ending
 from ..base.errors import suggestion
 from . import options
 from .output import Output, check, deliver_proof, versions
@@ -86,7 +87,8 @@ def solve(
     cluster = options.read(instance)
     from ..solving.allocating import solve as solved
 
-    with stoppable() if integer else nullcontext(), working(f"solving {policy}"):
+    budget = Budget(time_limit)
+    with stoppable() if integer else nullcontext(), working(f"solving {policy}"), budget.spent():
         allocation = solved(
             cluster,
             policy,
@@ -107,7 +109,7 @@ def solve(
     if out.format == "table":
         from ..planning.advice import advise
 
-        with working("looking for what helps"):
+        with ending(budget.left), working("looking for what helps"):
             sheet = replace(sheet, notes=(*allocation.notes(unplaced=False), *advise(allocation).sentences()))
     out.write(sheet, lambda: allocation.to_dict(instance=False, proof=True), title=options.title(cluster, instance))
     if not allocation.finished:

@@ -111,8 +111,12 @@ class Engine:
         # A file is asked what it makes of an organisation.
         known = (
             objective == "formulation"
-            or self.organised == rules
-            or (self.values and organisation is not None and not (organisation.branches and objective == "leximin"))
+            or (self.organised == rules and not (self.organised and self.integer and _one_group(problem)))
+            or (
+                self.values
+                and organisation is not None
+                and not (problem.instance.several_groups and objective == "leximin")
+            )
             or (self.excluding and organisation is not None and organisation.only_excludes)
             or (self.plain and problem.instance.type_table is not None)
         )
@@ -527,6 +531,12 @@ def _suits(engine: Engine, problem: Problem) -> bool:
     return columns(problem) <= engine.largest
 
 
+def _one_group(problem: Problem) -> bool:
+    """Say whether everybody who can have a whole task is in the same group, and the clock is not asked who is due."""
+    rules = problem.instance.organisation
+    return rules is not None and any(rules.paths) and not problem.instance.several_groups
+
+
 def _what(problem: Problem, exact: bool, engine: Engine | None = None) -> str:
     """Return what is asked, in words; of its rules not those that an engine takes."""
     tasks = "whole tasks" if problem.integer else "divisible tasks"
@@ -537,8 +547,9 @@ def _what(problem: Problem, exact: bool, engine: Engine | None = None) -> str:
     if organisation is not None and "organisation" in problem.instance.features:
         rules = organisation.rules
         if engine is not None and (engine.values or engine.organised):
-            ordering = engine.values and organisation.branches and problem.policy.objective == "leximin"
-            rules = "several groups" if ordering else ""
+            several = engine.values and problem.policy.objective == "leximin" and problem.instance.several_groups
+            alone = engine.organised and problem.integer and _one_group(problem)
+            rules = "several groups" if several else "one group of everybody" if alone else ""
         cluster += f" with {rules}" if rules else ""
     solver = "" if problem.solver == DIRECT else f" by integer programs of solver {problem.solver!r}"
     return f"{problem.policy.name} on {cluster} with {tasks}{', exactly' if exact else ''}{solver}"

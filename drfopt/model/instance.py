@@ -384,6 +384,22 @@ class Instance:
             found[i] = bisect_left(most, True, key=beyond)
         return found
 
+    @cached_property
+    def several_groups(self) -> bool:
+        """Whether groups decide whose whole tasks rise with whose: those who can have one are not all in the same."""
+        rules = self.organisation
+        if rules is None or len(set(rules.paths)) < 2:
+            return False
+        able = np.flatnonzero(~self.unplaced(integer=True) & (self.whole_limits >= 1)).tolist()
+        found = {rules.paths[i] for i in able if not rules.bars(rules.paths[i], self._first_task(i))}
+        return len(found) > 1
+
+    def _first_task(self, i: int) -> dict[str, Fraction]:
+        """Return what the first whole task of a user needs."""
+        kinds = None if self.task_types is None else self.task_types[i]
+        needs = kinds[self.types_started(i, 1).index(1)].demand if kinds else self.exact_demands[i]
+        return dict(zip(self.resources, needs, strict=True))
+
     def types_started(self, i: int, tasks: int) -> list[int]:
         """Return how many of each type are among so many whole tasks of a user with several types."""
         sequence, found = self.type_sequences[i], [0] * len(self.type_fits[i])

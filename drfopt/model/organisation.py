@@ -140,10 +140,10 @@ class Organisation:
         }
         return ", ".join(kind for kind, given in there.items() if given)
 
-    @property
-    def branches(self) -> bool:
-        """Whether groups decide who rises with whom: not all users are directly in one and the same."""
-        return len(set(self.paths)) > 1
+    def bars(self, path: str, needs: Mapping[str, Fraction]) -> bool:
+        """Say whether ceilings of the groups on a path are too low for what something needs."""
+        inside = (group for group in self.groups if f"{path}/".startswith(f"{group.name}/"))
+        return any(needs[resource] > most for group in inside for resource, most in group.ceiling.items())
 
     @property
     def only_ceilings(self) -> bool:

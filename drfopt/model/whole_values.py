@@ -149,7 +149,7 @@ class WholeUsers:
         self.rows: list[int] = []
         self.sequences = self._sequences()
         self.ruled = "organisation" in instance.features
-        self.branches = bool(self.ruled and instance.organisation and instance.organisation.branches)
+        self.branches = self.ruled and instance.several_groups
         place = {i: p for p, i in enumerate(self.members)}
         self.ceilings: list[tuple[frozenset[int], int, Fraction]] = []
         if self.ruled and instance.organisation is not None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.deadline import NEVER, Deadline
+from ..base.deadline import Deadline
 from ..base.errors import DrfoptError
 from ..base.numbers.shown import in_units, number, percent
 from ..base.tolerances import LEVEL, TINY
@@ -45,9 +45,6 @@ FEW = 2_000
 
 LONGEST = 5.0
 """Seconds for all divisions in whole tasks together."""
-
-SHORTEST = 0.01
-"""Seconds of a time limit at least."""
 
 PART = Fraction(1, 10)
 """Part of a pool's resource that is added where nobody says how much is missing."""
@@ -235,7 +232,7 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
     if not wanted:
         return Advice(allocation, (), nowhere, _rules(short, wanting))
     worths = _priced(allocation, [name for name, _ in wanted], prices)
-    deadline = Deadline.after(LONGEST) if allocation.integer else NEVER
+    deadline = Deadline.asked(LONGEST if allocation.integer else None)
     tried = (_tried(allocation, name, amount, worths.get(name), deadline) for name, amount in wanted)
     found = [_no_more_than_helps(bought, deadline) for bought in tried if bought is not None and bought.helps]
     # What meets most comes first; of what meets the same the smaller purchase.
@@ -321,7 +318,7 @@ def _tried(
             _enlarged(instance, name, amount),
             allocation.policy,
             integer=allocation.integer,
-            time_limit=None if deadline is NEVER else deadline.left(least=SHORTEST),
+            time_limit=deadline.share(1),
         )
     except DrfoptError:
         return None

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.deadline import Deadline
 from ..base.errors import InstanceError, checked_flags, listed
 from ..base.numbers.enclosures import Enclosure, above, text
 from ..base.numbers.shown import DIGITS_OF_CELLS, number, percent
@@ -258,7 +259,7 @@ def what_if(
     exact : bool, optional
         Compute in fractions; by default where that is cheap.
     time_limit : float, optional
-        Seconds for each of the two.
+        Seconds for both together.
 
     Returns
     -------
@@ -280,9 +281,13 @@ def what_if(
     wanted = tuple(map(Change.of, listed(changes, "changes", InstanceError)))
     chosen = policy_named(policy)
     after = changed(instance, wanted)
-    how: dict[str, Any] = {"integer": integer, "time_limit": time_limit}
-    how["exact"] = exact if exact is not None else not integer and all(_cheap(i, chosen) for i in (instance, after))
-    return WhatIf(wanted, solve(instance, chosen, **how), solve(after, chosen, **how))
+    fractions = exact if exact is not None else not integer and all(_cheap(i, chosen) for i in (instance, after))
+    deadline = Deadline.asked(time_limit)
+    pair = (
+        solve(one, chosen, integer=integer, exact=fractions, time_limit=deadline.share(left))
+        for one, left in ((instance, 2), (after, 1))
+    )
+    return WhatIf(wanted, *pair)
 
 
 def _cheap(instance: Instance, policy: Policy) -> bool:

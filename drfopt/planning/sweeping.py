@@ -7,6 +7,7 @@ The instances are independent, so they may be divided among processes or over a 
 a loop, in its order.
 """
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
+from ..base.deadline import Deadline
 from ..base.errors import InstanceError, listed, suggestion
 from ..base.numbers.quantities import exact
 from ..base.parallel import spread
@@ -44,8 +46,15 @@ KINDS = {"count": "set-count", "capacity": "set-capacity", "scale": "scale"} | {
 RANGE = re.compile(r"(?P<first>[^.]+(?:\.\d+)?)\.\.(?P<last>.+?)/(?P<step>[^/]+(?:/\d+)?)")
 
 
-def _changed(instance: Instance, policy: Policy, how: dict[str, Any], changes: tuple[Change | str, ...]) -> Allocation:
-    return solve(changed(instance, changes), policy, **how)
+def _changed(
+    instance: Instance,
+    policy: Policy,
+    how: dict[str, Any],
+    deadline: Deadline,
+    value: tuple[int, tuple[Change | str, ...]],
+) -> Allocation:
+    left, changes = value
+    return solve(changed(instance, changes), policy, time_limit=deadline.share(left), **how)
 
 
 @dataclass(frozen=True)
@@ -218,6 +227,7 @@ def sweep(
     resource: str | None = None,
     changes: Iterable[Change | str] = (),
     policy: AnyPolicy = "drf",
+    time_limit: float | None = None,
     jobs: int | None = None,
     dask: str | None = None,
     **how: Any,
@@ -235,6 +245,8 @@ def sweep(
         The resource whose capacities are multiplied; by default all.
     changes : iterable of Change or str
         Made before, at every value alike.
+    time_limit : float, optional
+        Seconds for all values together.
     policy, jobs, dask, **how
         Processes (by default one a core; 1 works in this one), or the address of a Dask scheduler.
 
@@ -269,5 +281,8 @@ def sweep(
     chosen = policy_named(policy)
     # A change is made where the answer is found: in one pool it may take longer than the answer.
     each = [(*first, along.at(value)) for value in wanted]
-    found = tuple(spread(partial(_changed, instance, chosen, how), each, jobs=jobs, dask=dask, what="instances"))
+    # Who is asked next has its part of the time that is left, as many at once as there are processes.
+    turns = [(math.ceil((len(each) - place) / (jobs or 1)), changes) for place, changes in enumerate(each)]
+    one = partial(_changed, instance, chosen, how, Deadline.asked(time_limit))
+    found = tuple(spread(one, turns, jobs=jobs, dask=dask, what="instances"))
     return Sweep(instance, chosen.name, along, wanted, found)

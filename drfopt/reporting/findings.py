@@ -67,7 +67,6 @@ def study(
     policies: Sequence[AnyPolicy] = ("drf", "asset", "ceei"),
     *,
     integer: bool = False,
-    time_limit: float | None = None,
     sweeps: Iterable[Sweep] = (),
     whatifs: Iterable[WhatIf] = (),
     name: str = "",
@@ -80,7 +79,7 @@ def study(
     Parameters
     ----------
     instance : Instance
-    policies, integer, time_limit
+    policies, integer
         As in `compare`.
     sweeps : iterable of Sweep
         What `drfopt.planning.sweeping` found, told on the page.
@@ -96,7 +95,7 @@ def study(
     dict
         ``comparison`` is what ``drfopt compare --json`` prints, without the seconds.
     """
-    comparison = compare(instance, policies, integer=integer, time_limit=time_limit)
+    comparison = compare(instance, policies, integer=integer)
     report("laying out the page")
     name = instance.name or name
     found = comparison.allocations

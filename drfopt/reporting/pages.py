@@ -20,6 +20,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from ..base.deadline import ending
 from ..base.errors import InstanceError, PolicyError, listed
 from ..base.results import Result
 from ..base.tables import Column, Sheet, clean
@@ -245,8 +246,10 @@ def report(
     Parameters
     ----------
     instance : Instance
-    policies, integer, time_limit
+    policies, integer
         As in `compare`.
+    time_limit : float, optional
+        Seconds for the whole page, but for its drawing.
     sweeps : iterable of str or Sweep
         Such as ``"cpu=100..200/10"``, under the first policy; or what `sweep` found.
     what_ifs : iterable of str, list of str, or WhatIf
@@ -271,29 +274,31 @@ def report(
     >>> report(Instance([[1, 4], [3, 1]], [9, 18]), ["drf"]).html[:15]
     '<!DOCTYPE html>'
     """
-    how: dict[str, Any] = {"integer": integer, "time_limit": time_limit}
     policies = listed(policies, "policies", PolicyError)
-    along = [
-        asked if isinstance(asked, Sweep) else sweep(instance, asked, policy=policies[0], jobs=1, **how)
-        for asked in listed(sweeps, "sweeps", InstanceError)
-    ]
-    changed = [
-        asked
-        if isinstance(asked, WhatIf)
-        else what_if(instance, _changes(asked) if isinstance(asked, str) else asked, policies[0], **how)
-        for asked in listed(what_ifs, "what_ifs", InstanceError)
-    ]
-    found = study(
-        instance,
-        policies,
-        sweeps=along,
-        whatifs=changed,
-        name=name,
-        title=title,
-        date=date,
-        version=version,
-        **how,
-    )
+    sweeps, what_ifs = listed(sweeps, "sweeps", InstanceError), listed(what_ifs, "what_ifs", InstanceError)
+    left = len(sweeps) + len(what_ifs) + 1
+    along: list[Sweep] = []
+    changed: list[WhatIf] = []
+    with ending(time_limit) as deadline:
+        for asked in sweeps:
+            how: dict[str, Any] = {"integer": integer, "time_limit": deadline.share(left - len(along))}
+            made = isinstance(asked, Sweep)
+            along.append(asked if made else sweep(instance, asked, policy=policies[0], jobs=1, **how))
+        for wanted in what_ifs:
+            how = {"integer": integer, "time_limit": deadline.share(left - len(along) - len(changed))}
+            changes = _changes(wanted) if isinstance(wanted, str) else wanted
+            changed.append(changes if isinstance(changes, WhatIf) else what_if(instance, changes, policies[0], **how))
+        found = study(
+            instance,
+            policies,
+            integer=integer,
+            sweeps=along,
+            whatifs=changed,
+            name=name,
+            title=title,
+            date=date,
+            version=version,
+        )
     return Page(found)
 
 

@@ -6,8 +6,8 @@ and wait again as the first of their users' tasks.  A claim is made only if it h
 must afterwards still stand at least as high as the one who claimed.  Nobody falls below her guarantee, and no task is
 stopped more than once on average, so that a rule which gives the room back to whom it was taken from comes to an end.
 
-What is compared is the rule's own measure (`Rule.standing`).  The newest tasks are stopped first, on the machine on
-which the fewest have to be.
+What is compared is the rule's own measure (`Rule.standing`).  The newest tasks are stopped first, of those that hold
+what is lacking, on the machine on which the fewest have to be.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from operator import add, mul, sub
 from typing import Any
 
 from ..base.errors import InstanceError
-from .plan import Plan, StartedLot
+from .plan import Lot, Plan, StartedLot
 from .state import ClusterState
 from .turns import Rule
 
@@ -44,6 +44,7 @@ class _Claim:
     due: float
     user: int
     kind: int
+    machine: int
     warned: list[tuple[StartedLot, int]]
 
 
@@ -111,13 +112,17 @@ class Preempting(Rule):
         used, running = list(cluster.used), list(cluster.running)
         warned: Counter[int] = Counter()
         claimed: Counter[tuple[int, int]] = Counter()
+        free: dict[int, list[int]] = {}
         for claim in self._claims:
             claimed[claim.user, claim.kind] += 1
             self._move(cluster, used, running, claim.user, claim.kind, 1)
+            room = list(map(sub, free.get(claim.machine, cluster.free[claim.machine]), cluster.needs[claim.kind]))
             for batch, count in claim.warned:
                 if batch.end >= 0:
                     warned[batch.number] += count
+                    room = [r + count * more for r, more in zip(room, cluster.needs[batch.lot.kind], strict=True)]
                     self._move(cluster, used, running, batch.lot.user, batch.lot.kind, -count)
+            free[claim.machine] = room
         asking = sorted(
             (self.standing(cluster, user, used[user], running[user]), user)
             for user, queue in enumerate(cluster.queues)
@@ -126,9 +131,10 @@ class Preempting(Rule):
         for _, user in asking:
             for kind, line in cluster.queues[user].items():
                 if sum(lot.waiting for lot in line) > claimed[user, kind] and cluster.able[kind]:
-                    found = self._room_for(cluster, user, kind, used, running, warned)
-                    if found is not None:
-                        return _Claim(cluster.now + self.preemption.grace, user, kind, found)
+                    found = self._room_for(cluster, user, kind, used, running, warned, free)
+                    if found:
+                        machine = found[0][0].machine
+                        return _Claim(cluster.now + self.preemption.grace, user, kind, machine, found)
         return None
 
     def _room_for(
@@ -139,32 +145,40 @@ class Preempting(Rule):
         used: list[list[int]],
         running: list[int],
         warned: Counter[int],
-    ) -> list[tuple[StartedLot, int]] | None:
-        """Return the fewest tasks that have to be stopped for a task of the user, None if it is not worth it."""
+        room: dict[int, list[int]],
+    ) -> list[tuple[StartedLot, int]]:
+        """Return the fewest tasks that have to be stopped for a task of the user; none if it is not worth it."""
         after = self.standing(cluster, user, list(map(add, used[user], cluster.demands[kind])), running[user] + 1)
-        best: list[tuple[StartedLot, int]] | None = None
+        best: Counter[StartedLot] = Counter()
         for machine in cluster.able[kind][:MACHINES]:
             if not cluster.up[machine]:
                 continue
-            free = list(cluster.free[machine])
+            lacks = list(map(sub, cluster.needs[kind], room.get(machine, cluster.free[machine])))
             held, tasks = list(used), list(running)
-            taken: list[tuple[StartedLot, int]] = []
+            taken: Counter[StartedLot] = Counter()
+            stopped: Counter[Lot] = Counter()
             for batch in sorted(cluster.on[machine].values(), key=lambda batch: -batch.number):
-                if min(map(sub, free, cluster.needs[kind])) >= 0:
-                    break
-                lot = batch.lot
-                if lot.user == user or lot.revoked >= lot.tasks or batch.count <= warned[batch.number]:
-                    continue
-                self._move(cluster, held, tasks, lot.user, lot.kind, -1)
-                if self._may_lose(cluster, lot.user, held, tasks, after):
-                    free = list(map(add, free, cluster.needs[lot.kind]))
-                    taken.append((batch, 1))
-                else:
-                    self._move(cluster, held, tasks, lot.user, lot.kind, 1)
-            fits = min(map(sub, free, cluster.needs[kind])) >= 0
-            if fits and taken and (best is None or len(taken) < len(best)):
+                lot, frees = batch.lot, cluster.needs[batch.lot.kind]
+                while lot.user != user and any(lack > 0 < gain for lack, gain in zip(lacks, frees, strict=True)):
+                    if warned[batch.number] + taken[batch] >= batch.count or lot.revoked + stopped[lot] >= lot.tasks:
+                        break
+                    self._move(cluster, held, tasks, lot.user, lot.kind, -1)
+                    if not self._may_lose(cluster, lot.user, held, tasks, after):
+                        self._move(cluster, held, tasks, lot.user, lot.kind, 1)
+                        break
+                    lacks = list(map(sub, lacks, frees))
+                    taken[batch] += 1
+                    stopped[lot] += 1
+            if max(lacks) > 0 or not taken:
+                continue
+            # What an older task frees may make a newer one needless.
+            for batch in list(taken):
+                frees = cluster.needs[batch.lot.kind]
+                while taken[batch] and max(left := list(map(add, lacks, frees))) <= 0:
+                    taken[batch], lacks = taken[batch] - 1, left
+            if not best or taken.total() < best.total():
                 best = taken
-        return best
+        return [(batch, count) for batch, count in best.items() if count]
 
     def _may_lose(
         self, cluster: ClusterState, user: int, used: list[list[int]], running: list[int], after: Any

@@ -47,6 +47,8 @@ class Run(Result):
         Moments at which something happened.
     work : array (n, m)
         What each user held of each resource, times seconds.
+    room : array (m,)
+        What the machines had that were up, times seconds.
     waiting, running : array (n,)
         Tasks at the end; waiting ones without end are inf.
     unplaced : tuple of str
@@ -69,6 +71,7 @@ class Run(Result):
     stopped: int
     moments: int
     work: np.ndarray
+    room: np.ndarray
     waiting: np.ndarray
     running: np.ndarray
     unplaced: tuple[str, ...]
@@ -120,8 +123,8 @@ class Run(Result):
 
     @property
     def mean_shares(self) -> np.ndarray:
-        """Mean share of each resource that each user held, of all there is, (n, m); over no time, what it holds."""
-        held, room = (self.work, self._capacity * self.seconds) if self.seconds else (self._held, self._capacity)
+        """Mean share of each resource that each user held of what was up, (n, m); over no time, what it holds."""
+        held, room = (self.work, self.room) if self.seconds else (self._held, self._capacity)
         return np.divide(held, room, out=np.zeros_like(held), where=room > 0)
 
     @property
@@ -335,6 +338,7 @@ def _run(simulator: Simulator, seed: int, replication: int) -> Run:
         stopped=cluster.stopped,
         moments=simulator.moments,
         work=work,
+        room=np.array(cluster.offered(), dtype=float) / units,
         waiting=samples.waiting[-1],
         running=samples.running[-1],
         unplaced=tuple(helpless),

@@ -109,6 +109,7 @@ class ClusterState:
         self.moved: dict[int, None] = {}
         self.events: list[tuple[float, int, Any]] = []
         self.busy: dict[tuple[int, int], float] = {}
+        self._offered, self._counted = [0.0] * m, 0.0
         self.started = self.ended = self.revoked = self.stopped = 0
         self._fresh: dict[tuple[Lot, int, float], int] = {}
         self.foreseen = 0
@@ -179,7 +180,7 @@ class ClusterState:
         lot.give_back(batch.seconds, count)
         self.revoked += count
         if not lot.waiting:
-            self._ask(lot, first=True)
+            self._ask(lot)
         lot.waiting += count
         self.waiting[lot.user] += count
 
@@ -270,7 +271,15 @@ class ClusterState:
                 seconds[where] = seconds.get(where, 0.0) + batch.count * (self.now - batch.begun)
         return seconds
 
+    def offered(self) -> list[float]:
+        """Return what the machines that were up had of each resource, times seconds, up to now."""
+        more = self.now - self._counted
+        self._offered = [so_far + total * more for so_far, total in zip(self._offered, self.totals, strict=True)]
+        self._counted = self.now
+        return self._offered
+
     def _resize(self, machine: int, sign: int) -> None:
+        self.offered()
         row = self.plan.capacities[self.plan.classes[machine]]
         self.totals = [total + sign * amount for total, amount in zip(self.totals, row, strict=True)]
 
@@ -279,7 +288,7 @@ class ClusterState:
         more = demand if count == 1 else tuple(map(mul, demand, [count] * len(demand)))
         self.wanted[lot.user] = list(map(add, self.wanted[lot.user], more))
 
-    def _ask(self, lot: Lot, first: bool = False) -> None:
+    def _ask(self, lot: Lot) -> None:
         queue = self.queues[lot.user]
         line = queue.get(lot.kind)
         self.moved[lot.user] = None
@@ -289,16 +298,15 @@ class ClusterState:
             if not askers:
                 self.opened[lot.kind] = None
             askers[lot.user] = None
-        if self.rule.by_job:
-            # From the end: most jobs come after all that wait.
-            at = len(line)
-            while at and line[at - 1].job.place > lot.job.place:
-                at -= 1
-            line.insert(at, lot)
-        elif first:
-            line.appendleft(lot)
-        else:
-            line.append(lot)
+        # From the end: most jobs come after all that wait.
+        at = len(line)
+        while at and self._turn(line[at - 1]) > self._turn(lot):
+            at -= 1
+        line.insert(at, lot)
+
+    def _turn(self, lot: Lot) -> Any:
+        """Return the place of a lot in the line: that of its job, or when it came; who is stopped goes back to it."""
+        return lot.job.place if self.rule.by_job else lot.number
 
     def _nobody_asks(self, user: int, kind: int) -> None:
         del self.queues[user][kind]

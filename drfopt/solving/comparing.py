@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.deadline import Deadline
 from ..base.errors import (
     CertificateError,
     DrfoptError,
@@ -177,7 +178,7 @@ def compare(
     integer : bool
         Whole tasks.
     time_limit : float, optional
-        Seconds for each policy.
+        Seconds for all of it: each computation has its part of what the others have left.
 
     Raises
     ------
@@ -191,10 +192,13 @@ def compare(
     allocations: list[Allocation] = []
     refusals: dict[str, str] = {}
     failure: DrfoptError | None = None
-    for name in names:
+    deadline = Deadline.asked(time_limit)
+    for place, name in enumerate(names):
         report(f"solving {name}")
+        # After the policies come the yardstick and, of whole tasks, what they cost.
+        limit = deadline.share(len(names) - place + 1 + integer)
         try:
-            allocations.append(solve(instance, name, integer=integer, time_limit=time_limit))
+            allocations.append(solve(instance, name, integer=integer, time_limit=limit))
         except (SolverError, CertificateError, FormulationError) as error:
             # A formulation file that is at fault is no policy that does not apply.
             refusals[name] = str(error)
@@ -208,7 +212,8 @@ def compare(
         what = refusals[first] if refusals[first].startswith(f"{first} ") else f"{first}: {refusals[first]}"
         raise PolicyError(f"no policy could take the instance; {what}")
     # A formulation of whole tasks may stand among divisible ones: each is held against the largest sum of its kind.
-    found = {kind: _most(instance, allocations, kind, time_limit) for kind in {a.integer for a in allocations}}
+    kinds = {a.integer for a in allocations}
+    found = {kind: _most(instance, allocations, kind, deadline.share(len(kinds) + integer)) for kind in kinds}
     best, unpriced = (
         {kind: most for kind, (most, _) in found.items()},
         "; ".join(why for _, why in found.values() if why),
@@ -221,7 +226,7 @@ def compare(
         for allocation in allocations
     }
     whole = [a for a in allocations if integer and policy_named(a.policy).objective != "formulation"]
-    others = {allocation.policy: integrality_cost(allocation, time_limit) for allocation in whole}
+    others = {a.policy: integrality_cost(a, deadline.share(len(whole) - place)) for place, a in enumerate(whole)}
     failed = failure is not None or not all(ended.values())
     return Comparison(instance, integer, names, tuple(allocations), refusals, failed, prices, others, unpriced)
 

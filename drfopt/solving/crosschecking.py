@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.deadline import Deadline
+from ..base.deadline import Deadline, ending
 from ..base.errors import (
     DrfoptError,
     EngineError,
@@ -218,7 +218,7 @@ def crosscheck(
     exact : bool
         Compare answers in fractions, which have to be the same; enclosures with floats, to what floats are held to.
     time_limit : float, optional
-        Seconds for each computation that takes a limit.
+        Seconds for all of it: each computation that takes a limit has its part of what the others have left.
     formulation : str or function, optional
         Path of a formulation file that states the same policy, or a function; its code is run.
 
@@ -235,7 +235,7 @@ def crosscheck(
     if own is not None and own.objective != "formulation":
         raise PolicyError(f"{formulation!r} is no formulation: give the path of a *.py file, or a function")
     own = None if own is None else beside(own, chosen)
-    Deadline.asked(time_limit)
+    deadline = Deadline.asked(time_limit)
     chosen.check(instance, integer, FEATURES)
     integer = in_whole_tasks(instance, chosen, integer)
     problem = Problem(instance, chosen, integer)
@@ -243,23 +243,25 @@ def crosscheck(
     if exact and own is not None:
         raise PolicyError(f"{own.name} is solved as it is written, in floats: drop exact=True (--exact)")
     engine_for("auto", problem, exact)
+    engines = [e for e in engines_for(problem, exact) if not e.heuristic and (e.most is None or problem.n <= e.most)]
+    methods = [method for method in second_methods.METHODS if method.asked(problem, exact)]
     # A file that is at fault is told before anybody computes for long.
-    stated = None if own is None else _timed(own.name, partial(_stated, problem, own, time_limit), unpolished=True)
+    limit = deadline.share(1 + len(engines) + len(methods))
+    stated = None if own is None else _timed(own.name, partial(_stated, problem, own, limit), unpolished=True)
     silent = stated.engine if stated is not None and stated.levels is None else ""
     found: list[MethodAnswer] = []
-    for engine in engines_for(problem, exact):
-        if not engine.heuristic and (engine.most is None or problem.n <= engine.most):
-            found.append(_timed(engine.name, partial(_solved, problem, engine.name, time_limit, exact)))
+    for place, engine in enumerate(engines):
+        limit = deadline.share(len(engines) - place + len(methods))
+        found.append(_timed(engine.name, partial(_solved, problem, engine.name, limit, exact)))
     if exact and all(answer.levels is None for answer in found):
         # What floats say among themselves is no answer in fractions.
         if found[0].refused:
             raise EngineError(found[0].reason)
         silent = " and ".join(answer.engine for answer in found)
-    for method in second_methods.METHODS:
-        if method.asked(problem, exact):
-            limited = Problem(instance, chosen, integer, Deadline.asked(time_limit))
-            compute = partial(_in_fractions, method.compute) if exact else method.compute
-            found.append(_timed(method.name, partial(compute, limited), method.engine, method.unpolished))
+    for place, method in enumerate(methods):
+        limited = Problem(instance, chosen, integer, Deadline.asked(deadline.share(len(methods) - place)))
+        compute = partial(_in_fractions, method.compute) if exact else method.compute
+        found.append(_timed(method.name, partial(compute, limited), method.engine, method.unpolished))
     if stated is not None:
         if stated.levels is not None and (rival := next((o for o in found if o.levels is not None), None)) is not None:
             off = _difference(problem, rival, stated)
@@ -292,7 +294,8 @@ def beside(own: Policy, chosen: Policy) -> Policy:
 
 def _stated(problem: Problem, own: Policy, time_limit: float | None) -> whole_tasks.Found:
     if problem.policy.objective == "servers" and problem.integer:
-        return whole_tasks.machine_by_machine(partial(_tasks_stated, own, time_limit), problem)
+        with ending(time_limit):
+            return whole_tasks.machine_by_machine(partial(_tasks_stated, own), problem)
     allocation = solve(problem.instance, own, integer=problem.integer, time_limit=time_limit)
     if allocation.integer != problem.integer:
         raise FormulationError(f"{own.name}: its tasks are whole numbers: ask with integer=True (--integer)")
@@ -309,9 +312,9 @@ def _stated(problem: Problem, own: Policy, time_limit: float | None) -> whole_ta
     return whole_tasks.found(problem, levels, allocation.tasks)
 
 
-def _tasks_stated(own: Policy, time_limit: float | None, problem: Problem) -> list[int]:
+def _tasks_stated(own: Policy, problem: Problem) -> list[int]:
     """Return what a formulation says of one machine."""
-    allocation = solve(problem.instance, own, integer=True, time_limit=time_limit)
+    allocation = solve(problem.instance, own, integer=True)
     if not allocation.finished:
         raise TimeLimitError(allocation.certificate.reason)
     return [int(x) for x in allocation.tasks[problem.members].tolist()]

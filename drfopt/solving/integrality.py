@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.deadline import Deadline
+from ..base.deadline import Deadline, ending
 from ..base.errors import DrfoptError
 from ..engines.problem import Problem
 from ..engines.registry import engine_for
@@ -77,9 +77,10 @@ def integrality_cost(allocation: Allocation, time_limit: float | None = None) ->
     """Return what belongs beside an allocation of whole tasks."""
     instance, policy = allocation.instance, policy_named(allocation.policy)
     if policy.objective == "servers" and instance.machines is not None:
-        return _on_machines(instance, time_limit)
+        with ending(time_limit):
+            return _on_machines(instance)
     policy = ON_EACH if policy.objective == "servers" else policy
-    problem = Problem(instance, policy, True, Deadline.after(time_limit))
+    problem = Problem(instance, policy, True, Deadline.asked(time_limit))
     measure, value = _measure(problem)
     ways: dict[str, np.ndarray | None] = dict.fromkeys(("greedy", "min_max", "rounded"))
     continuous = None
@@ -89,7 +90,7 @@ def integrality_cost(allocation: Allocation, time_limit: float | None = None) ->
         ways["min_max"] = _tasks(lambda: _greedy(instance, policy, "sequential-min-max"))
     if not instance.features:
         served = _served(instance)
-        continuous = _tasks(lambda: solve(served, policy, time_limit=time_limit).tasks)
+        continuous = _tasks(lambda: solve(served, policy, time_limit=problem.deadline.share(1)).tasks)
         ways["rounded"] = _tasks(lambda: _rounded(problem, continuous))
     optimum = np.asarray(allocation.tasks, dtype=float)
     better = {name: _users(optimum, other) for name, other in ways.items() if other is not None}
@@ -98,12 +99,12 @@ def integrality_cost(allocation: Allocation, time_limit: float | None = None) ->
     return Integrality(measure, bound, value(optimum), **numbers, better=better)
 
 
-def _on_machines(instance: Instance, time_limit: float | None) -> Integrality:
+def _on_machines(instance: Instance) -> Integrality:
     """Return the same of every machine by itself: of each way what is lowest on any of them."""
     found = []
     for k in np.flatnonzero(instance.fits.any(axis=0)).tolist():
         one = machine_of(instance, np.flatnonzero(instance.fits[:, k]), k)
-        found.append(integrality_cost(solve(one, ON_EACH, integer=True, time_limit=time_limit), time_limit))
+        found.append(integrality_cost(solve(one, ON_EACH, integer=True)))
     told: dict[str, Any] = {}
     for way in ("continuous", "optimum", "greedy", "rounded", "min_max"):
         numbers = [getattr(one, way) for one in found]

@@ -217,7 +217,7 @@ def in_groups(seeds: range) -> int:
     for seed in seeds:
         drawn = organised_pool(seed)
         rules = drawn.organisation
-        if max(drawn.exact_capacity) > 12 or rules is None or not rules.branches or any(rules.last):
+        if max(drawn.exact_capacity) > 12 or not drawn.several_groups or any(rules.last):
             continue
         plain = replace(rules.named(drawn.users), tiers={}, meaning="floor", excluded=())
         groups = [replace(group, tier=0, weight=group.weight or 1) for group in plain.groups]
@@ -384,6 +384,8 @@ def swept(seeds: range) -> int:
         instance, policy = organised_pool(seed), POLICIES[seed % len(POLICIES)]
         if max(instance.exact_capacity) > 12 or "organisation" not in instance.features:
             continue
+        if any(instance.organisation.paths) and not instance.several_groups:
+            continue
         try:
             found = solve(instance, policy, integer=True, engine="group-sweep")
         except PolicyError:
@@ -391,7 +393,7 @@ def swept(seeds: range) -> int:
         assert tuple(found.tasks.tolist()) in Groups(instance, policy).best(), seed
         assert found.certificate.valid
         assert found.certificate.rigorous
-        branching += instance.organisation.branches
+        branching += instance.several_groups
     return branching
 
 
@@ -413,7 +415,7 @@ def test_the_next_stop_of_groups_has_a_bound_that_no_way_exceeds(machines, monke
     told = 0
     for seed in range(36):
         instance, policy = organised_pool(seed), POLICIES[seed % len(POLICIES)]
-        if not (rules := instance.organisation) or not rules.branches or max(instance.exact_capacity) > 12:
+        if not instance.several_groups or max(instance.exact_capacity) > 12:
             continue
         if machines:
             room = {r: -(-c // 2) for r, c in zip(instance.resources, instance.exact_capacity, strict=True)}
@@ -461,7 +463,7 @@ def swept_on_machines(seeds: range) -> int:
     branching = 0
     for seed in seeds:
         chance, pool = random.Random(f"groups {seed}"), organised_pool(seed)
-        if pool.n > 4 or pool.organisation is None or not pool.organisation.branches:
+        if pool.n > 4 or not pool.several_groups:
             continue
         rooms = [{r: chance.choice([2, 3, 4]) for r in pool.resources} for _ in range(chance.randint(1, 2))]
         machines = [Machine(f"c{k}", room, chance.randint(1, 2)) for k, room in enumerate(rooms)]

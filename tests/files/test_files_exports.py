@@ -451,3 +451,19 @@ def test_below_a_ceiling_of_0_queues_have_none():
     written = export(solve(instance), "capacity-scheduler")
     assert "root.a.maximum-capacity</name>\n    <value>0</value>" in written
     assert "root.a.b.maximum-capacity" not in written
+
+
+@pytest.mark.parametrize(
+    "to", ["slurm", "slurm-accounts", "yunikorn", "volcano", "kai", "fair-scheduler", "capacity-scheduler"]
+)
+def test_nothing_is_called_as_what_is_above_all(to):
+    for root, other in (("root", "g"), ("b", "root")):
+        rules = Organisation(groups=(Group(other),), paths={"x": other})
+        allocation = solve(Instance({root: {"cpu": 1}, "x": {"cpu": 1}}, {"cpu": 90}, organisation=rules))
+        with pytest.raises(InstanceError, match="would be called 'root', as the one above all is: rename it"):
+            export(allocation, to)
+
+
+def test_csv_keeps_whole_units():
+    allocation = solve(Instance({"A": {"memory": "1Gi"}}, {"memory": "128Gi"}))
+    assert export(allocation, "csv").splitlines()[1] == f"A,128.0,{128 * 2**30}"

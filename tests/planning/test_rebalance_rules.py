@@ -131,7 +131,7 @@ def groups(seeds: range) -> int:
     number = 0
     for seed in seeds:
         instance = organised_pool(seed)
-        if max(instance.exact_capacity) > 12 or instance.organisation is None or not instance.organisation.branches:
+        if max(instance.exact_capacity) > 12 or not instance.several_groups:
             continue
         current = today(instance, seed)
         try:

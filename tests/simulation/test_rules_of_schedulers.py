@@ -12,6 +12,7 @@ from drfopt import InstanceError, Machine, PolicyError
 from drfopt.base.numbers.quantities import exact
 from drfopt.simulation import Draw, Job, Outage, Preemption, Scenario, Stage, User, simulate
 from drfopt.simulation.levels import Requests
+from drfopt.simulation.rules import kai
 from drfopt.simulation.rules.hierarchy import MEASURES, Hierarchy, Leaf, hierarchical_filling
 from drfopt.simulation.rules.karma import KarmaRule
 from drfopt.simulation.rules.mesos import Mesos
@@ -256,6 +257,15 @@ def test_a_tree_of_one_level_is_drf():
             assert flat.jobs["finished"].tolist() == drf.jobs["finished"].tolist()
 
 
+def test_yunikorn_serves_higher_tiers_first_and_knows_no_weights():
+    users = (for_ever("A", {"cpu": 1}, 8), for_ever("B", {"cpu": 1}, 8, weight=3))
+    assert counts(simulate(Scenario({"cpu": 4}, users), "yunikorn")) == {"A": 2, "B": 2}
+    urgent = (for_ever("A", {"cpu": 1}, 8, tier=1), for_ever("B", {"cpu": 1}, 3, tier=5, group="g"))
+    others = (for_ever("C", {"cpu": 1}, 8, group="g"), for_ever("D", {"cpu": 1}, 8))
+    found = counts(simulate(Scenario({"cpu": 8}, (*urgent, *others)), "yunikorn"))
+    assert found == {"A": 5, "B": 3, "C": 0, "D": 0}
+
+
 def test_yunikorn_serves_the_lowest_part_of_a_guarantee():
     users = (for_ever("A", {"cpu": 1}, 99, guarantee={"cpu": 6}), for_ever("B", {"cpu": 1}, 99, guarantee={"cpu": 3}))
     assert counts(simulate(Scenario({"cpu": 12}, users), "yunikorn")) == {"A": 8, "B": 4}
@@ -393,7 +403,7 @@ def test_a_rule_that_cannot_be_is_refused(rule, words):
         simulate(Scenario({"cpu": 1}, (for_ever("A", {"cpu": 1}, 1),)), rule)
 
 
-@pytest.mark.parametrize("rule", ["hierarchy:hdrf", "yunikorn", "yarn:intended", "mesos"])
+@pytest.mark.parametrize("rule", ["hierarchy:hdrf", "yarn:intended", "mesos"])
 def test_a_group_of_weight_0_is_refused_where_shares_are_divided_by_it(rule):
     scenario = Scenario({"cpu": 4}, (for_ever("A", {"cpu": 1}, 9, group="g"),), groups={"g": 0})
     with pytest.raises(PolicyError, match="'g' is 0: make it positive"):
@@ -417,3 +427,16 @@ def test_a_task_of_a_closed_stage_that_was_revoked_asks_for_itself_alone():
     scenario = Scenario((Machine("m", {"cpu": 1, "gpu": 9}, 4),), (user,), (Outage("m", 6.0, 1),), until=8)
     simulate(scenario, Asked(), checked=True)
     assert asked == {0: [[4], [36]], 3: [[4], [4]], 6: [[3], [4]]}
+
+
+def test_kai_calls_over_utilized_who_holds_more_than_its_share_of_everything():
+    early, late = Job(Stage({"cpu": 1}, 12, 100)), Job(Stage({"cpu": 1}, 8, 100), arrival=2)
+    a = User("A", (early, late), tier=1)
+    b = User("B", Job(Stage({"cpu": 1, "gpu": 1}, 16, 100), arrival=2), guarantee={"cpu": 10})
+    # A holds 12 of a share of 10 cpu, and of gpu nothing of nothing: it is not over, and its tier decides.
+    assert counts(simulate(Scenario({"cpu": 20, "gpu": 20}, (a, b)), "kai", until=10)) == {"A": 20, "B": 0}
+
+
+def test_kai_counts_what_has_no_share_a_thousandfold():
+    assert kai._dominant([3, 1], [6, 0], [1, 1]) == (1000, 1)
+    assert kai._dominant([3, 1], [6, 0], [1, 4000]) == (3, 6)

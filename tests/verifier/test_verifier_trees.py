@@ -11,16 +11,23 @@ import numpy as np
 import pytest
 
 from drfopt import Instance, Machine, Organisation, solve
-from drfopt.certificates import whole
+from drfopt.certificates import packing_bound, whole
 from drfopt.certificates.document import certificate_document, document
+from drfopt.certificates.exhaustive_search import playing
 from drfopt.certificates.feasibility import exactly_feasible
+from drfopt.certificates.level_claims import claims
+from drfopt.certificates.refutation import Better, Inconclusive, refute
 from drfopt.certificates.verifier import loads, verify
 from drfopt.certificates.verifier.devices import dealt
+from drfopt.engines.problem import Problem
 from drfopt.io.native.reading import loads as read
 from drfopt.model.evidence import Evidence
 from drfopt.model.policies import policy_named
+from drfopt.model.whole_values import WholeUsers
+from drfopt.solving.methods import second_methods
 
 POLICIES = ["drf", "asset", "tasks", "tsf", "ceei", "utilitarian", "throughput"]
+PARTS = np.array(["3/5", "1/3", "1/2", "2/3", 1], dtype=object)
 
 
 def drawn(seed, pool=False):
@@ -101,6 +108,56 @@ def test_a_question_of_packing_is_decided_by_branches_on_loads():
         assert verify(data).valid is True
         branches[0]["load"] = {rack.users[0]: 1, rack.users[2]: 1}
         assert verify(data).valid is None, "one more fits beside it"
+
+
+def undivided():
+    """Return three users whose parts of a device leave nothing for each other, and one of whole devices."""
+    needs = [{"cpu": 1, "gpu": part} for part in ("3/5", "3/5", "1/3", 1)]
+    return Instance(needs, machines=[Machine("m", {"cpu": 9, "gpu": 3}, 2, {"gpu": 3})], max_tasks=[None] * 3 + [2])
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_fillings_of_devices_prove_what_pooled_ones_leave_open(policy, monkeypatch):
+    rack = undivided()
+    best = whole.score(rack, policy_named(policy), solve(rack, policy, integer=True).tasks.tolist())
+    monkeypatch.setattr(packing_bound, "LOADS", 0)
+    found = solve(rack, policy, integer=True)
+    assert whole.score(rack, policy_named(policy), found.tasks.tolist()) == best
+    data = loads(json.dumps(certificate_document(found)))
+    leaves = [node for tree in data["proof"].get("trees", ()) for node in tree if "devices" in node]
+    assert verify(data).valid is True
+    assert leaves or policy == "throughput", "the sum of tasks is searched"
+    for node in leaves:
+        for row in node["devices"]["m"].values():
+            priced = dict(row)
+            for forged in ({"1/2": str(10**30)}, {"6/5": "9"}, {"-1/2": "9"}, {"0": "9"}, {"1/20011": "1"}):
+                row.update(forged)
+                assert verify(data).valid is not True
+                row.clear()
+                row.update(priced)
+        real = node["devices"]
+        node["devices"] = {"m": {"cpu": {"1": "1"}}}
+        assert verify(data).valid is not True
+        node["devices"] = real
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_fillings_prove_is_so_by_enumeration(seed, monkeypatch):
+    monkeypatch.setattr(packing_bound, "LOADS", 0)
+    rng = np.random.default_rng([seed, 7])
+    needs = [{"cpu": int(c), "gpu": g} for c, g in zip(rng.integers(0, 3, 3), rng.choice(PARTS, 3), strict=True)]
+    machines = [Machine("m", {"cpu": 6, "gpu": 2}, 2, {"gpu": 2}), Machine("s", {"cpu": 2, "gpu": 1}, 1, {"gpu": 1})]
+    rack = Instance(needs, machines=machines, max_tasks=[4, None, 3])
+    policy = policy_named("drf")
+    users = WholeUsers(rack, policy, playing(rack))
+    worth = packing_bound.worth_of(users)
+    assert worth.loads == [None, None]
+    best = [int(x) for x in solve(rack, integer=True).tasks]
+    assert whole.score(rack, policy, best) == second_methods._enumeration(Problem(rack, policy, True))[1]
+    for claim in claims(users, best):
+        # Everybody else reaches the level in the best of all: nothing may refute it.
+        with pytest.raises((Better, Inconclusive)):
+            refute(claim.raised(claim.level), worth, branch=False)
 
 
 # ---- forged --------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ u[i]     most tasks, None for no limit                  room     count[k] * C[k]
 kinds    her tasks that are alike: one entry a user, but one for each of her task types on machines
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +16,7 @@ from .exact_sums import over_one, total
 from .reading import number
 from .work import spend
 
-__all__ = ["Cluster", "DevicesOf", "Kind", "devices_of", "taken"]
+__all__ = ["Cluster", "DevicesOf", "Kind", "devices_of", "integers", "taken"]
 
 DevicesOf = dict[int, tuple[Fraction, Fraction]]
 """By resource (its number) how many devices one machine has, and how much is on each."""
@@ -47,6 +48,18 @@ def taken(devices: DevicesOf, d: Sequence[Fraction]) -> dict[int, Fraction] | No
     needs = {j: d[j] / size for j, (_, size) in devices.items()}
     torn = any(need > 1 and need.denominator > 1 for need in needs.values())
     return None if torn or any(need > devices[j][0] for j, need in needs.items()) else needs
+
+
+def integers(demands: list[list[Fraction]], capacity: Sequence[Fraction]) -> tuple[list[list[int]], list[int]]:
+    """Return demands and what there is in units in which every demand is an integer, resource by resource."""
+    columns, room = [], []
+    for j, most in enumerate(capacity):
+        unit = math.lcm(*(row[j].denominator for row in demands))
+        column = [int(row[j] * unit) for row in demands]
+        step = math.gcd(*column) or 1
+        columns.append([d // step for d in column])
+        room.append(math.floor(most * unit) // step)
+    return [list(row) for row in zip(*columns, strict=True)] if demands else [], room
 
 
 CELLS_A_STEP = 2

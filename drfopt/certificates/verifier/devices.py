@@ -1,13 +1,22 @@
-"""Tasks dealt out to the devices of one machine: whole ones alone, parts beside others on one device each."""
+"""Tasks dealt out to the devices of one machine: whole ones alone, parts beside others on one device each.
+
+What a device is worth, where parts have prices, is the most that parts on one device are worth together.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from operator import mul
 
 from .work import spend
 
-__all__ = ["dealt"]
+__all__ = ["dealt", "dearest"]
+
+FINEST = 10_000
+"""Parts that a device is counted in at most, where they are priced."""
+
+CELLS_A_STEP = 8
+"""Sums that are compared, and counted as a step."""
 
 
 def dealt(count: Fraction, needs: Sequence[Fraction], load: Sequence[int]) -> bool:
@@ -38,3 +47,16 @@ def _binned(sizes: Sequence[int], left: list[int], unit: int, bins: int) -> bool
 
     left = [*left[:first], left[first] - 1, *left[first + 1 :]]
     return fill(first, unit - sizes[first], left)
+
+
+def dearest(prices: Mapping[Fraction, int]) -> int | None:
+    """Return what parts on one device are worth at most; None where some are none, or too fine."""
+    room = math.lcm(*(part.denominator for part in prices))
+    if room > FINEST or any(not 0 < part <= 1 for part in prices):
+        return None
+    spend(0, 1 + room * len(prices) // CELLS_A_STEP)
+    sizes = [(int(part * room), price) for part, price in prices.items()]
+    best = [0]
+    for used in range(1, room + 1):
+        best.append(max([best[-1], *(best[used - size] + price for size, price in sizes if size <= used)]))
+    return best[room]

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from .clock import RuleClock, by_the_clock
@@ -211,7 +212,7 @@ class Proof(PossibleClaim):
             if why := self.no_server():
                 return self.report.add("nothing is better", [], why)
             self.objective = "leximin"
-        if self.objective == "leximin" and len(set(self.c.paths)) > 1:
+        if self.objective == "leximin" and self.several_groups():
             return self.by_stops(trees or [])
         if trees is not None and self.by_trees(trees):
             return None
@@ -227,6 +228,12 @@ class Proof(PossibleClaim):
         names = [self.c.users[i] for i in playing]
         worse = [f"{dict(zip(names, found, strict=True))} is"] if isinstance(found, list) else []
         return self.report.add("nothing is better", worse, found if isinstance(found, str) else "")
+
+    def several_groups(self) -> bool:
+        """Say whether all who can have a task are not directly in one and the same group."""
+        needs = {i: partial(self.sequences[i].uses, 1) for i in self.n if self.plays[i]}
+        barred = {i for _, j, most, inside in self.c.ceilings for i in inside if i in needs and needs[i](j) > most}
+        return len({self.c.paths[i] for i in needs if i not in barred}) > 1
 
     def by_stops(self, trees: list[Any]) -> None:
         """Of whole tasks in several groups no way to choose who stops is better; trees say what cannot be run."""

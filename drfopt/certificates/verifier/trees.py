@@ -6,8 +6,9 @@ all that are there: tasks cost more, however their owners choose within the boun
 worth.
 
 In a pool a task costs the resources that it uses.  On machines the tasks of each shape (demand, and classes open to it)
-have a price, and a machine is worth its most valuable load; or, where a leaf prices the resources of its class, what
-these are worth if no task there pays more than it uses.
+have a price, and a machine is worth its most valuable load; or, where a leaf prices the resources of its class, and
+the parts that tasks take of its devices, what these are worth if no task there pays more than it uses.  A device is
+worth the parts that are dearest together: a knapsack.
 
 All numbers are integers: amounts in units in which every demand is one, and the room beneath rounded down, which no
 whole task can notice.
@@ -20,8 +21,8 @@ from operator import mul
 from typing import Any
 
 from .claims import Claim
-from .cluster import taken
-from .devices import dealt
+from .cluster import integers, taken
+from .devices import dealt, dearest
 from .reading import number
 from .whole import LONGEST
 from .work import spend
@@ -85,12 +86,13 @@ class Carried:
         demands, fits = [list(d) for d, _ in found], [set(ks) for _, ks in found]
         self.shapes, self.shape_of = len(found), [s for s, _ in goods]
         self.fitting = [[s for s, ks in enumerate(fits) if k in ks] for k in range(len(c.classes))]
-        self.rows = [_integers([demands[s] for s in here], c.C[k]) for k, here in enumerate(self.fitting)]
+        self.rows = [integers([demands[s] for s in here], c.C[k]) for k, here in enumerate(self.fitting)]
+        self.owned = [[c.resources[j] for j in owned] for owned in c.devices]
         self.devices = []
         for owned, here in zip(c.devices, self.fitting, strict=True):
             needs = [taken(owned, demands[s]) or {} for s in here]
             self.devices.append([(count, [need[j] for need in needs]) for j, (count, _) in owned.items()])
-        self.together = _integers(demands, c.cluster)
+        self.together = integers(demands, c.cluster)
         self.loads: dict[int, list[tuple[int, ...]]] = {}
         self.tables: dict[int, list[tuple[int, ...]]] = {}
         self.capped = [(group, c.resources[j]) for group, j, *_ in c.ceilings]
@@ -98,7 +100,7 @@ class Carried:
         held = [
             [demands[s][j] if b in under else zero for b, (_, j, *_) in enumerate(c.ceilings)] for s, under in goods
         ]
-        self.under, self.ceilings = _integers(held, [most for _, _, most, _ in c.ceilings])
+        self.under, self.ceilings = integers(held, [most for _, _, most, _ in c.ceilings])
 
     def alone(self, claim: Claim, i: int) -> int:
         """Return the most tasks that user i could run alone."""
@@ -147,13 +149,15 @@ class Carried:
             p = _row(leaf.get("prices", {}), self.resources, integer)
             rows, room = self.rows[0]
             return self.by_goods([sum(map(mul, p, row)) for row in rows], capped), worth + sum(map(mul, p, room))
-        costs, classes = [0] * self.shapes, leaf.get("classes", {})
+        costs, classes, devices = [0] * self.shapes, leaf.get("classes", {}), leaf.get("devices", {})
         for name, price in leaf.get("tasks", {}).items():
             costs[self.good_at[name]] = price_of(price, integer)
         for k, name in enumerate(self.classes):
             values = [costs[s] for s in self.fitting[k]]
             if name in classes:
-                most: Any = self.count[k] * self.by_resources(k, values, _row(classes[name], self.resources, integer))
+                sized = [self.by_filling(k, j, row, integer) for j, row in devices.get(name, {}).items()]
+                p = _row(classes[name], self.resources, integer)
+                most: Any = self.count[k] * self.by_resources(k, values, p, sized)
             elif any(values) or any(key[0] == k for key in bounds):
                 most = self.by_loads(k, values, bounds)
             else:
@@ -169,14 +173,28 @@ class Carried:
             return [costs[s] for s in self.shape_of]
         return [costs[s] + sum(map(mul, capped, row)) for s, row in zip(self.shape_of, self.under, strict=True)]
 
-    def by_resources(self, k: int, values: list[int], p: list[int]) -> Any:
-        """Return what one machine is worth when all prices are raised until no task is worth more than it uses."""
+    def by_resources(self, k: int, values: list[int], p: list[int], sized: list[tuple[list[Any], int]]) -> Any:
+        """Return what one machine is worth when all prices are raised until no task is worth more than it uses.
+
+        `sized` is of each resource with devices what a task of each shape pays for these, and what they are worth.
+        """
         rows, room = self.rows[k]
-        paid = [sum(map(mul, p, row)) for row in rows]
+        paid = [sum(map(mul, p, row)) + sum(each[at] for each, _ in sized) for at, row in enumerate(rows)]
         if any(value and not cost for value, cost in zip(values, paid, strict=True)):
             raise Undecided(f"a task is worth something, and all that it uses of {self.classes[k]} nothing")
         rise = max((Fraction(v, cost) for v, cost in zip(values, paid, strict=True) if v), default=Fraction(0))
-        return rise * sum(map(mul, p, room))
+        return rise * (sum(map(mul, p, room)) + sum(worth for _, worth in sized))
+
+    def by_filling(self, k: int, resource: str, row: dict[str, Any], integer: Scale) -> tuple[list[Any], int]:
+        """Return what tasks of each shape pay for devices of a resource, and what those of a machine are worth."""
+        if resource not in self.owned[k]:
+            raise Undecided(f"{self.classes[k]} has no devices of {resource!r}")
+        count, needs = self.devices[k][self.owned[k].index(resource)]
+        prices = {number(part): price_of(price, integer) for part, price in row.items()}
+        if (worth := dearest(prices)) is None:
+            raise Undecided("parts of a device are none, or finer than is looked at")
+        one = number(1)
+        return [prices.get(min(need, one), 0) * max(need, one) for need in needs], int(count) * worth
 
     def by_loads(self, k: int, values: list[int], bounds: Bounds) -> int | None:
         """Return what all machines of a class are worth with their most valuable loads; None where bounds forbid it."""
@@ -228,6 +246,7 @@ def scale_of(leaf: dict[str, Any]) -> Scale:
     """Return what makes all numbers of a leaf integers, in one proportion."""
     rows = [leaf.get("prices", {}), leaf.get("tasks", {}), *leaf.get("classes", {}).values()]
     rows += leaf.get("ceilings", {}).values()
+    rows += (row for of_class in leaf.get("devices", {}).values() for row in of_class.values())
     given = [*(v for row in rows for v in row.values()), *leaf.get("levels", ())]
     unit = math.lcm(*(number(v).denominator for v in given))
     spend(unit.bit_length(), 1 + len(given))
@@ -245,18 +264,6 @@ def _row(given: dict[str, Any], names: Sequence[str], integer: Scale) -> list[in
     if strange := set(given) - set(names):
         raise Undecided(f"{min(strange)!r} is no resource of the cluster")
     return [price_of(given[name], integer) if name in given else 0 for name in names]
-
-
-def _integers(demands: list[list[Fraction]], capacity: Sequence[Fraction]) -> tuple[list[list[int]], list[int]]:
-    """Return demands and what there is in units in which every demand is an integer, resource by resource."""
-    columns, room = [], []
-    for j, most in enumerate(capacity):
-        unit = math.lcm(*(row[j].denominator for row in demands))
-        column = [int(row[j] * unit) for row in demands]
-        step = math.gcd(*column) or 1
-        columns.append([d // step for d in column])
-        room.append(math.floor(most * unit) // step)
-    return [list(row) for row in zip(*columns, strict=True)] if demands else [], room
 
 
 Devices = list[tuple[Fraction, list[Fraction]]]

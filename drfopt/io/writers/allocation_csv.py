@@ -1,7 +1,7 @@
 """An allocation as comma-separated values: user, type, class, tasks, and what she holds of each resource.
 
 On machines a row is what a user has on one class, of one task type where users have several. Amounts are cut to ten
-digits of the capacity, so that they add up to no more than it, on every class.
+digits of the capacity, but not above whole units, so that they add up to no more than it, on every class.
 """
 
 import csv
@@ -109,7 +109,7 @@ def _step(capacity: Fraction) -> Fraction:
     if not capacity:
         return Fraction(1)
     digits = math.floor(math.log10(capacity.numerator) - math.log10(capacity.denominator))
-    return Fraction(10) ** (digits + 1 - DIGITS)
+    return Fraction(10) ** min(digits + 1 - DIGITS, 0)
 
 
 def _decimal(value: Fraction) -> str:

@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from ...model.allocation import Allocation
 from .amounts import Names, Shares, exact_amounts, percent, yarn
-from .queues import RULES, ExportedQueue, exported_queues
+from .queues import RULES, ExportedQueue, exported_queues, refuse_root
 
 __all__ = ["capacities", "text"]
 
@@ -41,6 +41,7 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
     if instance.weights_per_resource:
         lines.append("weights differ by resource, which YARN does not know: the queues have none")
     queues = exported_queues(allocation, shares, _queue, lines, RULES)
+    refuse_root(queue for queue in queues if not queue.parent)
     below: dict[str, list[str]] = {}
     for queue in reversed(queues):
         inner = [f"<weight>{_decimal(queue.weight)}</weight>"]
@@ -71,6 +72,7 @@ def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
     shares = percent(allocation, names)
     shares = replace(shares, lines=[line for line in shares.lines if not line.startswith("rounded")])
     queues = exported_queues(allocation, shares, _queue, lines, ("ceilings", "groups"))
+    refuse_root(queue for queue in queues if not queue.parent)
     if len({queue.weight for queue in queues}) > 1:
         lines.append("weights are not written: a queue's capacity is what it is given")
     dominant = _dominant(allocation, shares, queues)

@@ -10,7 +10,7 @@ A group has what its members have together. A ceiling of the instance is the max
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
@@ -29,6 +29,7 @@ __all__ = [
     "elastic_quotas",
     "exported_queues",
     "kai_queues",
+    "refuse_root",
     "volcano_queues",
     "whole_weights",
     "yunikorn_queues",
@@ -38,6 +39,9 @@ RULES = ("ceilings", "groups", "weights of 0")
 """What files of queues say of an instance's rules."""
 
 ALL_RULES = (*RULES, "tiers")
+
+ROOT = "root"
+"""What the queue, or account, above all others is called in most programs."""
 
 LARGEST_WEIGHT = 10**6
 """Weights that are whole numbers there are scaled to at most this."""
@@ -194,6 +198,19 @@ def whole_weights(queues: list[ExportedQueue], lines: list[str]) -> list[int]:
     return [max(1, round(queue.weight * scale)) for queue in queues]
 
 
+def refuse_root(queues: Iterable[ExportedQueue]) -> None:
+    """Refuse a queue that would be taken for the one above all, or stand beside it under its name.
+
+    Raises
+    ------
+    InstanceError
+    """
+    for queue in queues:
+        if queue.label == ROOT:
+            owner = f"group {queue.path!r}" if queue.user is None else f"user {queue.user!r}"
+            raise InstanceError(f"{owner} would be called {ROOT!r}, as the one above all is: rename it")
+
+
 def _quantities(steps: Mapping[int, int], shares: Shares) -> dict[str, str]:
     return {shares.targets[j].name: quantity(amount, shares.targets[j]) for j, amount in steps.items()}
 
@@ -218,6 +235,7 @@ def yunikorn_queues(allocation: Allocation, names: Names, lines: list[str]) -> s
     """
     shares = yunikorn(allocation, names)
     queues = exported_queues(allocation, shares, _part_of_path, lines, ALL_RULES)
+    refuse_root(queue for queue in queues if not queue.parent)
     _unweighted(allocation, queues, "YuniKorn", lines)
 
     def below(parent: str) -> list[dict[str, Any]]:
@@ -250,6 +268,7 @@ def volcano_queues(allocation: Allocation, names: Names, lines: list[str]) -> st
     """
     shares = kubernetes(allocation, names)
     queues = exported_queues(allocation, shares, dns_label, lines, ALL_RULES, flat=True)
+    refuse_root(queues)
     _unweighted(allocation, queues, "Volcano", lines)
     called = {queue.path: queue.label for queue in queues if queue.user is None}
     documents = []
@@ -275,8 +294,7 @@ def kai_queues(allocation: Allocation, names: Names, lines: list[str]) -> str:
     """
     shares = kai(allocation, names)
     queues = exported_queues(allocation, shares, dns_label, lines, ALL_RULES, flat=True)
-    if any(queue.label == ROOT for queue in queues):
-        raise InstanceError(f"a queue would be called {ROOT!r}, as the one above all is: rename it")
+    refuse_root(queues)
     version = "scheduling.run.ai/v2"
     open_end = {target.name: {"quota": -1, "limit": -1, "overQuotaWeight": 1} for target in shares.targets}
     documents = [document(version, "Queue", {"name": ROOT}, {"resources": open_end})]
@@ -298,7 +316,6 @@ def kai_queues(allocation: Allocation, names: Names, lines: list[str]) -> str:
     return heading(allocation, lines) + "".join(documents)
 
 
-ROOT = "root"
 PREFIX = "quota.scheduling.koordinator.sh/"
 
 

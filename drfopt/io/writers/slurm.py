@@ -16,7 +16,7 @@ import re
 from ...model.allocation import Allocation
 from .amounts import Names, Shares, slurm
 from .kubernetes import heading
-from .queues import RULES, ExportedQueue, exported_queues, whole_weights
+from .queues import RULES, ExportedQueue, exported_queues, refuse_root, whole_weights
 
 __all__ = ["accounts", "text"]
 
@@ -42,6 +42,8 @@ def _written(allocation: Allocation, names: Names, lines: list[str], users: bool
     if allocation.instance.weights_per_resource:
         lines.append("weights differ by resource, which Slurm does not know: all shares are 1")
     queues = exported_queues(allocation, shares, _name, lines, RULES)
+    # A user of an account may be root.
+    refuse_root(queue for queue in queues if not (users and queue.user is not None and queue.parent))
     weights = dict(zip(map(id, queues), whole_weights(queues, lines), strict=True))
     called = {queue.path: queue.label for queue in queues if queue.user is None}
     alike = [label for label in called.values() if list(called.values()).count(label) > 1]

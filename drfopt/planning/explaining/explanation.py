@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.deadline import Budget
 from ...base.errors import (
     CertificateError,
     InstanceError,
@@ -272,7 +273,7 @@ def explain(
     fragmentation : bool
         Whether to pack whole tasks as well, and say how much of the devices they lose.
     time_limit : float, optional
-        Seconds for each division in whole tasks with its proof.
+        Seconds for all divisions: what would raise somebody is asked with what is left of them.
 
     Returns
     -------
@@ -297,24 +298,27 @@ def explain(
         )
     checked_flags(integer=integer, fragmentation=fragmentation)
     chosen = policy_named(policy)
-    allocation = solve(instance, chosen, integer=integer, time_limit=time_limit if integer else None)
     rows = range(instance.n) if user is None else [instance.users.index(user)]
-    facts = _Facts(allocation, len(rows) <= (FEW_WHOLE if integer else FEW), time_limit)
-    found = []
-    for done, i in enumerate(rows):
-        report(f"{done} of {len(rows)} users explained")
-        found.append(facts.of(i))
-    pooled = solve(instance, chosen) if fragmentation and integer else allocation
-    lost = fragments_of(pooled, time_limit) if fragmentation else None
+    budget = Budget(time_limit)
+    with budget.spent() as deadline:
+        # Half is for what helps, where that is asked by dividing again; and packing is as hard as dividing.
+        allocation = solve(instance, chosen, integer=integer, time_limit=deadline.share(1 + integer + fragmentation))
+        facts = _Facts(allocation, len(rows) <= (FEW_WHOLE if integer else FEW), budget)
+        found = []
+        for done, i in enumerate(rows):
+            report(f"{done} of {len(rows)} users explained")
+            found.append(facts.of(i))
+        pooled = solve(instance, chosen) if fragmentation and integer else allocation
+        lost = fragments_of(pooled, deadline.share(1 + integer)) if fragmentation else None
     return Explanation(instance, chosen.name, allocation, tuple(found), lost)
 
 
 class _Facts:
     """What is known of all users of an allocation, and put together one by one."""
 
-    def __init__(self, allocation: Allocation, thorough: bool, time_limit: float | None):
+    def __init__(self, allocation: Allocation, thorough: bool, budget: Budget):
         instance = allocation.instance
-        self.allocation, self.instance = allocation, instance
+        self.allocation, self.instance, self.budget = allocation, instance, budget
         self.objective = policy_named(allocation.policy).objective
         self.unplaced = instance.unplaced(allocation.integer)
         limits, self.weights = instance.limits, allocation.weights
@@ -328,7 +332,7 @@ class _Facts:
         self.stopped_by = [_names(b) for b in allocation.certificate.bottlenecks or (None,) * instance.n]
         if allocation.integer:
             stops = WholeStops(allocation)
-            self.remedies = WholeTrials(allocation, thorough, stops, time_limit)
+            self.remedies = WholeTrials(allocation, thorough, stops)
             own = "organisation" not in instance.features
             self.alone = np.fromiter(whole_parts(instance), float, instance.n) if own else None
             self.stopped_by = [tuple(stops.lacks(i)) for i in range(instance.n)]
@@ -386,8 +390,13 @@ class _Facts:
             asked=_ended(allocation.shortfall.asked[i]),
             met=_ended(allocation.shortfall.met[i]),
             weight=self.weights[i],
-            advice=partial(getattr(self.remedies, "limit" if reason == "met" else reason), i),
+            advice=partial(self.advice, "limit" if reason == "met" else reason, i),
         )
+
+    def advice(self, reason: str, i: int) -> str:
+        """Return what would raise a user, in what is left of the time."""
+        with self.budget.spent():
+            return str(getattr(self.remedies, reason)(i))
 
 
 def _ended(value: float) -> float | None:

@@ -13,7 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ...base.errors import CertificateError, SolverError
+from ...base.deadline import Deadline
+from ...base.errors import CertificateError, SolverError, TimeLimitError
 from ...base.tolerances import LEVEL
 from ...certificates.exhaustive_search import playing
 from ...model.allocation import Allocation
@@ -323,9 +324,9 @@ class WholeStops:
 class WholeTrials(RemedyTrials):
     """Sentences for the users of an allocation of whole tasks: what is said was tried, and divided again."""
 
-    def __init__(self, allocation: Allocation, thorough: bool, stops: WholeStops, time_limit: float | None):
+    def __init__(self, allocation: Allocation, thorough: bool, stops: WholeStops):
         super().__init__(allocation, thorough)
-        self.stops, self.time_limit = stops, time_limit
+        self.stops = stops
 
     def ceilings(self, i: int) -> list[str]:
         """Return the resources of which its own ceilings hold user i."""
@@ -360,5 +361,9 @@ class WholeTrials(RemedyTrials):
 
     def _after(self, change: str | list[str], i: int) -> float:
         changes = [change] if isinstance(change, str) else change
-        found = solve(changed(self.instance, changes), self.allocation.policy, integer=True, time_limit=self.time_limit)
+        # Of the time that is left half is for what is tried next.
+        limit = Deadline.asked(None).share(2)
+        found = solve(changed(self.instance, changes), self.allocation.policy, integer=True, time_limit=limit)
+        if not found.finished:
+            raise TimeLimitError(found.certificate.reason)
         return float(np.asarray(found.tasks)[i])

@@ -306,12 +306,9 @@ class Hierarchy(Turns):
         """Build the tree of the scenario's groups; a user is a leaf in its own."""
         super().begin(cluster)
         scenario = cluster.plan.scenario
-        if void := [name for name, weight in scenario.groups.items() if not weight]:
-            raise self.refuse(f"divides shares by weights, and that of group {void[0]!r} is 0: make it positive")
         # A user's own name may be a path or the name of a group: its number is neither.
         paths = [f"{user.group}/#{i}" if user.group else f"#{i}" for i, user in enumerate(scenario.users)]
-        weights = {**scenario.groups, **dict(zip(paths, cluster.plan.weights, strict=True))}
-        self._tree = ShareTree(paths, weights, self.measure, self.key)
+        self._tree = ShareTree(paths, self.weights(cluster, paths), self.measure, self.key)
         self._leaves = [self._tree.leaves[path] for path in paths]
         self._users = {path: i for i, path in enumerate(paths)}
         self.guaranteed: dict[str, list[int]] = {}
@@ -320,6 +317,13 @@ class Hierarchy(Turns):
             for above in ("/".join(steps[: k + 1]) for k in range(len(steps))):
                 self.guaranteed[above] = list(map(add, self.guaranteed.get(above, [0] * cluster.m), amounts))
         self.resized(cluster)
+
+    def weights(self, cluster: ClusterState, paths: Sequence[str]) -> dict[str, Amount]:
+        """Return the weights of groups and users, by path."""
+        groups = cluster.plan.scenario.groups
+        if void := [name for name, weight in groups.items() if not weight]:
+            raise self.refuse(f"divides shares by weights, and that of group {void[0]!r} is 0: make it positive")
+        return {**groups, **dict(zip(paths, cluster.plan.weights, strict=True))}
 
     def resized(self, cluster: ClusterState) -> None:
         """Measure shares of what is there now."""

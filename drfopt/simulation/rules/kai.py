@@ -1,10 +1,14 @@
 """NVIDIA's KAI: fair shares of every resource on its own, then queues in the order of how much of theirs they have.
 
 At every moment each resource is divided (`drfopt.simulation.rules.kai`; in whole units of the scenario): a user
-deserves her guarantee and requests what runs and waits.  First come users who are within their fair shares, then those
-whose next task keeps them within what they deserve, then higher tiers, then the lowest dominant share, of the fair
-share instead of the cluster, with the next task and then without.  Who would use a resource of which her fair share is
-0 comes last.  Nobody is kept waiting while something fits: shares order users, they do not bound them.
+deserves her guarantee and requests what runs and waits.  Last come users who hold more than their fair shares of
+*every* resource; KAI counts cpu, memory and gpu, so that nobody does where a scenario has fewer than three.  Then come
+first those whose next task keeps them within what they deserve, then higher tiers, then who would use nothing of which
+she may be given nothing: the larger of what she deserves and of her fair share.  Of that, instead of the cluster, is
+the dominant share, whose lowest comes next, with the next task and then without; amounts of what she may be given
+nothing of count a thousandfold.  Of equals who may be given less comes first: less of everything in KAI, and less in
+the sum of parts of the cluster here, as an order of all needs it.  Nobody is kept waiting while something fits: shares
+order users, they do not bound them.
 
 A task that ends changes what its user requests, and where there is not enough for all, the fair shares of all others:
 a task costs more the more users there are, for a hundred of them five times what it costs under `drf`.
@@ -38,6 +42,12 @@ from ..turns import Ranked
 
 __all__ = ["Kai", "KaiQueue", "divide"]
 
+
+COUNTED = 3
+"""Resources of a cluster of KAI: cpu, memory and gpu; one that a scenario does not name is held by nobody."""
+
+PENALTY = 1000
+"""Times what is held of a resource of which nothing may be given."""
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -196,21 +206,30 @@ class Kai(Ranked):
         """Return the place in the order of queues."""
         held, fair = cluster.used[user], [column[user] for column in self._fair]
         after = list(map(add, held, cluster.demands[kind]))
-        over = any(map(gt, held, fair))
+        over = cluster.m >= COUNTED and all(map(gt, held, fair))
         beyond = any(map(gt, after, self._deserved[user]))
-        none = any(amount and not share for amount, share in zip(after, fair, strict=True))
-        return over, beyond, -self._tiers[user], none, *quick(*_dominant(after, fair)), *quick(*_dominant(held, fair))
+        allocatable = self._allocatable(user)
+        none = any(amount and not share for amount, share in zip(after, allocatable, strict=True))
+        units = cluster.plan.units
+        shares = [part for amounts in (after, held) for part in quick(*_dominant(amounts, allocatable, units))]
+        larger = sum(share / (total or 1) for share, total in zip(allocatable, cluster.totals, strict=True))
+        return over, beyond, -self._tiers[user], none, *shares, larger
+
+    def _allocatable(self, user: int) -> list[int]:
+        """Return the most that a user may be given of each resource, (m,)."""
+        return [max(column[user], own) for column, own in zip(self._fair, self._deserved[user], strict=True)]
 
     def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> Fraction:
-        """Return how much of its fair share a user has who holds so much."""
+        """Return how much of what it may be given a user has who holds so much."""
         self.catch_up(cluster)
-        return Fraction(*_dominant(used, [column[user] for column in self._fair]))
+        return Fraction(*_dominant(used, self._allocatable(user), cluster.plan.units))
 
 
-def _dominant(amounts: Sequence[int], fair: Sequence[int]) -> tuple[int, int]:
-    """Return numerator and denominator of the largest part of a fair share."""
+def _dominant(amounts: Sequence[int], allocatable: Sequence[int], units: Sequence[int]) -> tuple[int, int]:
+    """Return numerator and denominator of the largest part of what may be given."""
     most, of = 0, 1
-    for amount, share in zip(amounts, fair, strict=True):
-        if amount * of > most * share:
-            most, of = (amount, share) if share else (most, of)
+    for amount, share, unit in zip(amounts, allocatable, units, strict=True):
+        part, whole = (amount, share) if share else (amount * PENALTY, unit)
+        if part * of > most * whole:
+            most, of = part, whole
     return most, of

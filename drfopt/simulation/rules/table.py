@@ -105,7 +105,12 @@ RULES = Registry(
     ),
     RuleRow("kai", "kai:Kai", "least of its fair share of every resource", "NVIDIA KAI-Scheduler, queue_order.go"),
     RuleRow("koordinator", "koordinator:Koordinator", "first come, within runtime quotas", "Koordinator, elasticquota"),
-    RuleRow("yunikorn", "yunikorn:Yunikorn", "lowest share of the guarantee first", "Apache YuniKorn, resources.go"),
+    RuleRow(
+        "yunikorn",
+        "yunikorn:Yunikorn",
+        "higher tiers, then the lowest share of the guarantee, first",
+        "Apache YuniKorn, sorters.go and resources.go",
+    ),
     RuleRow(
         "hierarchy:MEASURE",
         "hierarchy",

@@ -1,4 +1,8 @@
-"""YuniKorn: the lowest share of what is guaranteed first, of the cluster where nothing is; groups before users.
+"""YuniKorn: higher tiers first, then the lowest share of what is guaranteed, of the cluster where nothing is.
+
+Tiers are priorities: a group is as urgent as its most urgent member of whom a task waits and fits, so that the highest
+tier is served first wherever it is.  Then groups are compared before their members.  Weights play no part, as queues of
+YuniKorn have none.
 
 Source: Apache YuniKorn core, pkg/scheduler/objects (sorting of queues by fairness) and pkg/common/resources.
 
@@ -19,6 +23,7 @@ Sources: Apache Hadoop YARN, DominantResourceCalculator and TestResourceCalculat
 YuniKorn core, pkg/common/resources/resources.go, and resources_test.go, TestCompUsageRatio.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import zip_longest
@@ -32,11 +37,26 @@ __all__ = ["Yunikorn", "YunikornQueue", "compare", "compare_sorted_shares", "fai
 
 
 class Yunikorn(Hierarchy):
-    """Serve the lowest share of the guarantee."""
+    """Serve the highest tier, and there the lowest share of the guarantee."""
 
     def __init__(self) -> None:
         super().__init__("sum")
         self.name = "yunikorn"
+
+    def weights(self, cluster: ClusterState, paths: Sequence[str]) -> dict[str, Amount]:
+        """Return none."""
+        return {}
+
+    def turn(self, cluster: ClusterState, asking: Mapping[int, int]) -> int | None:
+        """Return whose turn it is among those of the highest tier."""
+        tiers = self._tiers
+        highest = max((tiers[user] for user in asking), default=0)
+        return super().turn(cluster, {user: asking[user] for user in asking if tiers[user] == highest})
+
+    def begin(self, cluster: ClusterState) -> None:
+        """Take note of the tiers."""
+        self._tiers = [user.tier for user in cluster.plan.scenario.users]
+        super().begin(cluster)
 
     def bounds(self, node: ShareNode) -> list[int]:
         """Return what the node is guaranteed; a resource of which nothing is guaranteed is measured on the cluster."""

@@ -89,8 +89,7 @@ def is_of(problem: Problem, objective: str, *, integer: bool) -> bool:
 
 def in_groups(problem: Problem) -> bool:
     """Say whether whole tasks are of several groups, which no value of them describes."""
-    rules = problem.instance.organisation
-    grouped = rules is not None and rules.branches and "organisation" in problem.instance.features
+    grouped = "organisation" in problem.instance.features and problem.instance.several_groups
     return problem.integer and grouped and problem.policy.objective == "leximin"
 
 

@@ -1,0 +1,59 @@
+"""Tasks that are stopped, by revocation or an outage: which ones, how many, and where they wait again."""
+
+import numpy as np
+import pytest
+
+from drfopt import Machine, simulate
+from drfopt.simulation import Job, Outage, Preemption, Scenario, Stage, User
+
+LATE = User("B", Job(Stage({"cpu": 2}, 2, 20), arrival=10))
+
+
+@pytest.mark.parametrize("moments", [(0,), (0, 1)], ids=["started together", "started at two moments"])
+def test_a_task_that_is_larger_than_those_it_displaces_gets_room(moments):
+    a = User("A", tuple(Job(Stage({"cpu": 1}, 8 // len(moments), 1000), arrival=at) for at in moments))
+    run = simulate(Scenario({"cpu": 8}, (a, LATE)), preemption=Preemption(5), until=100, checked=True)
+    assert run.revoked == 4
+    assert np.nanmax(run.jobs["finished"]) == 35
+
+
+def test_nothing_is_stopped_that_frees_nothing_of_what_lacks():
+    a = User("A", Job(Stage({"cpu": 1}, 8, 1000)))
+    m = User("M", Job(Stage({"memory": 1}, 8, 1000), arrival=1))
+    b = User("B", Job(Stage({"cpu": 1}, 2, 20), arrival=10))
+    scenario = Scenario({"cpu": 8, "memory": 8}, (a, m, b))
+    assert simulate(scenario, preemption=Preemption(5), until=100, checked=True).revoked == 2
+
+
+def test_newer_tasks_run_on_where_an_older_one_makes_the_room():
+    old = User("old", Job((Stage({"cpu": 4}, 2, 1000),)))
+    new = User("new", Job(Stage({"cpu": 1}, 4, 1000), arrival=1))
+    late = User("late", Job(Stage({"cpu": 4}, 1, 20), arrival=10))
+    run = simulate(Scenario({"cpu": 12}, (old, new, late)), preemption=Preemption(5), until=100, checked=True)
+    assert run.revoked == 1
+    assert run.running.tolist()[1] == 4
+
+
+def test_two_claims_do_not_count_the_same_free_room():
+    a = User("A", Job(Stage({"cpu": 1}, 8, 1000)))
+    scenario = Scenario({"cpu": 9}, (a, LATE))
+    run = simulate(scenario, preemption=Preemption(5), until=100, checked=True)
+    assert run.revoked == 3
+    assert np.nanmax(run.jobs["finished"]) == 35
+
+
+@pytest.mark.parametrize("rule", ["drf", "fifo"])
+def test_stopped_tasks_go_back_to_where_they_waited(rule):
+    jobs = tuple(Job(Stage({"cpu": 1}, 1, 10), arrival=at) for at in (0, 1))
+    outages = (Outage("m", 5), Outage("m", 5, lasts=3))
+    scenario = Scenario((Machine("m", {"cpu": 1}, 2),), (User("A", jobs),), outages)
+    assert simulate(scenario, rule).jobs["finished"].tolist() == [18, 28]
+
+
+def test_shares_are_of_the_machines_that_are_up():
+    outages = (Outage("m", 5), Outage("m", 5, lasts=3))
+    scenario = Scenario((Machine("m", {"cpu": 1}, 2),), (User("A", Job(Stage({"cpu": 1}, 4, 10))),), outages)
+    run = simulate(scenario, every=0)
+    # Two machines for 5 seconds, none for 3, and then one: full whenever there is one.
+    assert run.seconds == 48
+    assert run.mean_shares.tolist() == [[1.0]] and run.utilization.tolist() == [1.0]
