@@ -45,8 +45,8 @@ DIGITS = 1e-3
 
 
 MANY = 4
-"""Pairs for each user from which on all rounds are solved inside.  With fewer, 36 rounds of 400 users on 60 classes took
-over 25 s inside, 2 s if only the first was; four rounds of 1,500 on 100 took 6 and 9 s, and over 11 where none was."""
+"""Pairs for each user from which on all rounds are solved inside.  With fewer, 36 rounds of 400 users on 60 classes
+took over 25 s inside, 2 s if only the first was; four rounds of 1,500 on 100 took 6 and 9 s, over 11 if none was."""
 
 
 def solve(problem: Problem) -> Answer:
