@@ -21,7 +21,8 @@ where it is long, or ``"63/25*L1"``, a multiple of what is long; in a file of fl
     proof.trees               whole tasks: a tree for each level of a leximin, one of a sum or product; its nodes,
                               a branch (user, or class and load; most; for levels tasks), or a leaf (prices of resources
                               or of tasks, of resources of classes and of parts of their devices, and multipliers of
-                              levels, integers in proportion)
+                              levels, integers in proportion), or what is written as a leaf and `tightens` the bounds
+                              of what follows
 
 Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.
 
@@ -126,10 +127,11 @@ def level_trees(
         waiting = [proof]
         while waiting:
             tree = waiting.pop()
-            if tree.low is None or tree.high is None:
-                yield names.prices(tree.prices, worth) | {"levels": list(map(str, tree.counts))}
+            waiting += reversed(tree.parts)
+            if tree.low is None:
+                found = names.prices(tree.prices, worth) | {"levels": list(map(str, tree.counts))}
+                yield found | ({"tightens": True} if tree.then is not None else {})
                 continue
-            waiting += [tree.high, tree.low]
             if isinstance(tree.column, tuple) and isinstance(worth, Machines):
                 yield names.load(tree.column, worth) | {"most": tree.most}
             else:

@@ -21,8 +21,9 @@ from .document import level_trees, stated
 from .group_sweep import TooManyWays
 from .packable import Packable
 from .refutation import Inconclusive
+from .verifier.branches import Tree
 from .verifier.claims import Claim
-from .verifier.trees import Carried, Tree
+from .verifier.trees import Carried
 from .verifier.whole_groups import Cuts, StopProof, Way
 
 __all__ = ["PACKINGS", "certify"]

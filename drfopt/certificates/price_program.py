@@ -11,9 +11,9 @@ import numpy as np
 
 from ..base.solvers.table import program
 from ..model.whole_values import WholeUsers
+from .claim_options import FRACTIONAL
 from .packing_bound import Machines, PackingProgram, Pool
-from .refutation import FRACTIONAL
-from .verifier.trees import Bounds, Undecided
+from .verifier.branches import Bounds, Undecided
 from .verifier.whole_values import ValueProof
 
 __all__ = ["BoxPoint", "BoxProgram"]

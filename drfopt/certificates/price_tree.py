@@ -32,7 +32,7 @@ from .document import Names, Node, stated
 from .exhaustive_search import powers
 from .packing_bound import Machines, worth_of
 from .price_program import BoxPoint, BoxProgram
-from .verifier.trees import Bounds, Undecided
+from .verifier.branches import Bounds, Undecided
 from .verifier.whole_values import ValueProof
 
 __all__ = ["Searched", "Undecided", "better", "larger", "search"]

@@ -443,8 +443,8 @@ MUTANTS = [
     ("whole_levels.py", "claim.sequences[i].most, claim.c.rank[i]", "claim.sequences[i].most, 0", first_served),
     ("trees.py", "worth: Any = sum(map(mul, capped, self.ceilings))", "worth: Any = 0", capped),
     ("trees.py", "if (price := integer(value)) < 0:", "if (price := integer(value)) < -(10**99):", below_nothing),
-    ("trees.py", "    if waiting:\n        raise Undecided", "    if False:\n        raise Undecided", half_a_tree),
-    ("whole_levels.py", "if sum(asked) <= worth:", "if sum(asked) < worth:", nothing_priced),
+    ("branches.py", "    if waiting:\n        raise Undecided", "    if False:\n        raise Undecided", half_a_tree),
+    ("whole_levels.py", "is not None and found[0] >= 0:", "is not None and found[0] > 0:", nothing_priced),
     ("whole_values.py", "if (more := proof.bound(leaf, bounds)) is not None:", "if False:", nothing_priced),
     ("order.py", "and abs(unspent) <= claim.report.accuracy * least", "", noisy),
 ]

@@ -8,12 +8,13 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from .branches import Undecided
 from .clock import RuleClock, by_the_clock
 from .order import in_order, kept, rounds_of
 from .possible import PossibleClaim
 from .reading import number, shown, total
 from .rounds import finished_in_rounds
-from .trees import Carried, Undecided
+from .trees import Carried
 from .whole import better, score
 from .whole_groups import Cuts, StopProof
 from .whole_levels import levels_refuted

@@ -3,7 +3,8 @@
 A tree is a list: a branch, what lies below it, what lies above it; and so on, down to leaves.  A branch says that so
 many at most do something (below), or more do (above): every allocation is on one of its sides.  At a leaf prices refute
 all that are there: tasks cost more, however their owners choose within the bounds, than all that the cluster can run is
-worth.
+worth.  Where prices do not, they may still tighten the bounds for what follows: beyond these they do (reduced-cost
+fixing).
 
 In a pool a task costs the resources that it uses.  On machines the tasks of each shape (demand, and classes open to it)
 have a price, and a machine is worth its most valuable load; or, where a leaf prices the resources of its class, and
@@ -20,6 +21,7 @@ from fractions import Fraction
 from operator import mul
 from typing import Any
 
+from .branches import Bounds, Undecided, cheapest
 from .claims import Claim
 from .cluster import integers, taken
 from .devices import dealt, dearest
@@ -29,13 +31,8 @@ from .work import spend
 
 __all__ = [
     "CELLS_A_STEP",
-    "Bounds",
     "Carried",
-    "Tree",
-    "Undecided",
-    "cheapest",
     "dealt",
-    "leaves",
     "price_of",
     "scale_of",
 ]
@@ -46,17 +43,8 @@ LOADS = 20_000
 CELLS_A_STEP = 8
 """Products of a load and a price that are counted as a step."""
 
-Bounds = dict[Any, tuple[int, int]]
-"""Least and most that do something; what is not there is free."""
-
-Tree = list[dict[str, Any]]
-
 Scale = Callable[[Any], int]
 """What makes a number of a leaf an integer."""
-
-
-class Undecided(Exception):
-    """A tree does not say enough, which is no fault of the answer; in words."""
 
 
 class Carried:
@@ -206,37 +194,6 @@ class Carried:
         each = [-sum(map(mul, load, values)) for load in loads]
         found = cheapest(each, [named.get(load, (0, count)) for load in loads], count)
         return None if found is None else -found
-
-
-def cheapest(each: Sequence[int], ends: Sequence[tuple[int, int]], n: int) -> int | None:
-    """Return the least cost at which n choose, so many each option as its bounds allow; None where they cannot."""
-    left, cost = n - sum(low for low, _ in ends), sum(c * low for c, (low, _) in zip(each, ends, strict=True))
-    if left < 0 or any(low > high for low, high in ends):
-        return None
-    for c, (low, high) in sorted(zip(each, ends, strict=True)):
-        taken = min(left, high - low)
-        cost, left = cost + c * taken, left - taken
-    return None if left else cost
-
-
-def leaves(
-    tree: list[dict[str, Any]], key: Callable[[dict[str, Any]], Any], free: Callable[[Any], tuple[int, int]]
-) -> Iterator[Any]:
-    """Yield every leaf of a tree with the bounds that hold there, each key at its `free` ones at first."""
-    waiting: list[Bounds] = [{}]
-    for node in tree:
-        if not waiting:
-            raise Undecided("a tree goes on behind its last leaf")
-        bounds = waiting.pop()
-        spend(0, 1 + len(bounds))
-        if "most" in node:
-            what, most = key(node), int(node["most"])
-            low, high = bounds.get(what, free(what))
-            waiting += [bounds | {what: (max(low, most + 1), high)}, bounds | {what: (low, min(high, most))}]
-        else:
-            yield node, bounds
-    if waiting:
-        raise Undecided("a tree ends before all its branches do")
 
 
 # ---- numbers -------------------------------------------------------------------------------------------------------

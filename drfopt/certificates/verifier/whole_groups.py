@@ -22,11 +22,12 @@ from fractions import Fraction
 from operator import mul
 from typing import Any
 
+from .branches import Tree, leaves
 from .claims import Claim
 from .clock import RuleClock
 from .groups import TreeNode, tree
 from .reading import number, shown
-from .trees import CELLS_A_STEP, Carried, Tree, leaves, scale_of
+from .trees import CELLS_A_STEP, Carried, scale_of
 from .whole_levels import whole_promises
 from .work import spend
 

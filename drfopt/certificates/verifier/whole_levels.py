@@ -8,10 +8,11 @@ from fractions import Fraction
 from operator import mul
 from typing import Any
 
+from .branches import Bounds, Tree, Undecided, cheapest, leaves, tightened
 from .claims import Claim
 from .clock import RuleClock
 from .reading import number, shown
-from .trees import CELLS_A_STEP, Carried, Tree, Undecided, cheapest, leaves, price_of, scale_of
+from .trees import CELLS_A_STEP, Carried, price_of, scale_of
 from .work import spend
 
 __all__ = ["levels_refuted", "whole_promises"]
@@ -133,25 +134,44 @@ def _level(
     def free(what: Any) -> tuple[int, int]:
         return 0, number_of[what[1]] if what[0] == "user" else cluster.count[what[0]]
 
-    for leaf, bounds in leaves(tree, key, free):
+    def chosen(leaf: dict[str, Any], bounds: Bounds) -> tuple[int, dict[Any, list[int]]] | None:
+        """Return what is left at least, and what options cost; None where nobody can choose so, or nothing runs."""
         integer = scale_of(leaf)
         counts = [price_of(v, integer) for v in leaf.get("levels", ())]
         if len(counts) != len(allowed):
             raise Undecided(f"a leaf has {len(counts)} multipliers of {len(allowed)} levels")
         if (found := cluster.priced(leaf, integer, bounds)) is None:
-            continue
+            return None
         costs, worth = found
-        worth += sum(map(mul, counts, allowed))
-        asked = [n * cluster.cost(i, x, costs) for (i, x), n in fixed.items()]
+        left = (
+            worth + sum(map(mul, counts, allowed)) - sum(n * cluster.cost(i, x, costs) for (i, x), n in fixed.items())
+        )
+        prices = {}
         for kind, mine in options.items():
-            each = [cluster.cost(first[kind], x, costs) + (0 if row is None else counts[row]) for x, row in mine]
-            spend(0, 1 + len(each) // CELLS_A_STEP)
-            n = number_of[kind]
-            cost = cheapest(each, [bounds.get(("user", kind, x), (0, n)) for x, _ in mine], n)
-            if cost is None:  # Nobody can choose so.
-                break
-            asked.append(cost)
-        else:
-            if sum(asked) <= worth:
-                return f"tasks cost {shown(sum(asked))} at least, and all that can be run is worth {shown(worth)}"
+            prices[kind] = [
+                cluster.cost(first[kind], x, costs) + (0 if row is None else counts[row]) for x, row in mine
+            ]
+            spend(0, 1 + len(mine) // CELLS_A_STEP)
+            cost = cheapest(prices[kind], ends(kind, bounds), number_of[kind])
+            if cost is None:
+                return None
+            left -= cost
+        return left, prices
+
+    def ends(kind: Any, bounds: Bounds) -> list[tuple[int, int]]:
+        return [bounds.get(("user", kind, x), (0, number_of[kind])) for x, _ in options[kind]]
+
+    def tighten(node: dict[str, Any], bounds: Bounds) -> Bounds:
+        if (found := chosen(node, bounds)) is None or found[0] < 0:
+            return bounds  # Whatever follows refutes what is not there.
+        left, prices = found
+        closer = dict(bounds)
+        for kind, each in prices.items():
+            new = tightened(each, ends(kind, bounds), number_of[kind], math.floor(left))
+            closer |= {("user", kind, x): both for (x, _), both in zip(options[kind], new, strict=True)}
+        return closer
+
+    for leaf, bounds in leaves(tree, key, free, tighten):
+        if (found := chosen(leaf, bounds)) is not None and found[0] >= 0:
+            return f"tasks cost less than all that can be run is worth, by {shown(found[0])}"
     return ""

@@ -7,10 +7,11 @@ tasks: what some have, and the others could each have alone of what is left, bou
 from fractions import Fraction
 from operator import le, sub
 
+from .branches import Undecided
 from .claims import Claim
 from .devices import dealt
 from .reading import number
-from .trees import Carried, Undecided
+from .trees import Carried
 from .whole_levels import whole_promises
 from .whole_values import Value
 from .work import spend

@@ -7,9 +7,10 @@ from operator import mul
 from typing import Any
 
 from .alpha_utility import AlphaUtility
+from .branches import Bounds, Tree, Undecided, leaves
 from .claims import Claim
 from .reading import number
-from .trees import CELLS_A_STEP, Bounds, Carried, Tree, Undecided, leaves, scale_of
+from .trees import CELLS_A_STEP, Carried, scale_of
 from .whole_levels import whole_promises
 from .work import spend
 

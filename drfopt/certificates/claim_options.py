@@ -1,0 +1,138 @@
+"""The options of a claim side by side, and what they cost at the multipliers of a leaf, in integers.
+
+Bounds say how many of each choice's users take each option at least and at most.  What all options cost at least is a
+sum of greedy fillings: of each choice the cheapest first, within bounds.
+
+Let that leave `slack` to what there is.  Of a choice, let m be the dearest option of which more than its least are
+taken, and v the cheapest of which fewer than its most are.  Each user more who takes an option dearer than m costs the
+difference at least, and so does each user less who takes one cheaper than v: so many of either that the slack is
+exceeded contradict the claim, and bounds are *tightened* by that (reduced-cost fixing).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .level_claims import LevelClaim
+
+__all__ = ["FRACTIONAL", "Bounds", "ClaimOptions"]
+
+FRACTIONAL = 1e-6
+"""Distance from a whole number at which the solution of a linear program is worth branching upon."""
+
+SAFE = 2**61
+"""Sums up to here are exact in numpy's integers; beyond they are of Python's."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Least and most users who take each option, (options,)."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    def hold(self, numbers: np.ndarray) -> bool:
+        """Say whether numbers of users, of parts of them too, are within the bounds."""
+        return bool((self.low <= numbers + FRACTIONAL).all() and (numbers <= self.high + FRACTIONAL).all())
+
+    def same(self, other: "Bounds") -> bool:
+        """Say whether these are the bounds of another."""
+        return bool((self.low == other.low).all() and (self.high == other.high).all())
+
+    def below(self, option: int, most: int) -> "Bounds":
+        """Return the bounds with so many at most who take an option."""
+        high = self.high.copy()
+        high[option] = min(high[option], most)
+        return Bounds(self.low, high)
+
+    def beyond(self, option: int, most: int) -> "Bounds":
+        """Return the bounds with more than so many who take an option."""
+        low = self.low.copy()
+        low[option] = max(low[option], most + 1)
+        return Bounds(low, self.high)
+
+
+class ClaimOptions:
+    """The options of all choices of a claim, one after the other.
+
+    Attributes
+    ----------
+    choice, row : arrays
+        Of each option, the choice that it is one of, and the row of the level stopped at, or `ABOVE`.
+    number : array
+        Users of each choice.
+    option, good, tasks : arrays
+        What options need: entries of a good and a number of tasks, option by option.
+    """
+
+    def __init__(self, claim: LevelClaim):
+        self.claim = claim
+        sizes = [len(choice.options) for choice in claim.choices]
+        self.number = np.array([choice.number for choice in claim.choices], dtype=np.int64)
+        self.first = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        self.choice = np.repeat(np.arange(len(sizes)), sizes)
+        self.row = np.array([row for choice in claim.choices for _, row in choice.options], dtype=np.int64)
+        self.stuck = not all(sizes)
+        own = np.array([len(choice.sequence.rows) for choice in claim.choices], dtype=np.int64)[self.choice]
+        if (own == 1).all():
+            self.option = np.arange(len(self.choice))
+            self.good = np.array([choice.sequence.rows[0] for choice in claim.choices], dtype=np.int64)[self.choice]
+            tasks = [x for choice in claim.choices for x, _ in choice.options]
+        else:
+            loads = [choice.load(x) for choice in claim.choices for x, _ in choice.options]
+            self.option = np.repeat(np.arange(len(loads)), own)
+            self.good = np.array([good for load in loads for good, _ in load], dtype=np.int64)
+            tasks = [x for load in loads for _, x in load]
+        self.starts = np.cumsum(own) - own
+        most = max(tasks, default=0)
+        self.tasks = np.array(tasks, dtype=np.int64 if most < SAFE else object)
+        self.largest = most * int(own.max(initial=1))
+
+    @property
+    def free(self) -> Bounds:
+        """The bounds that hold of themselves."""
+        return Bounds(np.zeros(len(self.choice), dtype=np.int64), self.number[self.choice])
+
+    def able(self, bounds: Bounds) -> bool:
+        """Say whether every choice's users can choose within bounds."""
+        if self.stuck or (bounds.low > bounds.high).any():
+            return False
+        least, most = (np.add.reduceat(ends, self.first[:-1]) for ends in (bounds.low, bounds.high))
+        return bool((least <= self.number).all() and (self.number <= most).all())
+
+    def prices(self, costs: list[int], counts: tuple[int, ...]) -> np.ndarray:
+        """Return what each option costs: its tasks, at the cost of each good, and the multiplier of its row."""
+        most = self.largest * max(costs, default=0) + max(counts, default=0)
+        kind = np.int64 if most * max(1, int(self.number.sum())) < SAFE else object
+        each = np.array(costs, dtype=kind)[self.good] * self.tasks
+        if len(each) != len(self.choice):
+            each = np.add.reduceat(each, self.starts)
+        return each + np.array([*counts, 0], dtype=kind)[self.row]  # The last is that of `ABOVE`.
+
+    def least(self, prices: np.ndarray, bounds: Bounds) -> tuple[int, np.ndarray]:
+        """Return what all options cost at least, and how many users take each then, within bounds that allow it."""
+        order = np.lexsort((prices, self.choice)) if prices.dtype != object else self._ordered(prices)
+        room = (bounds.high - bounds.low)[order]
+        before = np.cumsum(room) - room
+        before -= before[self.first[:-1]][self.choice]
+        left = (self.number - np.add.reduceat(bounds.low, self.first[:-1]))[self.choice]
+        taken = bounds.low.copy()
+        taken[order] += np.clip(left - before, 0, room)
+        return int((prices * taken).sum()), taken
+
+    def _ordered(self, prices: np.ndarray) -> np.ndarray:
+        """Return the options by choice and price, where prices are Python's integers."""
+        return np.array(sorted(range(len(prices)), key=lambda o: (self.choice[o], prices[o])), dtype=np.int64)
+
+    def tightened(self, prices: np.ndarray, bounds: Bounds, taken: np.ndarray, slack: int) -> Bounds:
+        """Return the bounds beyond which the slack is exceeded."""
+        first, slack = self.first[:-1], min(slack, SAFE)
+        given, spare = taken > bounds.low, taken < bounds.high
+        none = prices.max() + 1
+        dearest = np.maximum.reduceat(np.where(given, prices, -1), first)[self.choice]
+        cheapest = np.minimum.reduceat(np.where(spare, prices, none), first)[self.choice]
+        dear, cheap = (prices > dearest) & (dearest >= 0), (prices < cheapest) & (cheapest < none)
+        high = np.where(dear, taken + slack // np.where(dear, prices - dearest, 1), bounds.high)
+        low = np.where(cheap, taken - slack // np.where(cheap, cheapest - prices, 1), bounds.low)
+        high, low = np.minimum(high, bounds.high), np.maximum(low, bounds.low)
+        return Bounds(low.astype(np.int64), high.astype(np.int64))

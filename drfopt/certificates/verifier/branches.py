@@ -1,0 +1,86 @@
+"""Branches of a tree and what they bound, and the least cost at which users choose within bounds."""
+
+from collections.abc import Callable, Iterator, Sequence
+from operator import mul
+from typing import Any
+
+from .work import spend
+
+__all__ = ["Bounds", "Tree", "Undecided", "cheapest", "leaves", "tightened"]
+
+Bounds = dict[Any, tuple[int, int]]
+"""Least and most that do something; what is not there is free."""
+
+Tree = list[dict[str, Any]]
+
+Ends = Sequence[tuple[int, int]]
+"""Least and most of each option."""
+
+
+class Undecided(Exception):
+    """A tree does not say enough, which is no fault of the answer; in words."""
+
+
+def filled(each: Sequence[int], ends: Ends, n: int) -> list[int] | None:
+    """Return how many take each option where n choose at the least cost within bounds; None where they cannot."""
+    taken, left = [low for low, _ in ends], n - sum(low for low, _ in ends)
+    if left < 0 or any(low > high for low, high in ends):
+        return None
+    for place in sorted(range(len(each)), key=lambda place: each[place]):
+        more = min(left, ends[place][1] - taken[place])
+        taken[place], left = taken[place] + more, left - more
+    return None if left else taken
+
+
+def cheapest(each: Sequence[int], ends: Ends, n: int) -> int | None:
+    """Return the least cost at which n choose, so many each option as its bounds allow; None where they cannot."""
+    taken = filled(each, ends, n)
+    return None if taken is None else sum(map(mul, each, taken))
+
+
+def tightened(each: Sequence[int], ends: Ends, n: int, slack: int) -> list[tuple[int, int]]:
+    """Return the bounds beyond which n choose at more than the least cost and the slack.
+
+    One more of an option that is dearer than all of which one less may be taken costs the difference at least; so does
+    one less of an option that is cheaper than all of which one more may be.
+    """
+    taken = filled(each, ends, n) or []
+    rows = list(zip(each, ends, taken, strict=True))
+    less = max((cost for cost, (low, _), x in rows if x > low), default=None)
+    more = min((cost for cost, (_, high), x in rows if x < high), default=None)
+    found = []
+    for cost, (low, high), x in rows:
+        if less is not None and cost > less:
+            high = min(high, x + slack // (cost - less))
+        if more is not None and cost < more:
+            low = max(low, x - slack // (more - cost))
+        found.append((low, high))
+    return found
+
+
+def leaves(
+    tree: list[dict[str, Any]],
+    key: Callable[[dict[str, Any]], Any],
+    free: Callable[[Any], tuple[int, int]],
+    tighten: Callable[[dict[str, Any], Bounds], Bounds] | None = None,
+) -> Iterator[Any]:
+    """Yield every leaf of a tree with the bounds that hold there, each key at its `free` ones at first.
+
+    What only tightens bounds is no leaf: what is below it follows.
+    """
+    waiting: list[Bounds] = [{}]
+    for node in tree:
+        if not waiting:
+            raise Undecided("a tree goes on behind its last leaf")
+        bounds = waiting.pop()
+        spend(0, 1 + len(bounds))
+        if "most" in node:
+            what, most = key(node), int(node["most"])
+            low, high = bounds.get(what, free(what))
+            waiting += [bounds | {what: (max(low, most + 1), high)}, bounds | {what: (low, min(high, most))}]
+        elif node.get("tightens") and tighten is not None:
+            waiting.append(tighten(node, bounds))
+        else:
+            yield node, bounds
+    if waiting:
+        raise Undecided("a tree ends before all its branches do")
