@@ -20,7 +20,7 @@ import numpy as np
 from ..base.errors import InstanceError
 from ..base.loops import compiled
 from ..base.numbers.double_double import DoubleDouble
-from ..base.numbers.quantities import exact
+from ..base.numbers.quantities import amount, exact
 from ..base.parallel import cores, one_thread
 from .naming import Places
 
@@ -31,6 +31,7 @@ __all__ = [
     "SMALLEST",
     "ExactTable",
     "Extent",
+    "amount_in_range",
     "as_float",
     "columns",
     "in_blocks",
@@ -203,6 +204,19 @@ def as_float(value: Fraction | None, place: str) -> float:
     if nearest in (float("inf"), float("-inf")) or (nearest == 0 and value != 0):
         raise InstanceError(f"{place} is {_brief(value)}, outside the range of floats: change the unit")
     return nearest
+
+
+def amount_in_range(value: Any, place: str) -> Fraction:
+    """Return the exact value of an amount to which a float is near; `place` begins the sentence where it is none.
+
+    Raises
+    ------
+    InstanceError
+        When it is no number, negative, or beyond the range of floats.
+    """
+    found = amount(value, place)
+    as_float(found, place)
+    return found
 
 
 def table(values: Any, shape: tuple[int, ...], places: "Places", *, unlimited: bool = False) -> ExactTable:

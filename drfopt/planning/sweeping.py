@@ -18,6 +18,7 @@ from typing import Any
 from ..base.deadline import Deadline
 from ..base.errors import InstanceError, listed, suggestion
 from ..base.numbers.quantities import exact
+from ..base.numbers.shown import counted
 from ..base.parallel import spread
 from ..base.results import Result
 from ..base.tables import Column, Sheet
@@ -202,7 +203,7 @@ class Sweep(Result):
             )
             for value, totals, found in zip(self.values, self.totals, self.allocations, strict=True)
         ]
-        title = f"{self.policy} as {self.axis.name} changes, {self.instance.n} users"
+        title = f"{self.policy} as {self.axis.name} changes, {counted(self.instance.n, 'user')}"
         return Sheet(title, columns, rows, self._notes(), document=self.to_dict)
 
     def _notes(self) -> tuple[str, ...]:

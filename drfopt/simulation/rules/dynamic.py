@@ -114,6 +114,7 @@ class Dynamic(Ranked):
     """Serve those present within their parts."""
 
     name = "dynamic"
+    revokes = False
 
     def begin(self, cluster: ClusterState) -> None:
         """Nobody has come."""
