@@ -13,6 +13,7 @@ import numpy as np
 
 from ..base.errors import InstanceError
 from ..base.numbers.double_double import DoubleDouble
+from ..base.numbers.shown import counted
 from ..base.registry import door
 from ..base.tolerances import RATIOS
 from .arrays import MOST_IN_SETS, as_float, in_mid_range, needed_sets, table
@@ -604,8 +605,12 @@ class Instance:
 
     def __repr__(self) -> str:
         title = f"{self.name!r}: " if self.name else ""
-        cluster = "one pool" if self.machines is None else f"{int(self.counts.sum())} machines in {self.k} classes"
-        return f"<Instance {title}{self.n} users, {', '.join(self.resources)}; {cluster}>"
+        cluster = (
+            "one pool"
+            if self.machines is None
+            else f"{counted(int(self.counts.sum()), 'machine')} in {counted(self.k, 'class')}"
+        )
+        return f"<Instance {title}{counted(self.n, 'user')}, {', '.join(self.resources)}; {cluster}>"
 
     def _content(self) -> tuple:
         machines = tuple((one.name, one.count, one.devices) for one in self.machines or ())

@@ -21,7 +21,7 @@ from ..base.numbers.shown import in_units, number, percent
 from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
 from ..model.instance import Instance
-from ..model.policies import policy_named
+from ..model.policies import policy_on
 from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall, cells_of
 from ..solving.allocating import solve
 from .before_and_after import WhatIf, as_float
@@ -219,7 +219,7 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
         wanting = np.flatnonzero(short.standing == ENDLESS)
     if not wanting.size:
         return Advice(allocation, (), nowhere)
-    instance, policy = allocation.instance, policy_named(allocation.policy)
+    instance, policy = allocation.instance, policy_on(allocation.policy, allocation.instance)
     if instance.n * max(instance.k, 1) > LARGEST or policy.objective == "formulation":
         return Advice(allocation, (), nowhere, "'drfopt price' and 'drfopt size' say what helps")
     if allocation.exact:
