@@ -26,6 +26,7 @@ from .naming import Places
 
 __all__ = [
     "LARGEST",
+    "LONG",
     "MOST_IN_SETS",
     "SMALLEST",
     "ExactTable",
@@ -44,6 +45,9 @@ Result = TypeVar("Result")
 
 BLOCK = 1 << 14
 """Rows looked at in one go: those of some resources stay in the processor's cache."""
+
+LONG = 1 << 16
+"""The same of loops that keep little of them at a time."""
 
 SMALL = 1 << 10
 """Rows up to which the linear algebra does not think of threads."""
@@ -113,8 +117,8 @@ class ExactTable:
         return DoubleDouble(np.where(np.isfinite(floats), found.high, floats), found.low)
 
 
-def in_blocks(n: int, work: Callable[[slice], Result], threads: bool = False) -> list[Result]:
-    """Return ``work(rows)`` for rows of a table of n, some thousand at a time, in order.
+def in_blocks(n: int, work: Callable[[slice], Result], threads: bool = False, size: int = BLOCK) -> list[Result]:
+    """Return ``work(rows)`` for rows of a table of n, some thousand (`size`) at a time, in order.
 
     So a pass over a table takes the same temporary memory whatever n is, and a file that is memory-mapped is never read
     whole.  `threads` divides the blocks among all cores if n is large, which is worth it where memory is touched for
@@ -122,17 +126,17 @@ def in_blocks(n: int, work: Callable[[slice], Result], threads: bool = False) ->
     """
     if n <= SMALL:
         return [work(slice(0, n))] if n else []
-    starts = range(0, n, BLOCK)
+    starts = range(0, n, size)
     workers = min(cores(), len(starts) // BLOCKS_PER_CORE) if threads else 1
     if workers < 2:
         # Two threads of the linear algebra on a block that lies in one core's cache take up to ten times the work.
         with one_thread():
-            return [work(slice(start, min(start + BLOCK, n))) for start in starts]
+            return [work(slice(start, min(start + size, n))) for start in starts]
     each = -(-len(starts) // workers)
     with ThreadPoolExecutor(workers) as pool:
-        stretches = [range(q * each * BLOCK, min((q + 1) * each * BLOCK, n)) for q in range(workers)]
+        stretches = [range(q * each * size, min((q + 1) * each * size, n)) for q in range(workers)]
         parts = pool.map(
-            lambda rows: [work(slice(s, min(s + BLOCK, rows.stop))) for s in range(rows.start, rows.stop, BLOCK)],
+            lambda rows: [work(slice(s, min(s + size, rows.stop))) for s in range(rows.start, rows.stop, size)],
             stretches,
         )
         return [result for part in parts for result in part]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import PolicyError, suggestion
+from ..base.loops import compiled
 from ..base.registry import Registry
 from .arrays import columns, in_blocks
 from .instance import FEATURES, Instance
@@ -248,16 +249,21 @@ class Policy:
         # What is not there has share 0: its users are unplaced.
         capacity = np.where((instance.capacity > 0) & instance.counted, instance.capacity, np.inf)[:, None]
         weighted = self.weights != "none" and instance.weighted
+        per_resource = weighted and instance.weights_per_resource
         rates = np.empty(instance.n)
 
         def look(rows: slice) -> None:
             shares = columns(instance.demands, rows) / capacity
-            if weighted and instance.weights_per_resource:
+            if per_resource:
                 shares /= columns(instance.weights, rows)
             rates[rows] = measure(shares, column)
 
-        in_blocks(instance.n, look)
-        if weighted and not instance.weights_per_resource:
+        loops: Any = compiled(instance.demands) if self.measure == "dominant" and not per_resource else None
+        if loops is None:
+            in_blocks(instance.n, look)
+        else:
+            loops.dominant(instance.demands.T, capacity[:, 0], rates)
+        if weighted and not per_resource:
             rates /= instance.weights
         return rates
 

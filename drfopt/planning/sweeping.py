@@ -283,7 +283,8 @@ def sweep(
     # A change is made where the answer is found: in one pool it may take longer than the answer.
     each = [(*first, along.at(value)) for value in wanted]
     # Who is asked next has its part of the time that is left, as many at once as there are processes.
-    turns = [(math.ceil((len(each) - place) / (jobs or 1)), changes) for place, changes in enumerate(each)]
+    at_once = jobs if isinstance(jobs, int) and jobs > 0 else 1
+    turns = [(math.ceil((len(each) - place) / at_once), changes) for place, changes in enumerate(each)]
     one = partial(_changed, instance, chosen, how, Deadline.asked(time_limit))
     found = tuple(spread(one, turns, jobs=jobs, dask=dask, what="instances"))
     return Sweep(instance, chosen.name, along, wanted, found)

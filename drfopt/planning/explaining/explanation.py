@@ -298,11 +298,11 @@ def explain(
         )
     checked_flags(integer=integer, fragmentation=fragmentation)
     chosen = policy_on(policy, instance)
-    rows = range(instance.n) if user is None else [instance.users.index(user)]
     budget = Budget(time_limit)
     with budget.spent() as deadline:
         # Half is for what helps, where that is asked by dividing again; and packing is as hard as dividing.
         allocation = solve(instance, chosen, integer=integer, time_limit=deadline.share(1 + integer + fragmentation))
+        rows = range(instance.n) if user is None else [instance.users.index(user)]
         facts = _Facts(allocation, len(rows) <= (FEW_WHOLE if integer else FEW), budget)
         found = []
         for done, i in enumerate(rows):
