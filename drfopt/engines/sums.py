@@ -122,12 +122,16 @@ def _in_turn(problem: Problem, promised: Promised, solve: Callable[[np.ndarray, 
     if len(there) < 2:
         return solve(rates, promised)[0]
     now, nothing, whole = promised, np.zeros(problem.n, dtype=bool), BoundsEvidence()
+    before: Answer | None = None
     for turn in there:
         own = np.where(turns == turn, rates, rates * 0)
         answer, worth = solve(own, now)
         if rates.dtype != object and own @ (answer.tasks - now.floors) <= NOTHING * (own * _alone(problem)).max():
             nothing |= turns == turn
-            answer = _without(problem, answer, nothing, now.floors)
+            # What seemed left was taken from the sums before: everybody has what it had.
+            had = answer if before is None else before
+            answer = _without(problem, replace(answer, tasks=had.tasks, amounts=had.amounts), nothing, now.floors)
+        before = answer
         proof = answer.evidence
         if not isinstance(proof, BoundsEvidence) or answer.prices is None:
             raise SolverError("the sum of a tier came without prices")

@@ -234,3 +234,12 @@ def test_a_limit_is_lifted_for_the_sum_of_its_tier():
     users = {"A": {"cpu": 1}, "B": {"cpu": 1}}
     instance = Instance(users, {"cpu": 9}, max_tasks={"A": 2}, organisation=Organisation(tiers={"A": 1}))
     assert "without one it could have 9 tasks" in explain(instance, "utilitarian").users[0].remedy
+
+
+def test_a_tier_that_gets_nothing_takes_nothing_from_the_sums_before():
+    """What a program may fall short of in the first tier is nine times as much in the second, and beyond its proof."""
+    users = {"A": {"cpu": 1, "memory": 3}, "B": {"cpu": 3}}
+    pool = Instance(users, {"cpu": 18, "memory": 6}, organisation=Organisation(tiers={"B": 1}))
+    found = solve(pool, "utilitarian")
+    assert found.tasks.tolist() == [0, 6]
+    assert verify(certificate_document(found)).valid is True
