@@ -13,7 +13,7 @@ from ..base.errors import PolicyError, checked_flags
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.instance import FEATURES, Instance
-from ..model.policies import AnyPolicy, policy_named
+from ..model.policies import AnyPolicy, policy_on
 from ..solving.allocating import in_whole_tasks
 from . import ruled
 from .economy import cluster_of
@@ -157,7 +157,7 @@ def audit(
     user u1 reports (16, 32/3) instead of (16, 1) and runs 75/16 tasks instead of 100/31; no report brings more
     """
     checked_flags(integer=integer)
-    chosen, asked = policy_named(policy), properties_named(properties)
+    chosen, asked = policy_on(policy, instance), properties_named(properties)
     built_in = chosen.objective in ("leximin", "alpha", "sum", "servers")
     chosen.check(instance, integer, FEATURES if built_in else () if integer else ("types", "types on machines"))
     deadline = Deadline.asked(time_limit)

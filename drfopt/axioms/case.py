@@ -50,6 +50,18 @@ class AuditCase:
         self.deadline.check("the audit")
         return replace(computed(self.cluster, self.policy, self.integer), tied=self.truth.tied)
 
+    @cached_property
+    def chosen(self) -> Outcome:
+        """The truth, as `given_on` has it."""
+        return self.given_on(self.cluster)
+
+    def given_on(self, cluster: Economy) -> Outcome:
+        """Return the outcome on another cluster; of several optima in whole tasks the one that `solve` gives."""
+        found = self.run(cluster)
+        if not self.integer or not found.tied:
+            return found
+        return replace(computed(cluster, self.policy, True), tied=True, span=found.span)
+
     @property
     def packs(self) -> bool:
         """Whether what somebody holds is a matter of how whole tasks are packed."""

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..base.deadline import Deadline
 from ..base.errors import DrfoptError, PolicyError, TimeLimitError
+from ..base.numbers.shown import counted
 from ..base.progress import report
 from ..model.allocation import Allocation
 from ..model.hierarchy.tree import closed_by
@@ -78,7 +79,7 @@ class Loss(Witness):
         tasks, instead = f"{self.tasks:.6g}", f"{self.instead:.6g}"
         if tasks == instead:  # what is found is more than rounding, and may be less than six digits show
             tasks, instead = f"{self.tasks:.12g}", f"{self.instead:.12g}"
-        return f"user {self.user} runs {tasks} tasks, and {instead} {self.when}"
+        return f"user {self.user} runs {counted(tasks, 'task')}, and {instead} {self.when}"
 
 
 def beyond(instance: Instance, integer: bool = False) -> bool:
@@ -185,7 +186,7 @@ class _RuledCase:
                 said = note if self.integer else ""
                 return Finding(name, FAILS, loss, exact=self.proven, tied=self.tied, note=said)
         if not self.integer:
-            note = "to the error of the tasks, which are computed in floats" if decided else ""
+            note = f"to a part of {DIFFERENT:g} of the tasks, which are computed in floats" if decided else ""
         verdict = HOLDS if decided else UNDECIDED
         exact = decided and self.proven
         return Finding(name, verdict, exact=exact, trials=0 if decided else trials, note=note, tied=self.tied)

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .market_loops import respond, spend
+
 __all__ = ["compiled"]
 
 NUMBERS = 1 << 22
@@ -18,6 +20,9 @@ NUMBERS = 1 << 22
 
 AT_ONCE = 256
 """Numbers that are added one after the other; users whose row and weight are found before they are added."""
+
+PAIRED = 1 << 7
+"""Users whose columns are looked at two at a time: both lie in the first cache."""
 
 TILE = 1 << 10
 """Rows that are copied before their columns are looked at, which are in the cache then."""
@@ -129,12 +134,70 @@ def _sides(
     return unknown[:found]
 
 
-def _tops(rates: np.ndarray, tasks: np.ndarray, sets: np.ndarray, start: int, stop: int, highest: np.ndarray) -> None:
-    """Find the highest level of every set, (2^m,)."""
-    for i in range(start, stop):
-        level = rates[i] * tasks[i]
-        if level > highest[sets[i]] or level != level:
-            highest[sets[i]] = level
+def _dominant(demands: np.ndarray, capacity: np.ndarray, rates: np.ndarray) -> None:
+    """Write the largest share that one task takes of a capacity (m,), for all users, (n,)."""
+    m, n = demands.shape
+    for a in range(0, n, PAIRED):
+        b = min(a + PAIRED, n)
+        rate = rates[a:b]
+        rate[:] = 0.0
+        for j in range(0, m, 2):
+            k = min(j + 1, m - 1)
+            room, other, one, two = capacity[j], capacity[k], demands[j, a:b], demands[k, a:b]
+            for p in range(b - a):
+                share, last = one[p] / room, two[p] / other
+                share = last if last > share else share
+                rate[p] = share if share > rate[p] else rate[p]
+
+
+def _reached(reach: np.ndarray, sets: np.ndarray, pace: np.ndarray, limits: np.ndarray, tasks: np.ndarray) -> None:
+    """Write the tasks of all users (n,) whose sets stop at levels (2^m,): at their limits (n,), or (0,), at most."""
+    for i in range(len(tasks)):
+        tasks[i] = reach[sets[i]] * pace[i]
+    if len(limits):
+        for i in range(len(tasks)):
+            tasks[i] = limits[i] if tasks[i] > limits[i] else tasks[i]
+
+
+def _tops(
+    demands: np.ndarray,
+    rates: np.ndarray,
+    tasks: np.ndarray,
+    sets: np.ndarray,
+    ends: tuple[float, float],
+    start: int,
+    stop: int,
+    used: np.ndarray,
+    highest: np.ndarray,
+) -> int:
+    """Add up what some users use, (m,), and find the highest level of every set, (2^m,).
+
+    Return how many have a rate, tasks or a level that is not 0 and outside of two ends.
+    """
+    m, outside = len(demands), 0
+    smallest, largest = ends
+    levels = np.empty(PAIRED)
+    for a in range(start, stop, PAIRED):
+        b = min(a + PAIRED, stop)
+        rate, x, level = rates[a:b], tasks[a:b], levels[: b - a]
+        for p in range(b - a):
+            level[p] = rate[p] * x[p]
+            outside += not ((smallest <= x[p] <= largest) or x[p] == 0)
+            outside += not ((smallest <= level[p] <= largest) or level[p] == 0)
+            outside += not ((smallest <= rate[p] <= largest) or rate[p] == 0)
+        for j in range(0, m, 2):
+            k = min(j + 1, m - 1)
+            first, second, one, two = 0.0, 0.0, demands[j, a:b], demands[k, a:b]
+            for p in range(b - a):
+                first += one[p] * x[p]
+                second += two[p] * x[p]
+            used[j] += first
+            used[k] += second * (k - j)
+        for p in range(b - a):
+            s = sets[a + p]
+            if level[p] > highest[s] or level[p] != level[p]:
+                highest[s] = level[p]
+    return outside
 
 
 def _held(
@@ -200,7 +263,11 @@ def _held(
                 left[p] = 0.0 if limits[a + p] == 0 else rest
             for p in range(users):
                 short[p] = left[p] if left[p] < short[p] else short[p]
+        # Mostly nobody, which several comparisons at once find out.
+        farther = 0
         for p in range(users):
+            farther += not short[p] <= worst
+        for p in range(users if farther else 0):
             if short[p] > worst or (short[p] != short[p] and worst == worst):
                 worst, who = short[p], a + p
         for p in range(users if limited else 0):
@@ -223,13 +290,15 @@ def _held(
     return worst, who
 
 
-def compiled(table: np.ndarray, by_rows: bool = False) -> Any:
+def compiled(table: np.ndarray, by_rows: bool = False, numbers: int | None = None) -> Any:
     """Return the loops for a table of floats that is in memory column by column, or row by row.
 
-    None where it is not, where the table is small, and where numba is not there.
+    None where it is not, where it is small, or the one is whose sample it is and which has so many `numbers`, and where
+    numba is not there.
     """
     there = table.flags.c_contiguous if by_rows else table.flags.f_contiguous
-    return _loops() if table.size >= NUMBERS and there and table.dtype == np.float64 else None
+    large = (table.size if numbers is None else numbers) >= NUMBERS
+    return _loops() if large and there and table.dtype == np.float64 else None
 
 
 @lru_cache(maxsize=1)
@@ -241,8 +310,18 @@ def _loops() -> Any:
 
         register_jitable(_add)
         loop = njit(nogil=True, cache=True, error_model="numpy")
+        # In any order, that is several at once.
+        summing = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
         return SimpleNamespace(
-            survey=loop(_survey), by_set=loop(_by_set), sides=loop(_sides), tops=loop(_tops), held=loop(_held)
+            survey=loop(_survey),
+            by_set=loop(_by_set),
+            sides=loop(_sides),
+            tops=summing(_tops),
+            dominant=loop(_dominant),
+            reached=loop(_reached),
+            held=loop(_held),
+            respond=summing(respond),
+            spend=summing(spend),
         )
     except (ImportError, RuntimeError, AttributeError):
         # It is not there, or there is a numpy or a coverage that it does not know, or no place for the cache.

@@ -19,10 +19,16 @@ of a market the point y of the enclosures is so near to the optimum x that by co
 ``sum_i loss_i(x_i) <= right side - value(y)``, where loss_i is what the tangent at y_i overestimates i's utility by:
 whose enclosure ends where she would lose more than that has the optimum in it.
 
+Tiers are judged one after the other, each with prices of its own, in the allocation as it is: what comes later is worth
+nothing to a tier, so that whoever comes later and pays is at its floor; what a tier has is held, and at prices at which
+that costs all there is nobody who pays has more than its floor in any of the tiers that follow.  A sum, whose tasks are
+not unique, holds the sums of the tiers before it: they count in its own with a weight each, as a Lagrange multiplier.
+
 The floors are judged apart: tasks that all promises are worth are floors as they stand; where they do not fit together
 the stops of the first stage are replayed (`stops`), which prove how far each can be kept.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -33,7 +39,7 @@ import numpy as np
 from ..base.numbers.enclosures import Enclosure, lower, upper
 from ..base.tolerances import CAPACITY, FIRST_ORDER, GAP, LEVEL
 from ..model.allocation import Certificate
-from ..model.evidence import BoundsEvidence
+from ..model.evidence import BoundsEvidence, TierEvidence
 from ..model.hierarchy import Clock, broken
 from ..model.hierarchy.market import MarketRules, market_rules
 from ..model.hierarchy.tree import closed_by
@@ -96,12 +102,39 @@ def certify(
     if below.max(initial=0.0) > max(infeasible, CAPACITY):
         infeasible = float(below.max())
         reason = f"user {instance.users[int(below.argmax())]!r} is below its guarantee by {infeasible:.1e} of it"
-    with np.errstate(all="ignore"):
-        found = _judged(instance, policy, tasks, placement, np.maximum(prices, 0), beta, met, floors, limits, stuck,
-                        rates, incomes if policy.weights != "none" else np.ones(instance.n),
-                        np.zeros((0, instance.n)) if rules is None else rules.ceilings)  # fmt: skip
-    gap, off, uncleared = found
-    market = policy.objective == "alpha"
+    tiers = _tiers(rules, prices, beta, evidence, stuck | (floors >= limits))
+    if isinstance(tiers, str):
+        return Certificate("bounds", False, np.inf, gap=None, reason=tiers)
+    gap, off, uncleared = 0.0, np.zeros(instance.n), 0.0
+    turns = np.zeros(instance.n) if rules is None else rules.turns
+    market, has = policy.objective == "alpha", floors
+    judged = stuck | (floors >= limits)
+    for tier in tiers:
+        judged |= turns == tier.turn
+        if (~judged & (turns < tier.turn)).any():
+            break
+        later = ~stuck & (turns > tier.turn)
+        # Of a sum everybody may still move, and counts as much as it does in this tier.
+        out = stuck | later | (turns < tier.turn) if market else stuck
+        own = rates * (turns == tier.turn)
+        size = 0.0 if rules is None or len(tiers) == 1 else float((own * rules.clock.leaves.most).max())
+        with np.errstate(all="ignore"):
+            found = _judged(instance, policy, tasks, placement, np.maximum(tier.prices, 0), np.asarray(tier.bounds),
+                            met, floors, limits, out, later & market,
+                            rates * _weights(tier, turns), own, size,
+                            incomes if policy.weights != "none" else np.ones(instance.n),
+                            np.zeros((0, instance.n)) if rules is None else rules.ceilings)  # fmt: skip
+        gap, uncleared = max(gap, found[0]), max(uncleared, found[2])
+        off = np.maximum(off, np.where(out & ~stuck, 0.0, found[1]))
+        if market and rules is not None:
+            has = np.where(turns <= tier.turn, tasks, has)
+            stuck, wrong = _spent(rules.clock, has, stuck | (turns <= tier.turn), tier.full)
+            judged |= stuck
+            if wrong:
+                return Certificate("bounds", False, np.inf, gap=None, reason=wrong)
+    if not judged.all():
+        user = instance.users[int(judged.argmin())]
+        return Certificate("bounds", False, np.inf, gap=None, reason=f"the tier of user {user!r} has no proof")
     worst = int(off.argmax()) if len(off) else 0
     violation = float(max(off.max(initial=0.0) if market else 0.0, uncleared if market else 0.0, infeasible))
     valid = bool(infeasible <= CAPACITY and gap <= GAP and (violation <= FIRST_ORDER))
@@ -118,7 +151,7 @@ def certify(
         valid=valid,
         violation=violation,
         gap=gap,
-        stopped_by=partial(_bottlenecks, instance, rules, np.maximum(prices, 0), beta, tasks, limits),
+        stopped_by=partial(_first_bottlenecks, instance, rules, tiers, tasks, limits),
         evidence=proof,
         reason=reason,
     )
@@ -136,7 +169,7 @@ def certify_exactly(
     rules = market_rules(instance, policy, exact=True) if "organisation" in instance.features else None
     clock = rules.clock if rules is not None else Clock(instance, leximin, exact=True)
     point = tasks if evidence.point is None else evidence.point
-    zero, one = Fraction(0), Fraction(1)
+    zero = Fraction(0)
     if not clock.playing.any():
         prices, beta = np.full(stops.exact_room(instance).shape, zero), np.full(len(clock.ceilings), zero)
     else:
@@ -150,42 +183,41 @@ def certify_exactly(
     else:
         rates = np.array(policy.exact_rates(instance), dtype=object)
         incomes = np.array(instance.exact_weights, dtype=object)
-    if not fault and min([*prices.ravel().tolist(), *beta.tolist()], default=zero) < 0:
-        fault = "some price is negative"
-    cost = stops.costs(clock, prices * stops.exact_room(instance), beta)
-    playing = [i for i in np.flatnonzero(~stuck).tolist() if not fault]
-    left = (prices * stops.exact_room(instance)).sum() + beta.sum()
-    left -= sum((cost[i] * point[i] for i in np.flatnonzero(point).tolist()), zero)
-    limits, market, worth = instance.exact_limits, policy.objective == "alpha", dict[int, Fraction]()
-    if market and playing and not all(point[i] for i in playing):
-        fault, playing = "somebody of the market has nothing", []
-    if not market and playing:
-        # Nobody without a limit may gain by what is free to it: prices rise until nobody does.
-        gains = [rates[i] / cost[i] if cost[i] else None for i in playing if limits[i] is None]
-        if None in gains:
-            fault, playing = "a task of somebody without a limit costs nothing", []
-        rise = max([one, *(gain for gain in gains if gain is not None)])
-        cost, left = cost * rise, left * rise
-    gain = left
-    for i in playing:
-        worth[i] = incomes[i] * rates[i] * (rates[i] * point[i]) ** -int(policy.alpha) if market else rates[i]
-        most = most_alone(instance, i)
-        gain += max((worth[i] - cost[i]) * (most - point[i]), (cost[i] - worth[i]) * (point[i] - floors[i]))
-    ends = [(i, low) for i in playing if (low := lower(tasks[i])) > floors[i]]
-    ends += [(i, high) for i in playing if (high := upper(tasks[i])) < most_alone(instance, i)]
-    lost = ((i, tangent_loss(worth[i], point[i], end, int(policy.alpha))) for i, end in ends if market)
-    outside = [i for i, loss in lost if loss < gain]
+    market, has = policy.objective == "alpha", floors
+    tiers = _tiers(rules, prices, beta, evidence, stuck | np.array(floors == clock.leaves.most))
+    turns = np.zeros(instance.n) if rules is None else rules.turns
+    judged = stuck | np.array(floors == clock.leaves.most)
+    if isinstance(tiers, str):
+        fault, tiers = fault or tiers, ()
+    for tier in tiers if not fault else ():
+        judged |= turns == tier.turn
+        if (~judged & (turns < tier.turn)).any():
+            break
+        out = stuck | (turns != tier.turn) if market else stuck
+        own = np.flatnonzero(~out).tolist()
+        fault = _judged_exactly(
+            clock, policy, tasks, point, floors, own, np.flatnonzero(~stuck & (turns > tier.turn)).tolist(),
+            tier, incomes, rates * _weights(tier, turns),
+        )  # fmt: skip
+        if market and rules is not None:
+            has = np.where(turns <= tier.turn, point, has)
+            later = not fault and tier is not tiers[-1]
+            if later and any(isinstance(tasks[i], Enclosure) for i in own):
+                fault = "what an earlier tier has is known between two ends only"
+            stuck, wrong = _spent(clock, has, stuck | (turns <= tier.turn), tier.full)
+            judged |= stuck
+            fault = fault or wrong
+    if not fault and not judged.all():
+        fault = f"the tier of user {instance.users[int(judged.argmin())]!r} has no proof"
     astray = [i for i in range(instance.n) if not lower(tasks[i]) <= point[i] <= upper(tasks[i])]
-    if not fault and (astray or outside or gain < 0 or (not market and gain)):
-        who = instance.users[[*astray, *outside, 0][0]]
-        fault = f"the prices do not prove what user {who!r} has: {float(gain):.1e} could be gained"
+    if not fault and astray:
+        fault = f"the point is not in the enclosure of user {instance.users[astray[0]]!r}"
     widths = [float(x.width / x.upper) for x in tasks if isinstance(x, Enclosure) and x.upper]
     stopped_by = partial(
-        _bottlenecks,
+        _first_bottlenecks,
         instance,
         None if rules is None else market_rules(instance, policy),
-        prices.astype(np.float64),
-        beta.astype(np.float64),
+        tiers or [TierEvidence(0, prices, beta)],
         point.astype(np.float64),
         instance.limits,
     )
@@ -199,6 +231,53 @@ def certify_exactly(
         rigorous=True,
         reason=fault,
     )
+
+
+def _judged_exactly(
+    clock: Clock,
+    policy: Policy,
+    tasks: np.ndarray,
+    point: np.ndarray,
+    floors: np.ndarray,
+    playing: list[int],
+    later: list[int],
+    tier: TierEvidence,
+    incomes: np.ndarray,
+    rates: np.ndarray,
+) -> str:
+    """Return, in words, what the prices of a tier do not prove in fractions of those who are `playing` in it."""
+    instance, zero, one = clock.instance, Fraction(0), Fraction(1)
+    prices, bounds = np.asarray(tier.prices), np.asarray(tier.bounds)
+    if min([*prices.ravel().tolist(), *bounds.tolist(), *tier.held.values()], default=zero) < 0:
+        return "some price is negative"
+    budget = prices * stops.exact_room(instance)
+    cost = stops.costs(clock, budget, bounds)
+    left = budget.sum() + bounds.sum() - sum((cost[i] * point[i] for i in np.flatnonzero(point).tolist()), zero)
+    limits, market, worth = instance.exact_limits, policy.objective == "alpha", dict[int, Fraction]()
+    if market and not all(point[i] for i in playing):
+        return "somebody of the market has nothing"
+    if not market:
+        # Nobody without a limit may gain by what is free to it: prices rise until nobody does.
+        gains = [rates[i] / cost[i] if cost[i] else None for i in playing if limits[i] is None and rates[i]]
+        if None in gains:
+            return "a task of somebody without a limit costs nothing"
+        rise = max([one, *(gain for gain in gains if gain is not None)])
+        cost, left = cost * rise, left * rise
+    gain = left
+    if market:
+        gain += sum((cost[i] * (point[i] - floors[i]) for i in later), zero)
+    for i in playing:
+        worth[i] = incomes[i] * rates[i] * (rates[i] * point[i]) ** -int(policy.alpha) if market else rates[i]
+        most = most_alone(instance, i)
+        gain += max((worth[i] - cost[i]) * (most - point[i]), (cost[i] - worth[i]) * (point[i] - floors[i]))
+    ends = [(i, low) for i in playing if (low := lower(tasks[i])) > floors[i]]
+    ends += [(i, high) for i in playing if (high := upper(tasks[i])) < most_alone(instance, i)]
+    lost = ((i, tangent_loss(worth[i], point[i], end, int(policy.alpha))) for i, end in ends if market)
+    outside = [i for i, loss in lost if loss < gain]
+    if outside or gain < 0 or (not market and gain):
+        who = instance.users[[*outside, 0][0]]
+        return f"the prices do not prove what user {who!r} has: {float(gain):.1e} could be gained"
+    return ""
 
 
 def most_alone(instance: Instance, i: int) -> Fraction:
@@ -228,17 +307,21 @@ def _judged(
     floors: np.ndarray,
     limits: np.ndarray,
     stuck: np.ndarray,
+    later: np.ndarray,
     rates: np.ndarray,
+    own: np.ndarray,
+    size: float,
     incomes: np.ndarray,
     ceilings: np.ndarray,
 ) -> tuple[float, np.ndarray, float]:
     """Return the gap, how far everybody is off its best response (n,), and the largest unused part of what is priced.
 
-    Who is `stuck` has what it has in every allocation that keeps the guarantees.
+    Who is `stuck` has what it has in every allocation that counts, or, `later`, may have more that is worth nothing.
+    Of a sum `own` are the rates of those whose sum it is, and `size` is what one of them could have alone, or 0.
     """
     room, types = instance.room, instance.type_table
     costs = unit_costs(instance, prices * room)
-    cheapest = np.where(stuck, 0.0, cheapest_costs(instance, costs)) + beta @ ceilings
+    cheapest = np.where(stuck & ~later, 0.0, cheapest_costs(instance, costs)) + beta @ ceilings
     amounts = tasks[:, None] if placement is None else placement
     used = amounts.T @ (instance.demands if types is None or placement is None else types.demands)
     left = np.where(prices > 0, room - used, 0.0)
@@ -250,11 +333,12 @@ def _judged(
     # Of who is stuck, what is paid is paid in every allocation that counts.
     low, high = np.where(stuck, tasks, floors), np.where(stuck, tasks, limits)
     playing = ~stuck
+    missed += float((cheapest * (tasks - floors))[later].sum())
     if policy.objective == "sum":
         finite = np.isfinite(high)
         worth = rates
-        if (playing & ~finite).any():
-            rows = playing & ~finite
+        if (playing & ~finite & (worth > 0)).any():
+            rows = playing & ~finite & (worth > 0)
             raised = max(1.0, float((worth[rows] / cheapest[rows]).max()))
             if raised == np.inf:
                 return np.inf, np.zeros(instance.n), uncleared
@@ -263,8 +347,10 @@ def _judged(
         profit = worth - cheapest
         best = np.where(profit > 0, np.where(finite, high, tasks), low)
         gain = np.where(playing, profit * (best - tasks), 0.0)
-        value = float(rates @ tasks)
+        value = float(own @ tasks)
         more = abs(missed + float(gain.sum()))
+        if value <= 0 and size:  # What is left to a tier that has nothing is a part of what it could have alone.
+            value = size
         gap = more / value if value > 0 else float(more > 0)  # the smallest sum is infinitely more than none
         return gap, np.zeros(instance.n), uncleared
     alpha = policy.alpha
@@ -292,7 +378,16 @@ def _floors(rules: MarketRules, tasks: np.ndarray, evidence: BoundsEvidence) -> 
     if not start.promising:
         return np.full(len(tasks), clock.zero), out, ""
     has, stopped, fault = stops.floors(clock, tasks, evidence.breakpoints)
-    for prices, bounds in evidence.full:
+    stopped, wrong = _spent(clock, has, stopped, evidence.full)
+    return has, stopped, fault or wrong
+
+
+def _spent(
+    clock: Clock, has: np.ndarray, stopped: np.ndarray, full: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> tuple[np.ndarray, str]:
+    """Return who is stopped (n,) where what everybody has costs all there is, and what is wrong with these prices."""
+    fault = ""
+    for prices, bounds in full:
         price = stops.costs(clock, prices, bounds)
         price = price if clock.exact else np.nan_to_num(price, posinf=0.0)
         held = np.where(has > 0, has, clock.leaves.most)
@@ -304,7 +399,58 @@ def _floors(rules: MarketRules, tasks: np.ndarray, evidence: BoundsEvidence) -> 
         if prices.min() < 0 or (paying & (left > allowed * price * held)).any():
             fault = fault or "the floors do not cost all that there is at the prices that are to prove it"
         stopped = stopped | paying
-    return has, stopped, fault
+    return stopped, fault
+
+
+def _tiers(
+    rules: MarketRules | None, prices: np.ndarray, bounds: np.ndarray, evidence: BoundsEvidence, settled: np.ndarray
+) -> Sequence[TierEvidence] | str:
+    """Return what proves each tier, of one alone the prices of all; in words, whose tier has no proof.
+
+    Who is `settled` (n,) needs none.
+    """
+    if rules is None:
+        return [TierEvidence(0, prices, bounds)]
+    turns = rules.turns
+    there = sorted(set(turns[~settled].tolist()))
+    if not evidence.tiers and len(there) < 2:
+        return [TierEvidence(there[0] if there else 0, prices, bounds)]
+    given = [tier.turn for tier in evidence.tiers]
+    if given != sorted(set(given)):
+        return "the tiers are not proven in their order"
+    return evidence.tiers
+
+
+def _weights(tier: TierEvidence, turns: np.ndarray) -> np.ndarray:
+    """Return how much everybody counts in a tier, (n,): its own in full, earlier ones as they are held."""
+    found = np.where(turns == tier.turn, 1, 0)
+    for turn, weight in tier.held.items():
+        found = np.where(turns == turn, weight, found)
+    return found
+
+
+def _first_bottlenecks(
+    instance: Instance,
+    rules: MarketRules | None,
+    tiers: Sequence[TierEvidence],
+    tasks: np.ndarray,
+    limits: np.ndarray,
+) -> tuple:
+    """Return what stops each user first, in the order of the tiers up to its own."""
+    if rules is None or len(tiers) == 1:
+        prices, bounds = tiers[0].in_floats.prices, np.asarray(tiers[0].in_floats.bounds)
+        return _bottlenecks(instance, rules, np.maximum(prices, 0), bounds, tasks, limits)
+    room, turns = instance.room, rules.turns
+    unit = np.where(room > 0, room, 1.0)
+    found: list[Any] = [None] * instance.n
+    for tier in tiers:
+        each = [(tier.prices, tier.bounds)] + [(prices / unit, bounds) for prices, bounds in tier.full]
+        for prices, bounds in each:
+            paid = np.maximum(np.asarray(prices, dtype=np.float64), 0), np.asarray(bounds, dtype=np.float64)
+            stops_here = _bottlenecks(instance, rules, *paid, tasks, limits)
+            found = [one or (stop if turn >= tier.turn else None)
+                     for one, stop, turn in zip(found, stops_here, turns.tolist(), strict=True)]  # fmt: skip
+    return tuple(found)
 
 
 def _bottlenecks(

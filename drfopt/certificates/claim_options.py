@@ -126,6 +126,8 @@ class ClaimOptions:
 
     def tightened(self, prices: np.ndarray, bounds: Bounds, taken: np.ndarray, slack: int) -> Bounds:
         """Return the bounds beyond which the slack is exceeded."""
+        if not len(prices):
+            return bounds
         first, slack = self.first[:-1], min(slack, SAFE)
         given, spare = taken > bounds.low, taken < bounds.high
         none = prices.max() + 1

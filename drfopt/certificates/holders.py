@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.loops import compiled
 from ..base.tolerances import LEVEL
-from ..model.arrays import MOST_IN_SETS, columns, in_blocks, in_mid_range
+from ..model.arrays import LARGEST, LONG, MOST_IN_SETS, SMALLEST, columns, in_blocks, in_mid_range
 from ..model.instance import Instance
 from .feasibility import infeasibility
 
@@ -115,6 +115,11 @@ class Holders:
 
     def _seen(self, rows: slice) -> tuple[np.ndarray, np.ndarray, bool]:
         """Return what some users use, the highest level on each resource or set, and whether floats hold it all."""
+        if self.loops is not None:
+            used, highest = np.zeros(self.instance.m), np.zeros(1 << self.instance.m)
+            given = (self.rates, self.tasks, self.instance.needs, (SMALLEST, LARGEST), rows.start, rows.stop)
+            outside = self.loops.tops(self.instance.demands.T, *given, used, highest)
+            return used, highest, not outside
         block, tasks = columns(self.instance.demands, rows), self.tasks[rows]
         levels = self.rates[rows] * tasks
         in_range = in_mid_range(levels) and in_mid_range(tasks) and in_mid_range(self.rates[rows])
@@ -124,8 +129,6 @@ class Holders:
         if word.min() == (only := word.max()):
             # Where all need the same it takes a tenth of the time.
             highest[only] = levels.max(initial=0.0)
-        elif self.loops is not None:
-            self.loops.tops(self.rates, self.tasks, self.instance.needs, rows.start, rows.stop, highest)
         else:
             np.maximum.at(highest, word.astype(np.intp), levels)
         return block @ tasks, highest, in_range
@@ -136,8 +139,9 @@ class Holders:
             best = (_members(self.instance.m) * inverse).max(axis=0) if self.by_set else inverse
             # What is held at one mark is a product.
             several = self.instance.limited or len(marks.low) > 1
-            look = self._looped if several and self.loops is not None else self._look
-            return together(in_blocks(self.instance.n, partial(look, marks, best)))
+            if several and self.loops is not None:
+                return together(in_blocks(self.instance.n, partial(self._looped, marks, best), size=LONG))
+            return together(in_blocks(self.instance.n, partial(self._look, marks, best)))
 
     def _looped(self, marks: Marks, best: np.ndarray, rows: slice) -> tuple:
         """Look at some users as `_look` does, in a compiled loop."""

@@ -79,7 +79,10 @@ class BoxProgram(PackingProgram):
         self.curved = proof.value.curved
         if proof.value.utility is not None:
             self.first_task = max(abs(proof.value.low(i, 1) - proof.value.served) for i in users)
-            self.top = float(Fraction(self.first_task, proof.value.unit))
+            try:
+                self.top = float(Fraction(self.first_task, proof.value.unit))
+            except OverflowError:
+                raise Undecided("what tasks are worth is beyond the range of floats") from None
         elif self.curved:
             self.top = float(max(proof.value.power.values()))
             self.power = [proof.value.power[i] / self.top for i in users]

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.loops import compiled
 from ..base.partitions import Partitions
 from ..base.tolerances import CAPACITY, FIRST_ORDER, GAP, LEVEL_CEEI
 from ..model.allocation import Certificate
@@ -245,9 +246,10 @@ class Buyers:
     def seen(self) -> Spent:
         """Return what one pass over the users finds."""
         with np.errstate(all="ignore"):
-            found = in_blocks(self.n, self._seen)
-            used: np.ndarray = np.sum([part.used for part in found], axis=0)
             pool = self.placement is None
+            loops: Any = compiled(self.instance.demands) if pool and self.alpha == 1 else None
+            found = in_blocks(self.n, self._seen if loops is None else partial(self._looped, loops))
+            used: np.ndarray = np.sum([part.used for part in found], axis=0)
             infeasible, reason = infeasibility(
                 self.instance, self.tasks, self.placement, used=used[0] if pool else None
             )
@@ -261,6 +263,18 @@ class Buyers:
             infeasible=infeasible,
             reason=reason,
         )
+
+    def _looped(self, loops: Any, rows: slice) -> Spent:
+        """Look at some users of a pool under ceei as `_seen` does, in a compiled loop; not at who is far off."""
+        weights = self.instance.weights if self.instance.weighted else np.ones(1)
+        limits = np.empty(0) if self.limits is None else self.limits
+        used, found = np.zeros(self.instance.m), np.array([0.0, 0.0, 0.0, 0.0, np.inf])
+        given = (self.instance.demands.T, self.prices[0], weights, limits, self.tasks, 1 - AT_LIMIT)
+        user = loops.spend(*given, (rows.start, rows.stop), used, found)
+        money, squares, off, short, poorest = found.tolist()
+        if not off <= SERIES:
+            return self._seen(rows)
+        return Spent(used[None, :], money, squares / 2, off, user, short, poorest, self.alpha)
 
     def _seen(self, rows: slice) -> Spent:
         block, tasks = columns(self.instance.demands, rows), self.tasks[rows]

@@ -170,6 +170,8 @@ class UtilityLosses:
                 if len(found) > WINDOW:
                     raise TooManyChoices
                 x += step
+        if max(found.values(), default=0) > np.iinfo(np.int64).max:
+            raise TooManyChoices
         order = sorted(found, key=lambda x: (found[x], x))
         return np.array(order, dtype=np.int64), np.array([found[x] for x in order], dtype=np.int64)
 

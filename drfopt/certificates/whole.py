@@ -28,6 +28,7 @@ import numpy as np
 
 from ..base.deadline import NEVER, Deadline
 from ..base.errors import InstanceError, SolverError, TimeLimitError
+from ..base.numbers.shown import counted
 from ..base.progress import report
 from ..model.allocation import Certificate
 from ..model.evidence import WholeEvidence
@@ -235,8 +236,8 @@ class _Levels:
         bound = max(claim.value, self.whole.told(max(claim.level, most)))
         gap = float(1 - claim.value / bound) if bound else 0.0
         reason = (
-            f"{why}: {len(self.proven)} levels ({below} users) are proven; the next is {float(claim.value):.6g} "
-            f"and can be {float(bound):.6g} at most"
+            f"{why}: {counted(len(self.proven), 'level')} ({counted(below, 'user')}) proven; "
+            f"the next is {float(claim.value):.6g} and can be {float(bound):.6g} at most"
         )
         bounds, apart = (
             levels_above(self.whole, self.tasks, claim, below, self.worth, self.deadline) if above else ([], 0)

@@ -13,7 +13,7 @@ import numpy as np
 from ..engines.problem import Problem
 from ..engines.registry import engines_for
 from ..model.instance import Instance
-from ..model.policies import Policy, policy_named
+from ..model.policies import Policy, policy_named, policy_on
 
 __all__ = ["BOUNDED", "QUESTIONS", "ROWS", "Bounded", "Inquiry", "Refusal", "bounded", "refusal", "unanswered"]
 
@@ -63,16 +63,14 @@ class Inquiry:
     @property
     def family(self) -> str:
         """``leximin``, ``alpha``, ``sum``, ``servers`` or ``formulation``."""
-        return self.policy.objective
+        return policy_on(self.policy, self.instance).objective
 
     @property
-    def ordered(self) -> bool:
-        """Whether some are served before others."""
+    def turns(self) -> int | None:
+        """How many are served one after the other; None where there is no one order of all."""
         rules = self.instance.organisation
-        if rules is None:
-            return False
-        late = any(rules.last) or any(not group.weight for group in rules.groups)
-        return late or any(rules.tiers) or any(group.tier for group in rules.groups)
+        turns = (0,) if rules is None else rules.in_turn
+        return None if turns is None else len(set(turns))
 
     @property
     def excluding(self) -> bool:
@@ -90,7 +88,7 @@ class Inquiry:
     @property
     def exact(self) -> bool:
         """Whether an exact answer was asked for and there is an engine for it."""
-        return bool(engines_for(Problem(self.instance, self.policy), exact=True))
+        return bool(engines_for(Problem(self.instance, policy_on(self.policy, self.instance)), exact=True))
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ ROWS = (
     Refusal(
         "levels only",
         lambda a: a.command == "schedule" and a.family != "leximin",
-        "task by task levels are compared, which the notion does not do",
+        "Algorithm 1 starts the task of who is lowest, and a market, sum or file compares no levels one by one",
     ),
     Refusal(
         "best unknown",
@@ -118,8 +116,13 @@ ROWS = (
     ),
     Refusal(
         "order",
-        lambda a: a.family in MARKETS and a.ordered,
-        "a market or sum knows no order of service, which tiers and weights of 0 are",
+        lambda a: a.family in MARKETS and a.turns is None,
+        "inside a group that has others beside it, who wait for none of its tiers, a market or sum has no order of all",
+    ),
+    Refusal(
+        "whole order",
+        lambda a: a.family in MARKETS and a.whole and a.turns != 1,
+        "markets and sums of whole tasks, whose optima are not unique, are not built to be held tier after tier",
     ),
     Refusal(
         "levels",
@@ -129,7 +132,8 @@ ROWS = (
     Refusal(
         "servers rules",
         lambda a: a.family == "servers" and a.ruled and not a.excluding,
-        "every machine is divided by itself, and what rules promise, order and bound is of the whole cluster",
+        "every machine is divided by itself, and how amounts and an order of all are split among them no source says; "
+        "in a pool, which is one machine, it is drf",
     ),
     Refusal(
         "formulation rules",
@@ -144,21 +148,13 @@ ROWS = (
     Refusal(
         "servers limits",
         lambda a: a.family == "servers" and a.instance.limited,
-        "every machine is divided by itself, and knows no limit, count of tasks or ceiling on all of them",
+        "every machine is divided by itself, and no source says whose tasks count where a limit, count of tasks or "
+        "ceiling is on all of them; in a pool, which is one machine, it is drf",
     ),
     Refusal(
         "scalar",
         lambda a: a.policy.weights == "scalar" and a.instance.weights_per_resource,
-        "the notion has one weight a user",
-    ),
-    Refusal(
-        "counted",
-        lambda a: (
-            a.policy.measure in ("tasks", "alone")
-            and a.instance.organisation is not None
-            and bool(a.instance.organisation.excluded)
-        ),
-        "the notion counts tasks and not resources, of which some are excluded",
+        "an income, and a share of tasks, is one number: weights by resource are of shares of resources",
     ),
     Refusal(
         "alike",
@@ -185,7 +181,7 @@ ROWS = (
     Refusal(
         "priced",
         lambda a: a.command == "price" and a.family in NOTHING_KNOWN,
-        "a price is the dual of one objective of the cluster: machine by machine there is none, and a file tells none",
+        "a price is the dual of one objective of the cluster: each machine has its own, and a file tells none",
     ),
     Refusal(
         "scheduled types",

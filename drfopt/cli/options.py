@@ -261,5 +261,11 @@ FormatName = Annotated[
 ]
 OutputFile = Annotated[
     Path | None,
-    valued("--output", "FILE", "Write to FILE, whole or not at all.", "-o", callback=_file),
+    valued(
+        "--output",
+        "FILE",
+        "Write to FILE, whole or not at all; a file that is there is replaced.",
+        "-o",
+        callback=_file,
+    ),
 ]

@@ -68,7 +68,7 @@ def report(
         _folder(plots)
     numbers = json or (output is not None and output.suffix.lower() == ".json")
     if plots is not None or not numbers:
-        from ..reporting.charts import converter
+        from ..reporting.vega import converter
 
         converter()
     cluster = options.read(instance)

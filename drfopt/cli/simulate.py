@@ -164,7 +164,10 @@ def simulate(
     grace: Annotated[
         float | None,
         options.valued(
-            "--preempt", "S", "Revoke tasks for users below their share, S seconds after a warning.", parser=_grace
+            "--preempt",
+            "S",
+            "Revoke tasks for users below their share, S seconds after a warning; not under fifo and dynamic.",
+            parser=_grace,
         ),
     ] = None,
     every: Annotated[
@@ -208,6 +211,8 @@ def simulate(
     from ..simulation.records import checked_suffix, job_table, timeline_table, write_table
     from ..simulation.rules.table import rule_named
 
+    if grace is not None and not any(rule_named(name).revokes for name in names):
+        raise USAGE_ERROR(f"--preempt is for users below their share, of which {rule} knows none: leave it out")
     if exponents and not any(rule_named(name).oversubscribes for name in names):
         raise USAGE_ERROR(
             f"--slowdown is of machines that are overloaded, which {rule} does to none: leave it out, or simulate "

@@ -1,20 +1,28 @@
-"""What guarantees are to a market or a sum: floors, found by the first stage of the clock of an organisation."""
+"""What guarantees are to a market or a sum: floors, found by the first stage of the clock of an organisation.
 
-from dataclasses import dataclass, replace
+And what tiers are to a market: markets in turn, of which each holds what those before it have as floors that are not to
+be moved, and leaves out whoever comes later, and whom what is held leaves no more than its own floor.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from ..base.errors import SolverError
+from ..base.numbers.enclosures import Enclosure
 from ..base.tolerances import LEVEL
 from ..certificates.chain import excess, firm
 from ..certificates.stops import costs, exact_room
+from ..model.evidence import BoundsEvidence, TierEvidence
 from ..model.hierarchy.clock import Breakpoint, Clock
 from ..model.hierarchy.market import market_rules
 from .hierarchy import FRACTIONS, ExactPrograms, Programs, stops
-from .problem import Problem
+from .problem import Answer, Problem
 
-__all__ = ["Promised", "kept"]
+__all__ = ["Promised", "Tier", "in_turn", "kept", "tiers"]
 
 FULL = 1e-11
 """Relative distance from full that the rounding of floors leaves."""
@@ -37,6 +45,12 @@ class Promised:
         The stops of the clock that prove the floors.
     full : tuple of (prices (k, m), prices of ceilings (b,))
         At which the floors cost all that there is, so that who pays can have no more while they are kept.
+    turns : int array (n,)
+        When each is served.
+    clock : Clock or None
+        Of the rules, where there are any.
+    sums : tuple of (rates (n,), number)
+        Sums of levels that must not fall: those of tiers before.
     """
 
     floors: np.ndarray
@@ -46,6 +60,15 @@ class Promised:
     ceilings: np.ndarray
     breakpoints: tuple[Breakpoint, ...]
     full: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    turns: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    clock: Clock | None = None
+    sums: tuple[tuple[np.ndarray, Any], ...] = ()
+
+    @property
+    def in_floats(self) -> "Promised":
+        """The same, rounded."""
+        numbers = {key: getattr(self, key).astype(float) for key in ("floors", "incomes", "rates", "ceilings")}
+        return replace(self, **numbers)
 
 
 def kept(problem: Problem, exact: bool = False) -> Promised:
@@ -72,11 +95,8 @@ def kept(problem: Problem, exact: bool = False) -> Promised:
             breakpoints.append(breakpoint)
             if not state.promising:
                 break
-    stopped, full = state.finished | ~clock.playing, list[tuple[np.ndarray, np.ndarray]]()
-    while state.has.any() and (prices := _filled(problem, clock, state.has, stopped)) is not None:
-        full.append(prices)
-        price = costs(clock, *prices)
-        stopped |= (price > 0) & (price < np.inf)
+    stopped = state.finished | ~clock.playing
+    full = _all_filled(problem, clock, state.has, stopped)
     rows = problem.members
     found = Promised(
         state.has[rows],
@@ -86,6 +106,8 @@ def kept(problem: Problem, exact: bool = False) -> Promised:
         rules.ceilings[:, rows],
         tuple(breakpoints),
         tuple(full),
+        rules.turns[rows],
+        clock,
     )
     if exact or n > FRACTIONS or not (stopped & clock.playing & (state.has == 0)).any():
         return found
@@ -97,6 +119,73 @@ def kept(problem: Problem, exact: bool = False) -> Promised:
         breakpoints=proven.breakpoints,
         full=proven.full,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Tier:
+    """A tier of a market: its turn, what is promised to it and held of others, what it bought, and who is stopped."""
+
+    turn: int
+    promised: Promised
+    answer: Answer
+    full: list[tuple[np.ndarray, np.ndarray]]
+
+
+def tiers(problem: Problem, promised: Promised, solve: Callable[[Promised], Answer]) -> list[Tier]:
+    """Return the tiers of a market in turn, each as `solve` divides what is left to it.
+
+    Those in which nobody can rise are left out, and of one alone nothing is held.
+    """
+    rows, turns, clock = problem.members, promised.turns, promised.clock
+    if clock is None:
+        return [Tier(0, promised, solve(promised), [])]
+    rising = ~promised.stopped & (promised.floors < problem.limits)
+    there = sorted(set(turns[rising].tolist()))
+    if len(there) < 2:
+        return [Tier(there[0] if there else 0, promised, solve(promised), [])]
+    has, stopped = (np.full(problem.instance.n, value) for value in (clock.zero, True))
+    has[rows], stopped[rows] = promised.floors, promised.stopped
+    found: list[Tier] = []
+    for turn in there:
+        mine = ~stopped[rows] & (turns == turn)
+        if not mine.any():
+            continue
+        now = replace(promised, floors=has[rows], stopped=~mine)
+        answer = solve(now)
+        has[rows[mine]] = answer.tasks[mine]
+        stopped[rows[turns <= turn]] = True
+        # Of what is known between two ends only, nobody can say what it leaves.
+        known = not any(isinstance(x, Enclosure) for x in has.tolist())
+        found.append(Tier(turn, now, answer, _all_filled(problem, clock, has, stopped) if known else []))
+    return found
+
+
+def in_turn(problem: Problem, promised: Promised, solve: Callable[[Promised], Answer]) -> Answer:
+    """Return what a market divides tier after tier, with what proves each; the last one places everybody."""
+    found = tiers(problem, promised, solve)
+    last = found[-1].answer
+    if len(found) == 1 and not found[0].full:
+        return last
+    proofs, whole = list[TierEvidence](), BoundsEvidence()
+    for tier in found:
+        proof = tier.answer.evidence
+        if not isinstance(proof, BoundsEvidence) or tier.answer.prices is None:
+            raise SolverError("a tier came without prices")
+        whole = proof
+        proofs.append(TierEvidence(tier.turn, tier.answer.prices, proof.bounds, tier.full))
+    return replace(last, evidence=replace(whole, tiers=tuple(proofs)))
+
+
+def _all_filled(
+    problem: Problem, clock: Clock, has: np.ndarray, stopped: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return prices at which what everybody has costs all there is, and stop who pays, in place."""
+    full = list[tuple[np.ndarray, np.ndarray]]()
+    while has.any() and (prices := _filled(problem, clock, has, stopped)) is not None:
+        full.append(prices)
+        price = costs(clock, *prices)
+        stopped |= (price > 0) & (price < np.inf)
+    return full
 
 
 def _filled(

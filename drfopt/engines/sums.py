@@ -5,11 +5,15 @@ The largest sum of levels in rational numbers: HiGHS finds the basis in floats, 
 maximise    sum_i v_i sum_k z_ik                                          (v_i: what one task is worth)
 subject to  sum_i d_ij z_ik  <=  c_kj    resource j of class k
             sum_k z_ik       <=  u_i     user i has a limit
+
+Of tiers the sum of the first is made largest, and then, while those before it do not fall, that of each.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import highspy
 import numpy as np
@@ -18,14 +22,14 @@ from scipy import sparse
 from ..base.errors import SolverError
 from ..base.numbers.rationals import integer_columns
 from ..base.solvers.exact_lp import ExactProgram, maximise
-from ..base.tolerances import SPARE
+from ..base.tolerances import SPARE, TINY
 from ..certificates.stops import exact_room
-from ..model.evidence import BoundsEvidence, Evidence, PriceEvidence
+from ..model.evidence import BoundsEvidence, Evidence, PriceEvidence, TierEvidence
 from .linear_programs import INFINITY, Rows, basis_to_mend, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem, exact_types
 from .promised import Promised, kept
 
-__all__ = ["Stated", "largest", "most_exactly", "most_tasks", "program", "solve", "solve_exactly"]
+__all__ = ["NOTHING", "Stated", "largest", "most_exactly", "most_tasks", "program", "solve", "solve_exactly"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +67,7 @@ def program(problem: Problem, rates: np.ndarray, limits: np.ndarray, promised: P
     mixed = _mixed(problem, adding)
     some, bounds = _promised(problem, promised, adding)
     matrix = sparse.vstack([rows.matrix, limit_rows, mixed, *bounds]) @ sparse.diags(step)
-    free, floors = rows.matrix.shape[0] + len(limited), len(some)
+    free, floors = rows.matrix.shape[0] + len(limited), len(some) + (0 if promised is None else len(promised.sums))
     ceilings = matrix.shape[0] - free - mixed.shape[0] - floors
     least, none = np.full(free, -INFINITY), np.zeros(mixed.shape[0])
     highs = load(
@@ -84,22 +88,82 @@ def _mixed(problem: Problem, adding: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def _promised(problem: Problem, promised: Promised | None, adding: sparse.csr_matrix) -> tuple[np.ndarray, list]:
-    """Return who has a floor (rows of the problem), and rows that are 1 at it, and at the ceilings of groups."""
+    """Return who has a floor (rows of the problem), and rows that are 1 at it, at sums held, and at ceilings."""
     if promised is None:
         return np.zeros(0, dtype=np.intp), []
     floors = promised.floors[problem.user] * problem.part
     some = np.flatnonzero(floors > 0)
-    # Each ceiling is met by the tasks of a user, whatever her types: by the first of them.
-    first = np.diff(problem.user, prepend=-1) > 0
-    each = promised.ceilings[:, problem.user] * np.where(first, 1 / problem.part, 0.0)
-    return some, [sparse.diags(1 / floors[some]) @ adding[some], sparse.csr_matrix(each) @ adding]
+    # Each of the others is met by the tasks of a user, whatever her types: by the first of them.
+    first = np.where(np.diff(problem.user, prepend=-1) > 0, 1 / problem.part, 0.0)
+    held = np.array([rates / value for rates, value in promised.sums]).reshape(-1, len(promised.rates))
+    each = [sparse.csr_matrix(table[:, problem.user] * first) @ adding for table in (held, promised.ceilings)]
+    return some, [sparse.diags(1 / floors[some]) @ adding[some], *each]
 
 
 def solve(problem: Problem) -> Answer:
-    """Return an allocation of the largest sum, and the prices that prove it."""
+    """Return an allocation of the largest sum, tier by tier, and the prices that prove it."""
+    if "organisation" not in problem.instance.features:
+        return _largest(problem, problem.rates, None)[0]
+    return _in_turn(problem, kept(problem), partial(_largest, problem))
+
+
+NOTHING = 1e-8
+"""Part of what one of a tier could have alone that the spare of sums that are held may leave it: that is nothing."""
+
+Summed = tuple[Answer, Sequence[Any]]
+"""An answer, and what each sum that is held is worth in its own."""
+
+
+def _in_turn(problem: Problem, promised: Promised, solve: Callable[[np.ndarray, Promised], Summed]) -> Answer:
+    """Return what makes the sum of each tier largest while those before it do not fall, with what proves each."""
+    rates, turns = promised.rates, promised.turns
+    rising = ~promised.stopped & (promised.floors < problem.limits) & (rates > 0)
+    there, proofs, held = sorted(set(turns[rising].tolist())), list[TierEvidence](), list[int]()
+    if len(there) < 2:
+        return solve(rates, promised)[0]
+    now, nothing, whole = promised, np.zeros(problem.n, dtype=bool), BoundsEvidence()
+    before: Answer | None = None
+    for turn in there:
+        own = np.where(turns == turn, rates, rates * 0)
+        answer, worth = solve(own, now)
+        if rates.dtype != object and own @ (answer.tasks - now.floors) <= NOTHING * (own * _alone(problem)).max():
+            nothing |= turns == turn
+            # What seemed left was taken from the sums before: everybody has what it had.
+            had = answer if before is None else before
+            answer = _without(problem, replace(answer, tasks=had.tasks, amounts=had.amounts), nothing, now.floors)
+        before = answer
+        proof = answer.evidence
+        if not isinstance(proof, BoundsEvidence) or answer.prices is None:
+            raise SolverError("the sum of a tier came without prices")
+        whole = proof
+        weights = dict(zip(held, worth, strict=True))
+        proofs.append(TierEvidence(turn, answer.prices, proof.bounds, held=weights))
+        if value := own @ answer.tasks:
+            now, held = replace(now, sums=(*now.sums, (own, value))), [*held, turn]
+    answer = _without(problem, answer, nothing, promised.floors)
+    proven = replace(whole, tiers=tuple(proofs))
+    return replace(answer, evidence=proven, levels=promised.rates * answer.tasks)
+
+
+def _alone(problem: Problem) -> np.ndarray:
+    """Return the tasks that everybody could run alone, (n,), if the cluster were a pool."""
+    most = 1 / np.maximum(problem.shares, TINY).max(axis=1)
+    return np.minimum(most, problem.limits)
+
+
+def _without(problem: Problem, answer: Answer, users: np.ndarray, floors: np.ndarray) -> Answer:
+    """Return an answer in which some users have their floors."""
+    if not users.any() or answer.amounts is None:
+        return answer
+    tasks = np.where(users, np.minimum(floors, answer.tasks), answer.tasks)
+    part = np.divide(tasks, answer.tasks, where=answer.tasks > 0, out=np.ones(problem.n))
+    amounts = answer.amounts * part[problem.by_type.user][problem.by_type.pairs[0]]
+    return replace(answer, tasks=tasks, amounts=amounts)
+
+
+def _largest(problem: Problem, rates: np.ndarray, promised: Promised | None) -> Summed:
+    """Return the largest sum at some rates, and what each sum that is held is worth in it."""
     by_type = problem.by_type
-    promised = kept(problem) if "organisation" in problem.instance.features else None
-    rates = problem.rates if promised is None else promised.rates
     limits = by_type.limits
     stated = program(by_type, rates[by_type.user], limits, promised)
     (row, _), rows, largest = by_type.pairs, stated.rows, stated.largest
@@ -116,13 +180,14 @@ def solve(problem: Problem) -> Answer:
     budget = np.maximum(-solution.duals[: len(rows.machine)], 0) * largest
     total = problem.instance.room
     prices = np.divide(rows.spread(budget, problem.k, problem.m), total, where=total > 0, out=np.zeros_like(total))
-    levels, evidence = None, Evidence()
-    if promised is not None:
-        last = solution.duals[len(solution.duals) - len(promised.ceilings) :]
-        bounds = np.maximum(-last, 0) * largest
-        evidence = BoundsEvidence(bounds=bounds, breakpoints=promised.breakpoints, full=promised.full)
-        levels = promised.rates * tasks
-    return Answer(tasks, amounts=amounts, prices=prices, evidence=evidence, levels=levels)
+    if promised is None:
+        return Answer(tasks, amounts=amounts, prices=prices, evidence=Evidence()), ()
+    last = len(solution.duals) - len(promised.ceilings)
+    bounds = np.maximum(-solution.duals[last:], 0) * largest
+    held = np.maximum(solution.duals[last - len(promised.sums) : last], 0) * largest
+    evidence = BoundsEvidence(bounds=bounds, breakpoints=promised.breakpoints, full=promised.full)
+    answer = Answer(tasks, amounts=amounts, prices=prices, evidence=evidence, levels=promised.rates * tasks)
+    return answer, [worth / value for worth, (_, value) in zip(held, promised.sums, strict=True)]
 
 
 def most_tasks(problem: Problem, worth: np.ndarray, promised: Promised) -> np.ndarray:
@@ -148,20 +213,26 @@ def solve_exactly(problem: Problem) -> Answer:
     limits, members = problem.instance.exact_limits, problem.members.tolist()
     most = [limits[i] for i in members]
     if "organisation" in problem.instance.features:
-        promised = kept(problem, exact=True)
-        found, amounts, prices, bounds = _of_types(problem, promised.rates.tolist(), most, promised)
-        proof = BoundsEvidence(prices=prices, bounds=bounds, breakpoints=promised.breakpoints, full=promised.full)
-        return Answer(found, amounts=amounts, prices=prices, evidence=proof, levels=promised.rates * found)
+        return _in_turn(problem, kept(problem, exact=True), partial(_largest_exactly, problem))
     rates = problem.policy.exact_rates(problem.instance)
     worth = [rates[i] for i in members]
     if problem.instance.type_table is not None:
-        found, amounts, prices, _ = _of_types(problem, worth, most)
+        found, amounts, prices, *_ = _of_types(problem, worth, most)
         return Answer(found, amounts=amounts, prices=prices, evidence=PriceEvidence(prices=prices))
     amounts, prices = largest(problem, worth, most)
     tasks = np.full(problem.n, Fraction(0), dtype=object)
     for i, z in zip(problem.pairs[0].tolist(), amounts, strict=True):
         tasks[i] += z
     return Answer(tasks, amounts=amounts, prices=prices, evidence=PriceEvidence(prices=prices))
+
+
+def _largest_exactly(problem: Problem, rates: np.ndarray, promised: Promised) -> Summed:
+    """Return the largest sum at some rates in fractions, and what each sum that is held is worth in it."""
+    limits = problem.instance.exact_limits
+    most = [limits[i] for i in problem.members.tolist()]
+    found, amounts, prices, bounds, held = _of_types(problem, rates.tolist(), most, promised)
+    proof = BoundsEvidence(prices=prices, bounds=bounds, breakpoints=promised.breakpoints, full=promised.full)
+    return Answer(found, amounts=amounts, prices=prices, evidence=proof, levels=promised.rates * found), held
 
 
 def largest(
@@ -234,20 +305,22 @@ def _of_types(
     worth: Sequence[Fraction],
     limits: Sequence[Fraction | None],
     promised: Promised | None = None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return tasks (n,), amounts (pairs,), prices (k, m) and of ceilings (b,) with several types, or rules.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[Fraction]]:
+    """Return tasks (n,), amounts (pairs,), prices (k, m), of ceilings (b,) and sums held, with several types or rules.
 
     maximise    sum_i v_i x_i
     subject to  sum_q d_qj z_qk            <=  c_kj    resource j of class k
                 part_q x_i - sum_k z_qk    <=  0       type q of user i
                 x_i                        <=  u_i     user i has a limit, or is stopped while guarantees are kept
               - x_i                        <=  -l_i    user i is promised l_i
+              - sum_i s_hi x_i             <=  -V_h    the sum of tier h is held
                 sum_i b_ci x_i             <=  1       ceiling c of a group
     """
     by_type, instance = problem.by_type, problem.instance
     floors, ceilings = [Fraction(0)] * problem.n, np.zeros((0, problem.n), dtype=object)
+    sums: tuple[tuple[np.ndarray, Any], ...] = ()
     if promised is not None:
-        floors, ceilings = promised.floors.tolist(), promised.ceilings
+        floors, ceilings, sums = promised.floors.tolist(), promised.ceilings, promised.sums
         held = zip(promised.stopped.tolist(), floors, limits, strict=True)
         limits = [floor if stopped else limit for stopped, floor, limit in held]
     parts, demands_of = exact_types(problem)
@@ -259,7 +332,8 @@ def _of_types(
     limit_row = {i: types + by_type.n + r for r, i in enumerate(limited)}
     given = [i for i, floor in enumerate(floors) if floor]
     floor_row = {i: types + by_type.n + len(limited) + r for r, i in enumerate(given)}
-    last = types + by_type.n + len(limited) + len(given)
+    first = types + by_type.n + len(limited) + len(given)
+    last = first + len(sums)
     columns: list[dict[int, Fraction]] = []
     for q, k in zip(*(part.tolist() for part in by_type.pairs), strict=True):
         uses = {row_of[k, j]: Fraction(d) for j, d in enumerate(demands[q]) if d}
@@ -267,13 +341,15 @@ def _of_types(
     pairs = len(columns)
     for i in range(problem.n):
         column = {last + c: Fraction(b) for c, b in enumerate(ceilings[:, i].tolist()) if b}
+        column |= {first + h: -worth_of[i] for h, (worth_of, _) in enumerate(sums) if worth_of[i]}
         column |= {limit_row[i]: Fraction(1)} if i in limit_row else {}
         columns.append(column | ({floor_row[i]: Fraction(-1)} if i in floor_row else {}))
     for q, (i, part) in enumerate(zip(by_type.user.tolist(), parts, strict=True)):
         columns[pairs + i][types + q] = part
     room = exact_room(instance)
     b = [room[k, j] * scales[j] for k, j in cells] + [Fraction(0)] * by_type.n
-    b += [limits[i] or Fraction(0) for i in limited] + [-floors[i] for i in given] + [Fraction(1)] * len(ceilings)
+    b += [limits[i] or Fraction(0) for i in limited] + [-floors[i] for i in given]
+    b += [-value for _, value in sums] + [Fraction(1)] * len(ceilings)
     stated = ExactProgram(columns, b, [Fraction(0)] * pairs + list(worth))
     basis = basis_to_mend(_near_one(stated), "the largest sum", problem.deadline)
     optimum = maximise(stated, basis, "the exact sum", problem.deadline)
@@ -289,5 +365,5 @@ def _of_types(
         less = min(surplus[q], amounts[at])
         amounts[at] -= less
         surplus[q] -= less
-    bounds = np.array(optimum.prices[last:], dtype=object)
-    return np.array(tasks, dtype=object), np.array(amounts, dtype=object), prices, bounds
+    bounds, worth_held = np.array(optimum.prices[last:], dtype=object), list(optimum.prices[first:last])
+    return np.array(tasks, dtype=object), np.array(amounts, dtype=object), prices, bounds, worth_held

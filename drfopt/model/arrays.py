@@ -20,16 +20,18 @@ import numpy as np
 from ..base.errors import InstanceError
 from ..base.loops import compiled
 from ..base.numbers.double_double import DoubleDouble
-from ..base.numbers.quantities import exact
+from ..base.numbers.quantities import amount, exact
 from ..base.parallel import cores, one_thread
 from .naming import Places
 
 __all__ = [
     "LARGEST",
+    "LONG",
     "MOST_IN_SETS",
     "SMALLEST",
     "ExactTable",
     "Extent",
+    "amount_in_range",
     "as_float",
     "columns",
     "in_blocks",
@@ -43,6 +45,9 @@ Result = TypeVar("Result")
 
 BLOCK = 1 << 14
 """Rows looked at in one go: those of some resources stay in the processor's cache."""
+
+LONG = 1 << 16
+"""The same of loops that keep little of them at a time."""
 
 SMALL = 1 << 10
 """Rows up to which the linear algebra does not think of threads."""
@@ -112,8 +117,8 @@ class ExactTable:
         return DoubleDouble(np.where(np.isfinite(floats), found.high, floats), found.low)
 
 
-def in_blocks(n: int, work: Callable[[slice], Result], threads: bool = False) -> list[Result]:
-    """Return ``work(rows)`` for rows of a table of n, some thousand at a time, in order.
+def in_blocks(n: int, work: Callable[[slice], Result], threads: bool = False, size: int = BLOCK) -> list[Result]:
+    """Return ``work(rows)`` for rows of a table of n, some thousand (`size`) at a time, in order.
 
     So a pass over a table takes the same temporary memory whatever n is, and a file that is memory-mapped is never read
     whole.  `threads` divides the blocks among all cores if n is large, which is worth it where memory is touched for
@@ -121,17 +126,17 @@ def in_blocks(n: int, work: Callable[[slice], Result], threads: bool = False) ->
     """
     if n <= SMALL:
         return [work(slice(0, n))] if n else []
-    starts = range(0, n, BLOCK)
+    starts = range(0, n, size)
     workers = min(cores(), len(starts) // BLOCKS_PER_CORE) if threads else 1
     if workers < 2:
         # Two threads of the linear algebra on a block that lies in one core's cache take up to ten times the work.
         with one_thread():
-            return [work(slice(start, min(start + BLOCK, n))) for start in starts]
+            return [work(slice(start, min(start + size, n))) for start in starts]
     each = -(-len(starts) // workers)
     with ThreadPoolExecutor(workers) as pool:
-        stretches = [range(q * each * BLOCK, min((q + 1) * each * BLOCK, n)) for q in range(workers)]
+        stretches = [range(q * each * size, min((q + 1) * each * size, n)) for q in range(workers)]
         parts = pool.map(
-            lambda rows: [work(slice(s, min(s + BLOCK, rows.stop))) for s in range(rows.start, rows.stop, BLOCK)],
+            lambda rows: [work(slice(s, min(s + size, rows.stop))) for s in range(rows.start, rows.stop, size)],
             stretches,
         )
         return [result for part in parts for result in part]
@@ -199,6 +204,19 @@ def as_float(value: Fraction | None, place: str) -> float:
     if nearest in (float("inf"), float("-inf")) or (nearest == 0 and value != 0):
         raise InstanceError(f"{place} is {_brief(value)}, outside the range of floats: change the unit")
     return nearest
+
+
+def amount_in_range(value: Any, place: str) -> Fraction:
+    """Return the exact value of an amount to which a float is near; `place` begins the sentence where it is none.
+
+    Raises
+    ------
+    InstanceError
+        When it is no number, negative, or beyond the range of floats.
+    """
+    found = amount(value, place)
+    as_float(found, place)
+    return found
 
 
 def table(values: Any, shape: tuple[int, ...], places: "Places", *, unlimited: bool = False) -> ExactTable:

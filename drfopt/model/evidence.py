@@ -5,7 +5,7 @@ unit are what the stated objective would gain by it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +23,7 @@ __all__ = [
     "QuotedEvidence",
     "Round",
     "StopEvidence",
+    "TierEvidence",
     "WholeEvidence",
     "type_names",
 ]
@@ -164,17 +165,61 @@ class StopEvidence(Evidence):
         ]
 
 
+@dataclass(frozen=True, eq=False)
+class TierEvidence:
+    """What proves one tier of a market or sum that is served in turns.
+
+    Attributes
+    ----------
+    turn : int
+        Of `Organisation.in_turn`.
+    prices, bounds : arrays (k, m), (b,)
+        Of one unit, and of ceilings as wholes.
+    full : sequence of (prices (k, m), bounds (b,))
+        Of whole classes and ceilings, at which what everybody has after this tier costs all that there is: who pays and
+        comes later has no more than it is promised.
+    held : dict from turn to number
+        Of a sum, what a unit of each earlier tier's sum is worth in this one's, which lets none of them fall.
+    """
+
+    turn: int
+    prices: np.ndarray
+    bounds: np.ndarray | Sequence[Any]
+    full: Sequence[tuple[np.ndarray, np.ndarray]] = ()
+    held: Mapping[int, Any] = field(default_factory=dict)
+
+    @property
+    def in_floats(self) -> "TierEvidence":
+        """The same, rounded."""
+        prices, bounds = (np.asarray(values, dtype=np.float64) for values in (self.prices, self.bounds))
+        full = [(np.asarray(p, dtype=np.float64), np.asarray(b, dtype=np.float64)) for p, b in self.full]
+        return replace(self, prices=prices, bounds=bounds, full=full, held={t: float(x) for t, x in self.held.items()})
+
+    def written(self, instance: Instance, text: Text) -> dict[str, Any]:
+        """Return the tier as data."""
+        ceilings = _ceilings_by_name(instance, self.bounds, text)
+        return {
+            "turn": self.turn,
+            "prices": prices_by_name(instance, self.prices, text),
+            **({"ceilings": ceilings} if ceilings else {}),
+            **({"full": [_paid(instance, *each, text) for each in self.full]} if self.full else {}),
+            **({"held": {str(turn): text(Fraction(x)) for turn, x in self.held.items()}} if self.held else {}),
+        }
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoundsEvidence(StopEvidence):
     """Prices (k, m) of one unit and `bounds` (b,) of ceilings as wholes; the breakpoints that keep the guarantees.
 
     `full` has prices (k, m) and (b,) at which the floors cost all that there is.  Of enclosures a `point` (n,) in them.
+    Where users are served in turns, `tiers` has what proves each, and prices are those of the last.
     """
 
     prices: np.ndarray | None = None
     bounds: np.ndarray | Sequence[float] = ()
     full: Sequence[tuple[np.ndarray, np.ndarray]] = ()
     point: np.ndarray | None = None
+    tiers: Sequence[TierEvidence] = ()
 
     @property
     def in_fractions(self) -> bool:
@@ -190,7 +235,9 @@ class BoundsEvidence(StopEvidence):
         if self.point is not None:
             found["point"] = {user: text(x) for user, x in zip(instance.users, self.point, strict=True)}
         promises = [*self._rounds(instance, text), *(_paid(instance, *each, text) for each in self.full)]
-        return found | ({"promises": promises} if promises else {}) | Evidence.written(self, instance, text)
+        in_turn = {"tiers": [tier.written(instance, text) for tier in self.tiers]} if self.tiers else {}
+        promised = {"promises": promises} if promises else {}
+        return found | in_turn | promised | Evidence.written(self, instance, text)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..base.errors import InstanceError
 from ..base.numbers.double_double import DoubleDouble
+from ..base.numbers.shown import counted
 from ..base.registry import door
 from ..base.tolerances import RATIOS
 from .arrays import MOST_IN_SETS, as_float, in_mid_range, needed_sets, table
@@ -438,11 +439,23 @@ class Instance:
 
     def _taken(self, j: int, one: Any) -> np.ndarray:
         """Return whose task takes a part of one device of resource j, or whole ones, bool (n,)."""
-        if self._demands.fractions is not None:
-            return np.array([accepts(row[j], one) for row in self.exact_demands], dtype=bool)
-        # Many users need the same: each amount is looked at once.
-        needs, which = np.unique(self.demands[:, j], return_inverse=True)
-        return np.array([accepts(Fraction(repr(float(d))), one) for d in needs], dtype=bool)[which]
+        amounts, which = self._needs[j]
+        return np.array([accepts(amount, one) for amount in amounts], dtype=bool)[which]
+
+    @cached_property
+    def _needs(self) -> dict[int, tuple[list[Fraction], np.ndarray]]:
+        """What tasks need of each resource with devices, each amount once, and which of them every user's is, (n,)."""
+        owned = {r for machine in self.machines or () for r in machine.devices or {}}
+        found = {}
+        for j in (self.resources.index(r) for r in owned):
+            if self._demands.fractions is None:
+                needs, which = np.unique(self.demands[:, j], return_inverse=True)
+                found[j] = ([Fraction(repr(float(d))) for d in needs], which)
+                continue
+            at: dict[Fraction, int] = {}
+            which = np.array([at.setdefault(row[j], len(at)) for row in self.exact_demands], dtype=np.intp)
+            found[j] = (list(at), which)
+        return found
 
     def unplaced(self, integer: bool = False) -> np.ndarray:
         """Who can run no task at all, though it has no limit of 0: bool (n,)."""
@@ -592,8 +605,12 @@ class Instance:
 
     def __repr__(self) -> str:
         title = f"{self.name!r}: " if self.name else ""
-        cluster = "one pool" if self.machines is None else f"{int(self.counts.sum())} machines in {self.k} classes"
-        return f"<Instance {title}{self.n} users, {', '.join(self.resources)}; {cluster}>"
+        cluster = (
+            "one pool"
+            if self.machines is None
+            else f"{counted(int(self.counts.sum()), 'machine')} in {counted(self.k, 'class')}"
+        )
+        return f"<Instance {title}{counted(self.n, 'user')}, {', '.join(self.resources)}; {cluster}>"
 
     def _content(self) -> tuple:
         machines = tuple((one.name, one.count, one.devices) for one in self.machines or ())

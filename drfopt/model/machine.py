@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.errors import InstanceError, listed, suggestion
 from ..base.numbers.quantities import amount
-from .arrays import ExactTable, table
+from .arrays import ExactTable, amount_in_range, table
 from .naming import Places, aligned, as_sequence, labels, row_of, unique, with_names
 
 __all__ = [
@@ -187,7 +187,9 @@ def with_capacity(name: str, capacity: Any, devices: Mapping[str, Any] | None) -
                 "another resource, write its capacity too)"
             )
         one = _given(given)
-        found[resource] = one.count if one.size is None else one.count * amount(one.size, f"devices of {resource!r}")
+        found[resource] = (
+            one.count if one.size is None else one.count * amount_in_range(one.size, f"devices of {resource!r}")
+        )
     return found
 
 
@@ -210,7 +212,7 @@ def devices_of(
         one = _given(value)
         if isinstance(one.count, bool) or not isinstance(one.count, int | np.integer) or not 1 <= one.count <= MOST:
             raise InstanceError(f"{place} are {one.count!r}: write a whole number, 1 to {MOST:,}")
-        size = there / int(one.count) if one.size is None else amount(one.size, f"{place}: size")
+        size = there / int(one.count) if one.size is None else amount_in_range(one.size, f"{place}: size")
         if not size or one.count * size > there:
             of = f"{one.count} of {size} each" if one.size is not None else f"{one.count}"
             raise InstanceError(f"{place} are {of}, but the capacity is {there}: write one that they fit into")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, listed, suggestion
-from ..base.numbers.quantities import amount
+from .arrays import amount_in_range
 from .naming import by_user, some, with_names
 
 __all__ = ["DEEPEST", "MEANINGS", "Group", "Organisation"]
@@ -146,6 +146,15 @@ class Organisation:
         return any(needs[resource] > most for group in inside for resource, most in group.ceiling.items())
 
     @property
+    def in_turn(self) -> tuple[int, ...] | None:
+        """In which turn everybody is served, (n,), from 0 on, where that is one order of all; None where it is not.
+
+        Ranks of siblings are turns, and so are those inside a group that is alone in its rank.  Inside a group that has
+        others beside it a lower rank waits for its siblings and not for them: there is no one order then.
+        """
+        return _turns(self)
+
+    @property
     def only_ceilings(self) -> bool:
         """Whether all there is are the most that single users may have, which are limits of their tasks."""
         return replace(self, ceilings=()).plain
@@ -216,7 +225,7 @@ def _amounts(given: Any, resources: Sequence[str], place: str) -> dict[str, Frac
                 f"{place} names {str(resource)!r}, but the cluster has {some(resources)}"
                 f"{suggestion(str(resource), resources)}"
             )
-        amounts[str(resource)] = amount(value, f"{place} of {resource!r}")
+        amounts[str(resource)] = amount_in_range(value, f"{place} of {resource!r}")
     return amounts
 
 
@@ -244,7 +253,9 @@ def _group(group: Any, resources: Sequence[str]) -> Group:
     guarantee = _amounts(group.guarantee, resources, f"{owner}: guarantee")
     ceiling = _amounts(group.ceiling, resources, f"{owner}: ceiling")
     _check_ceiling(owner, guarantee, ceiling)
-    return Group(group.name, amount(group.weight, f"{owner}: weight"), guarantee, ceiling, _tier(group.tier, owner))
+    return Group(
+        group.name, amount_in_range(group.weight, f"{owner}: weight"), guarantee, ceiling, _tier(group.tier, owner)
+    )
 
 
 def _check_path(path: Any, owner: str) -> None:
@@ -253,6 +264,32 @@ def _check_path(path: Any, owner: str) -> None:
         raise InstanceError(f"{owner} is called {path[:40]!r}..., {levels} levels deep: groups have at most {DEEPEST}")
     if not isinstance(path, str) or not path or any(not part.strip() for part in path.split(SEPARATOR)):
         raise InstanceError(f"{owner} is called {path!r}: write its path from the root, such as 'eng/dev'")
+
+
+def _turns(rules: Organisation) -> tuple[int, ...] | None:
+    children: dict[str, dict[tuple[int, bool], list[int | str]]] = {"": {}}
+    for group in rules.groups:
+        rank = (-group.tier, not group.weight)
+        children.setdefault(group.parent, {}).setdefault(rank, []).append(group.name)
+    for i, path in enumerate(rules.paths):
+        children.setdefault(path, {}).setdefault((-rules.tiers[i], rules.last[i]), []).append(i)
+
+    def served(name: str) -> list[list[int]] | None:
+        """Return who of a group is served in which turn."""
+        turns: list[list[int]] = []
+        for _, siblings in sorted(children.get(name, {}).items()):
+            each = [served(one) if isinstance(one, str) else [[one]] for one in siblings]
+            there = [one for one in each if one != []]
+            if any(one is None or (len(one) > 1 and len(there) > 1) for one in there):
+                return None
+            longest = max(map(len, filter(None, there)), default=0)
+            turns += [[i for one in there if one for i in one[t]] for t in range(longest)]
+        return turns
+
+    turns = served("")
+    if turns is None:
+        return None
+    return tuple(t for _, t in sorted((i, t) for t, users in enumerate(turns) for i in users))
 
 
 def _above(path: str) -> list[str]:

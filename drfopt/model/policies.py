@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import PolicyError, suggestion
+from ..base.loops import compiled
 from ..base.registry import Registry
 from .arrays import columns, in_blocks
 from .instance import FEATURES, Instance
@@ -32,6 +33,7 @@ __all__ = [
     "Policy",
     "dominant_rates",
     "policy_named",
+    "policy_on",
     "without_level",
 ]
 
@@ -58,27 +60,27 @@ def _one_of_alone(instance: Instance, exact: bool) -> Any:
     """Return the part that one task is of all that the user could run if every machine were hers and open to her.
 
     Tasks are counted as if they were divisible, on machines too small for a whole one as well, as the notion's authors
-    do.  Who could run nothing at all is unplaced, and her level is 0 at any rate.
+    do; resources that are excluded as if there were enough of them, so that in a pool this is the dominant share.  Who
+    could run nothing at all is unplaced, and her level is 0 at any rate.
     """
-    counts = instance.counts.tolist()
+    counts, counted = instance.counts.tolist(), instance.counted
     if not exact:
         alone = np.zeros(instance.n)
         for capacity, count in zip(instance.machine_capacity, counts, strict=True):
             with np.errstate(divide="ignore", invalid="ignore"):
-                each = np.where(instance.demands > 0, capacity / instance.demands, np.inf).min(axis=1)
+                each = np.where((instance.demands > 0) & counted, capacity / instance.demands, np.inf).min(axis=1)
             alone += each * count
         return 1 / np.where(alone > 0, alone, 1.0)
     rates = []
     for row in instance.exact_demands:
         whole = Fraction(0)
         for capacity, count in zip(instance.exact_machine_capacity, counts, strict=True):
-            whole += int(count) * min(c / d for c, d in zip(capacity, row, strict=True) if d)
-        rates.append(1 / whole if whole else Fraction(1))
+            each = (c / d for c, d, there in zip(capacity, row, counted.tolist(), strict=True) if d and there)
+            whole += int(count) * min(each, default=Fraction(0))
+        uses = any(d and there for d, there in zip(row, counted.tolist(), strict=True))
+        rates.append(1 / whole if whole else Fraction(int(uses)))
     return rates
 
-
-COUNTING = ("tasks", "alone")
-"""Measures that count tasks, whatever resources they need."""
 
 MEASURES = {
     measure.name: measure
@@ -140,6 +142,8 @@ class Policy:
             raise PolicyError(f"{self.name} takes an Instance, not {what}: build one, or use Instance.load(path)")
         if self.path is not None:
             self._check_path(self.path, instance, integer)
+        if (here := policy_on(self, instance)) is not self:
+            return here.check(instance, integer, knows)
         taught = set(knows)
         if self.objective == "path" or (self.objective == "servers" and not self._only_excludes(instance)):
             taught -= {"organisation"}
@@ -151,14 +155,9 @@ class Policy:
                 "out"
             )
         if instance.organisation is not None and self.objective in ("alpha", "sum"):
-            self._refuse_order(instance.organisation)
+            self._refuse_order(instance.organisation, integer)
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
-        if self.measure in COUNTING and instance.organisation is not None and instance.organisation.excluded:
-            raise PolicyError(
-                f"{self.name} counts tasks and not resources, so that excluded resources mean nothing to it: use drf "
-                "or asset, or leave them out"
-            )
         if self.measure == "alone" and instance.type_table is not None:
             raise PolicyError(f"{self.name} compares numbers of tasks that are alike, and on machines types are not")
         if self.objective == "servers" and instance.limited:
@@ -177,6 +176,7 @@ class Policy:
                     f"{self.name} compares shares of {self.argument!r}, but user {instance.users[without[0]]!r} "
                     "demands none of it: leave it out, or use drf"
                 )
+        return None
 
     def _only_excludes(self, instance: Instance) -> bool:
         """Say whether rules do no more than take resources out of the shares, and leave everybody a level."""
@@ -205,7 +205,7 @@ class Policy:
         """Raise the error of a policy asked of an organisation, with what can be asked instead."""
         if self.objective not in ("leximin", "alpha", "sum", "formulation"):
             rows = (row for row in POLICIES if row.objective == "leximin")
-            able = ", ".join(row.name for row in rows if not rules.excluded or row.measure not in COUNTING)
+            able = ", ".join(row.name for row in rows)
             divides = (
                 "divides every machine by itself" if self.objective == "servers" else "goes along one path for all"
             )
@@ -214,14 +214,17 @@ class Policy:
             why = "that is not built here: leave them out"
         raise PolicyError(f"{self.name} is asked of an instance with {rules.rules}, and {why}")
 
-    def _refuse_order(self, rules: Organisation) -> None:
-        """Raise the error of a market or sum asked of an order of service, or of levels that nobody can buy."""
-        ordered = any(rules.tiers) or any(group.tier for group in rules.groups)
-        late = any(rules.last) or any(not group.weight for group in rules.groups)
-        if ordered or late:
+    def _refuse_order(self, rules: Organisation, integer: bool) -> None:
+        """Raise the error of a market or sum asked of an order that is none of all, or of levels nobody can buy."""
+        if rules.in_turn is None:
             raise PolicyError(
-                f"{self.name} is asked of an instance with {'tiers' if ordered else 'weights of 0'}, an order in which "
-                "some are served before others, and a market or sum knows none: use drf, or leave them out"
+                f"{self.name} serves one tier after the other, but some group has tiers or weights of 0 inside and has "
+                "others beside it, who wait for none of them: use drf, or put the tiers at the top"
+            )
+        if integer and len(set(rules.in_turn)) > 1:
+            raise PolicyError(
+                f"{self.name} serves one tier after the other in divisible tasks only: whole ones, whose optima "
+                "are not unique, are not built: use drf, or leave tiers and weights of 0 out"
             )
         promised = any(rules.guarantees) or any(group.guarantee for group in rules.groups)
         if promised and rules.meaning != "floor":
@@ -246,16 +249,21 @@ class Policy:
         # What is not there has share 0: its users are unplaced.
         capacity = np.where((instance.capacity > 0) & instance.counted, instance.capacity, np.inf)[:, None]
         weighted = self.weights != "none" and instance.weighted
+        per_resource = weighted and instance.weights_per_resource
         rates = np.empty(instance.n)
 
         def look(rows: slice) -> None:
             shares = columns(instance.demands, rows) / capacity
-            if weighted and instance.weights_per_resource:
+            if per_resource:
                 shares /= columns(instance.weights, rows)
             rates[rows] = measure(shares, column)
 
-        in_blocks(instance.n, look)
-        if weighted and not instance.weights_per_resource:
+        loops: Any = compiled(instance.demands) if self.measure == "dominant" and not per_resource else None
+        if loops is None:
+            in_blocks(instance.n, look)
+        else:
+            loops.dominant(instance.demands.T, capacity[:, 0], rates)
+        if weighted and not per_resource:
             rates /= instance.weights
         return rates
 
@@ -445,6 +453,13 @@ def policy_named(name: AnyPolicy) -> Policy:
     if row is not None and bool(colon) == (":" in row.name):
         return _with_argument(row, text, argument) if colon else row
     raise POLICIES.unknown(text)
+
+
+def policy_on(name: AnyPolicy, instance: Any) -> Policy:
+    """Return the policy of that name as it is on a cluster: a pool is one machine, where `per-server` is a leximin."""
+    policy = policy_named(name)
+    pool = isinstance(instance, Instance) and instance.machines is None
+    return replace(policy, objective="leximin") if pool and policy.objective == "servers" else policy
 
 
 def _with_argument(row: Policy, text: str, argument: str) -> Policy:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.numbers.shown import in_units, number, percent
+from ..base.numbers.shown import counted, in_units, number, percent
 from ..base.tolerances import LEVEL
 from .instance import Instance
 
@@ -200,8 +200,9 @@ class Shortfall:
             lacking = sorted(np.flatnonzero(self.missing_amounts).tolist(), key=lambda j: -self._part_missing(j))
             amounts = ", ".join(self.amount(j, self.missing_amounts[j]) for j in lacking)
             besides = f", besides {count:,} unplaced," if (count := int(self.unplaced.sum())) else ""
+            less = "has less than it asked for" if len(placed) == 1 else "have less than they asked for"
             said.append(
-                f"short: {len(placed):,} of {self.instance.n:,} users{besides} have less than they asked for, "
+                f"short: {len(placed):,} of {counted(self.instance.n, 'user')}{besides} {less}, "
                 f"{amounts} in all; {percent(self.demand_met)} of what is asked for is met (in dominant shares)"
             )
             said += [f"  {self.sentence(i)}" for i in placed[:NAMED]]
@@ -212,7 +213,7 @@ class Shortfall:
     def sentence(self, i: int) -> str:
         """Return what user i asked for, got, lacks, and where it is stopped."""
         got, asked = number(self.got[i]), number(self.asked[i])
-        text = f"{self.instance.users[i]}: {got} of {asked} tasks ({percent(self.met[i])})"
+        text = f"{self.instance.users[i]}: {got} of {counted(asked, 'task')} ({percent(self.met[i])})"
         return f"{text}, short of {self.lacks(i)}{self.where(i)}"
 
     def where(self, i: int) -> str:

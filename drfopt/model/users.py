@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, listed, suggestion
-from ..base.numbers.quantities import amount
-from .arrays import ExactTable, table
+from .arrays import ExactTable, amount_in_range, table
 from .naming import Places, aligned, as_sequence, by_user, labels, row_of, some, with_names
 
 __all__ = [
@@ -120,7 +119,7 @@ def _settled(place: str, kind: Any, resources: Sequence[str], classes: Sequence[
     if len(row) != len(resources):
         raise InstanceError(f"{place} has {len(row)} demands, but there are {len(resources)} resources")
     demand = tuple(
-        value if value is NOTHING else amount(value, f"{place}: demand of {r!r}")
+        value if value is NOTHING else amount_in_range(value, f"{place}: demand of {r!r}")
         for value, r in zip(row, resources, strict=True)
     )
     if not any(demand):

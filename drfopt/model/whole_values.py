@@ -418,6 +418,8 @@ class WholeUsers:
     @cached_property
     def utility_spread(self) -> float:
         """How many times less somebody's last task is worth than `utility_unit`: solvers tell billions not apart."""
+        if math.isinf(self.utility_unit):
+            return math.inf
         last = (self.utility(p, most) - self.utility(p, most - 1) for p, most in enumerate(self.most) if most > 1)
         least = min(last, default=self.utility_unit)
         return self.utility_unit / least if least > 0 else math.inf
@@ -431,11 +433,17 @@ class WholeUsers:
         return max(map(abs, ends), default=1.0)
 
     def utility(self, p: int, x: int) -> float:
-        """Return what x tasks, 1 or more, are worth to a member in a market: income times log x, or U of the level."""
+        """Return what x tasks, 1 or more, are worth to a member in a market: income times log x, or U of the level.
+
+        Beyond the range of floats it is inf, with its sign.
+        """
         power = 1 - self.policy.alpha
         if not power:
             return float(self.incomes[p]) * math.log(x)
-        return float(self.incomes[p]) * float(self.market_rates[p] * x) ** power / power
+        try:
+            return float(self.incomes[p]) * float(self.market_rates[p] * x) ** power / power
+        except OverflowError:
+            return math.copysign(math.inf, power)
 
     @property
     def first_level(self) -> int:

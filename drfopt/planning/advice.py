@@ -21,15 +21,12 @@ from ..base.numbers.shown import in_units, number, percent
 from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
 from ..model.instance import Instance
-from ..model.policies import policy_named
+from ..model.policies import policy_on
 from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall, cells_of
 from ..solving.allocating import solve
 from .before_and_after import WhatIf, as_float
 from .changes import Change
-from .explaining.remedies import Remedies
-from .explaining.tried_remedies import RemedyTrials, WholeStops
 from .pricing.price_table import Prices, Worth
-from .pricing.unit_price import price
 from .pricing.units import units_of
 
 __all__ = ["LARGEST", "Advice", "ToBuy", "advise", "priced_quickly"]
@@ -222,7 +219,7 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
         wanting = np.flatnonzero(short.standing == ENDLESS)
     if not wanting.size:
         return Advice(allocation, (), nowhere)
-    instance, policy = allocation.instance, policy_named(allocation.policy)
+    instance, policy = allocation.instance, policy_on(allocation.policy, allocation.instance)
     if instance.n * max(instance.k, 1) > LARGEST or policy.objective == "formulation":
         return Advice(allocation, (), nowhere, "'drfopt price' and 'drfopt size' say what helps")
     if allocation.exact:
@@ -297,6 +294,8 @@ def _by_rules(names: list[str]) -> str:
 def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) -> str:
     """Return what to do where no purchase that was tried helps."""
     if allocation.integer:
+        from .explaining.tried_remedies import WholeStops
+
         stops = WholeStops(allocation)
         held = [list(stops.lacks(i)) for i in users.tolist()]
         ruled = [name for names in held for name in names if cells_of(short.instance, name)[0].resource is None]
@@ -354,6 +353,8 @@ def _priced(allocation: Allocation, names: list[str], prices: Prices | None) -> 
     # A class and a resource may have one name.
     kind = "resource" if allocation.instance.machines is None else "machine"
     if prices is None:
+        from .pricing.unit_price import price  # Solvers are loaded where something is priced only.
+
         units = [unit for unit in units_of(allocation.instance) if unit.kind == kind and unit.name in names]
         try:
             prices = price(allocation.instance, allocation.policy, units=units, allocation=allocation)
@@ -384,6 +385,9 @@ def _nowhere(allocation: Allocation) -> Iterator[tuple[int, str]]:
     helpless = np.flatnonzero(allocation.shortfall.unplaced).tolist()
     if not helpless:
         return
+    from .explaining.remedies import Remedies
+    from .explaining.tried_remedies import RemedyTrials
+
     known = allocation.instance.task_types is None
     remedies = (Remedies if known else RemedyTrials)(allocation, False)
     for i in helpless:

@@ -13,7 +13,7 @@ from ..model.allocation import Allocation
 from ..model.hierarchy import Clock
 from ..model.hierarchy.market import market_rules
 from ..model.instance import Instance
-from ..model.policies import AnyPolicy, Policy, policy_named
+from ..model.policies import AnyPolicy, Policy, policy_named, policy_on
 from ..solving.comparing import wanting
 
 __all__ = ["TOTALS", "Baseline"]
@@ -31,7 +31,7 @@ class Baseline:
     """
 
     def __init__(self, instance: Instance, policy: AnyPolicy):
-        named = policy_named(policy)
+        named = policy_on(policy, instance)
         # What a formulation calls a level only its own file knows.
         self.instance, self.policy = instance, policy_named("drf") if named.objective == "formulation" else named
         self._share = policy_named("utilitarian")

@@ -18,6 +18,7 @@ from typing import Any
 from ..base.deadline import Deadline
 from ..base.errors import InstanceError, listed, suggestion
 from ..base.numbers.quantities import exact
+from ..base.numbers.shown import counted
 from ..base.parallel import spread
 from ..base.results import Result
 from ..base.tables import Column, Sheet
@@ -202,7 +203,7 @@ class Sweep(Result):
             )
             for value, totals, found in zip(self.values, self.totals, self.allocations, strict=True)
         ]
-        title = f"{self.policy} as {self.axis.name} changes, {self.instance.n} users"
+        title = f"{self.policy} as {self.axis.name} changes, {counted(self.instance.n, 'user')}"
         return Sheet(title, columns, rows, self._notes(), document=self.to_dict)
 
     def _notes(self) -> tuple[str, ...]:
@@ -282,7 +283,8 @@ def sweep(
     # A change is made where the answer is found: in one pool it may take longer than the answer.
     each = [(*first, along.at(value)) for value in wanted]
     # Who is asked next has its part of the time that is left, as many at once as there are processes.
-    turns = [(math.ceil((len(each) - place) / (jobs or 1)), changes) for place, changes in enumerate(each)]
+    at_once = jobs if isinstance(jobs, int) and jobs > 0 else 1
+    turns = [(math.ceil((len(each) - place) / at_once), changes) for place, changes in enumerate(each)]
     one = partial(_changed, instance, chosen, how, Deadline.asked(time_limit))
     found = tuple(spread(one, turns, jobs=jobs, dask=dask, what="instances"))
     return Sweep(instance, chosen.name, along, wanted, found)

@@ -5,21 +5,19 @@ its print and a file have each their own. Names never stand in an expression but
 name users, resources and entries of a legend by their places: two things of one name stay two.
 """
 
-import base64
-import gzip
 import json
 import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..base.errors import DrfoptError, InstanceError
+from ..base.errors import InstanceError
 from ..base.tables import clean
 from ..io.text.files import write_whole
 from .palette import FONT, HATCHES, INKS, hatches
+from .vega import converter
 
 __all__ = [
     "CONFIG",
@@ -34,9 +32,8 @@ __all__ = [
     "beside",
     "checked_picture",
     "colours",
-    "converter",
     "ink",
-    "library", "lines_of",
+    "lines_of",
     "name_axis",
     "named",
     "number_axis",
@@ -194,24 +191,6 @@ def beside(
     spec: Spec = {"concat": drawn, "columns": across, "params": [{"name": "chosen", "value": []}]}
     spec |= {"description": clean(description)} if description else {}
     return Chart(spec | ({"title": {"text": clean(title), "fontSize": 16, "offset": 14}} if title else {}))
-
-
-def converter() -> Any:
-    """Return vl-convert, which draws without a browser and has the library for one; or say which extra has it."""
-    try:
-        import vl_convert
-    except ModuleNotFoundError:
-        raise DrfoptError(
-            'drawing needs vl-convert-python, which is not installed: pip install "drfopt[plot]"'
-        ) from None
-    return vl_convert
-
-
-@cache
-def library() -> tuple[str, str]:
-    """Return the script that draws on a page, and the same compressed, in letters."""
-    script = converter().javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return script, base64.b64encode(gzip.compress(script.encode(), mtime=0)).decode()
 
 
 def checked_picture(path: Path) -> Path:

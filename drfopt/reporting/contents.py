@@ -39,6 +39,7 @@ def verdict(document: Document) -> Markup:
     """Return the answer in one or two sentences: who is short of what, and what to buy."""
     short, purchases = document["short"], document["advice"]["to_buy"]
     count, users = shown(document, ("short", "users"), "count"), shown(document, ("instance", "users"), "count")
+    noun = "user" if document["instance"]["users"] == 1 else "users"
     if short["users"]:
         stopping = {resource["name"] for resource in document["resources"] if resource["stopped"][0]}
         # What stops somebody is missing; of the rest the missing tasks would need some as well.
@@ -47,8 +48,8 @@ def verdict(document: Document) -> Markup:
             key=lambda row: (short["missing"][row]["name"] in stopping, short["missing"][row]["part"]),
             default=None,
         )
-        said = Markup("{} of {} users {} less than asked for").format(
-            count, users, "gets" if short["users"] == 1 else "get"
+        said = Markup("{} of {} {} {} less than asked for").format(
+            count, users, noun, "gets" if short["users"] == 1 else "get"
         )
         if lacking is not None:
             row, unit = short["missing"][lacking], _unit(document, short["missing"][lacking]["name"])
@@ -58,9 +59,10 @@ def verdict(document: Document) -> Markup:
     elif short["endless"]:
         names = [resource["name"] for resource in document["resources"] if resource["stopped"][0]]
         one = short["endless"] == 1
-        said = Markup("{} of {} users {} for tasks without an end{}.").format(
+        said = Markup("{} of {} {} {} for tasks without an end{}.").format(
             shown(document, ("short", "endless"), "count"),
             users,
+            noun,
             "asks" if one else "ask",
             Markup("; <bdi>{}</bdi> stop{} {}").format(
                 clean(", ".join(names)), "s" * (len(names) == 1), "it" if one else "them"

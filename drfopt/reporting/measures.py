@@ -72,9 +72,13 @@ def measures(allocation: Allocation, baseline: Baseline | None = None) -> Measur
 def _geometric_mean(levels: np.ndarray, instance: Instance, there: np.ndarray) -> float | None:
     if instance.weights_per_resource or not len(levels):
         return None
-    if not levels.all():
-        return 0.0
     weights = np.broadcast_to(instance.weights, instance.n)[there]
+    if instance.organisation is not None:
+        # The array of weights has 1 for who is served last, whose weight is 0.
+        weights = weights * ~np.array(instance.organisation.last)[there]
+    levels, weights = levels[weights > 0], weights[weights > 0]
+    if not len(levels) or not levels.all():
+        return 0.0 if len(levels) else None
     return float(np.exp(weights @ np.log(levels) / weights.sum()))
 
 

@@ -30,10 +30,11 @@ from ..model.policies import AnyPolicy
 from ..planning.before_and_after import WhatIf, what_if
 from ..planning.sweeping import Sweep, sweep
 from . import contents, page_tables
-from .charts import CONFIG, Figure, Panel, library, unkeyed
+from .charts import CONFIG, Figure, Panel, unkeyed
 from .figures import figures
 from .findings import SCHEMA, study
 from .palette import INKS, hatches, title_of
+from .vega import library
 from .views import shown
 
 __all__ = ["Page", "page", "report"]

@@ -87,6 +87,11 @@ class Draw:
         object.__setattr__(self, "parameters", tuple(_positive(parameters[name], name) for name in wanted))
         if distribution == "uniform" and self.parameters[0] > self.parameters[1]:
             raise InstanceError(f"uniform has low {self.parameters[0]:g} above high {self.parameters[1]:g}: swap them")
+        try:
+            _ = self.mean
+        except OverflowError:
+            given = ", ".join(f"{name} {value:g}" for name, value in zip(wanted, self.parameters, strict=True))
+            raise InstanceError(f"{distribution} of {given} has a mean beyond the range of floats") from None
 
     @property
     def law(self) -> Distribution:

@@ -5,6 +5,7 @@ stand higher are warned, and those that still run when the grace period is over 
 and wait again as the first of their users' tasks.  A claim is made only if it helps: the user whose task is stopped
 must afterwards still stand at least as high as the one who claimed.  Nobody falls below her guarantee, and no task is
 stopped more than once on average, so that a rule which gives the room back to whom it was taken from comes to an end.
+Rules without shares of which somebody could be short (`Rule.revokes`) are left as they are.
 
 What is compared is the rule's own measure (`Rule.standing`).  The newest tasks are stopped first, of those that hold
 what is lacking, on the machine on which the fewest have to be.
@@ -102,6 +103,8 @@ class Preempting(Rule):
                     if batch.end >= 0 and cluster.up[batch.machine]:
                         cluster.revoke(batch, min(count, batch.count))
         self.rule.dispatch(cluster)
+        if not self.rule.revokes:
+            return
         self._claims = [claim for claim in self._claims if cluster.queues[claim.user].get(claim.kind)]
         while claim := self._claim(cluster):
             self._claims.append(claim)

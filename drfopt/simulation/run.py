@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from ..base.errors import InstanceError, checked_flags
+from ..base.numbers.shown import counted
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.naming import some
@@ -133,6 +135,14 @@ class Run(Result):
         return self.mean_shares.sum(axis=0)
 
     @property
+    def _overpromised(self) -> list[str]:
+        """Resources of which users are guaranteed more than all machines have."""
+        users = self.scenario.users
+        sums = [sum((user.guarantee.get(name, 0) for user in users), Fraction(0)) for name in self.resources]
+        there = zip(self.resources, sums, self._capacity.tolist(), strict=True)
+        return [f"{float(promised):.6g} of {room:.6g} {name}" for name, promised, room in there if promised > room]
+
+    @property
     def _held(self) -> np.ndarray:
         return self.samples.used[-1]
 
@@ -221,9 +231,9 @@ class Run(Result):
             )
         ]
         used = ", ".join(f"{name} {used:.1%}" for name, used in zip(self.resources, self.utilization, strict=True))
-        notes = [f"{self.ended:,} tasks done in {self.seconds:.6g} s; mean utilization: {used}"]
+        notes = [f"{counted(self.ended, 'task')} done in {self.seconds:.6g} s; mean utilization: {used}"]
         if self.revoked:
-            notes.append(f"{self.revoked:,} tasks were stopped and began anew")
+            notes.append(f"stopped, to begin anew: {counted(self.revoked, 'task')}")
         for jobs, what in (
             (self.jobs_closed, "jobs that ended before all of their tasks were done, and have no response time"),
             (self.jobs_under_way, "jobs still under way, which have no response time"),
@@ -232,7 +242,9 @@ class Run(Result):
                 counts = [f"{name} {count}" for name, count in zip(self.users, jobs.tolist(), strict=True) if count]
                 notes.append(f"{what}: {some(counts)}")
         if self.unplaced:
-            notes.append(f"unplaced (some task fits on no machine): {', '.join(self.unplaced)}")
+            notes.append(f"unplaced (some task fits on no machine that it may use): {', '.join(self.unplaced)}")
+        if promised := self._overpromised:
+            notes.append(f"guarantees are more than there is: {', '.join(promised)}")
         name = f" - {self.scenario.name}" if self.scenario.name else ""
         return Sheet(f"{self.rule}, simulated{name}", columns, rows, tuple(notes), document=self.to_dict)
 

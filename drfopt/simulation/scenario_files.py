@@ -26,6 +26,7 @@ A time is a number of seconds or ``{ distribution = "exponential", mean = 10 }``
 
 import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,14 +90,26 @@ def _text(value: Any) -> str:
     return value
 
 
+def _in_range(value: Any, what: str = "") -> Fraction:
+    """Return the exact value of a number to which a float is near."""
+    found = exact(value)
+    try:
+        lost = bool(found) and not float(found)
+    except OverflowError:
+        lost = True
+    if lost:
+        raise InstanceError(f"{what}is {shown(value)}, outside the range of floats: change the unit")
+    return found
+
+
 def _number(value: Any) -> float:
     if isinstance(value, dict | list | bool) or value is None:
         raise InstanceError(f"is {shown(value)}: write a number")
-    return float(exact(value))
+    return float(_in_range(value))
 
 
 def _whole(value: Any) -> int:
-    number = exact(value) if not isinstance(value, dict | list) and value is not None else None
+    number = _in_range(value) if not isinstance(value, dict | list) and value is not None else None
     if number is None or number.denominator != 1:
         raise InstanceError(f"is {shown(value)}: write a whole number")
     return number.numerator
@@ -109,7 +122,7 @@ def _count(value: Any) -> int | None:
 def _weight(value: Any) -> Any:
     if isinstance(value, dict | list) or value is None:
         raise InstanceError(f"is {shown(value)}: write a number")
-    return exact(value)
+    return _in_range(value)
 
 
 def _amounts(value: Any) -> dict[str, Any]:
@@ -119,7 +132,7 @@ def _amounts(value: Any) -> dict[str, Any]:
     for resource, amount in value.items():
         if isinstance(amount, dict | list) or amount is None:
             raise InstanceError(f"of {resource!r} is {shown(amount)}: write a number")
-        found[resource] = exact(amount)
+        found[resource] = _in_range(amount, f"of {resource!r} ")
     return found
 
 

@@ -73,6 +73,8 @@ def _mean(times: Times) -> float:
 WORTH = 40_000
 """Tasks of all runs together below which processes take longer to start than they save: about a second's work."""
 
+SELDOM = ("jobs cut short", "jobs under way", "tasks revoked")
+
 CONFIDENCE = 0.95
 """Of the intervals: so often the true mean of endlessly many replications lies within."""
 
@@ -160,12 +162,12 @@ class Trials(Result):
     def sheet(self) -> Sheet:
         """Return the table: a row a rule, means and margins."""
         count = len(self.runs[0])
-        # What is nought or missing everywhere, revoked tasks above all, is not worth a column.
-        shown = [k for k in range(len(self.names)) if np.nan_to_num(self.values[:, :, k]).any()]
-        columns = (Column("rule"), *(Column(self.names[k], number=True) for k in shown))
-        rows = [
-            (rule, *(_spoken(self.means[r, k], self.margins[r, k]) for k in shown)) for r, rule in enumerate(self.rules)
-        ]
+        # What is missing everywhere is not shown, nor what happens seldom and never did; 0 of all else says something.
+        columns = [Column("rule")]
+        for name, values in zip(self.names, np.moveaxis(self.values, 2, 0), strict=True):
+            shown = bool(values.any() if name in SELDOM else not np.isnan(values).all())
+            columns.append(Column(name, number=True, shown=shown))
+        rows = [(rule, *map(_spoken, self.means[r], self.margins[r])) for r, rule in enumerate(self.rules)]
         notes = []
         if count > 1:
             notes.append(f"means of {count} replications, +- half a {CONFIDENCE:.0%} confidence interval")
@@ -180,7 +182,7 @@ class Trials(Result):
                     f"on the same random numbers surely other than {self.rules[0]}: {'; '.join(sure) or 'none'}"
                 )
         name = f" - {self.scenario.name}" if self.scenario.name else ""
-        return Sheet(f"rules side by side{name}", columns, rows, tuple(notes), document=self.to_dict)
+        return Sheet(f"rules side by side{name}", tuple(columns), rows, tuple(notes), document=self.to_dict)
 
 
 def measures(run: Run, optimum: bool = False) -> dict[str, float]:

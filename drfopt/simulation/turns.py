@@ -37,11 +37,14 @@ class Rule:
         Whether it may start tasks whose demands together exceed a machine; they are then slowed down.
     by_job : bool
         Whether like tasks of a user wait in the order of their jobs, a later stage before jobs that came after its own.
+    revokes : bool
+        Whether somebody can be below a share for which others' tasks may be stopped.
     """
 
     name = "rule"
     oversubscribes = False
     by_job = False
+    revokes = True
 
     def prepare(self, plan: Plan) -> None:
         """Look at the scenario before anything else, and refuse what the rule cannot take (see `refuse`)."""

@@ -29,7 +29,7 @@ from ..model.evidence import BoundsEvidence, ChainEvidence, Evidence, PriceEvide
 from ..model.hierarchy import Clock, broken
 from ..model.hierarchy.market import market_rules
 from ..model.instance import FEATURES, Instance
-from ..model.policies import AnyPolicy, policy_named
+from ..model.policies import AnyPolicy, policy_named, policy_on
 from ..model.whole_values import WholeUsers
 
 __all__ = ["in_whole_tasks", "solve"]
@@ -105,7 +105,7 @@ def solve(
     """
     begun = time.perf_counter()
     checked_flags(integer=integer, exact=exact)
-    chosen = policy_named(policy)
+    chosen = policy_on(policy, instance)
     chosen.check(instance, integer, FEATURES)
     deadline = Deadline.asked(time_limit)
     asked = interface(solver)
@@ -476,7 +476,8 @@ def _bounded(answer: Answer) -> BoundsEvidence:
     if answer.exact is not None and isinstance(answer.exact.evidence, BoundsEvidence):
         # What fractions prove of guarantees is kept; prices are rounded as tasks are.
         exact = answer.exact.evidence
-        return replace(exact, bounds=np.asarray(exact.bounds, dtype=np.float64), point=None)
+        tiers = [tier.in_floats for tier in exact.tiers]
+        return replace(exact, bounds=np.asarray(exact.bounds, dtype=np.float64), point=None, tiers=tiers)
     return answer.evidence if isinstance(answer.evidence, BoundsEvidence) else BoundsEvidence()
 
 

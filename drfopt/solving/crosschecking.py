@@ -30,6 +30,7 @@ from ..base.errors import (
     TimeLimitError,
     checked_flags,
 )
+from ..base.numbers.shown import counted
 from ..base.progress import report
 from ..base.results import Result
 from ..base.tables import Column, Sheet
@@ -40,7 +41,7 @@ from ..engines.registry import engine_for, engines_for
 from ..model.hierarchy import Clock
 from ..model.hierarchy.market import market_rules
 from ..model.instance import FEATURES, Instance
-from ..model.policies import AnyPolicy, Policy, policy_named
+from ..model.policies import AnyPolicy, Policy, policy_named, policy_on
 from .allocating import in_whole_tasks, solve
 from .methods import second_methods, whole_tasks
 
@@ -178,7 +179,7 @@ class CrossCheck(Result):
             Column(""),
         )
         kind = "whole tasks" if self.integer else "divisible tasks"
-        title = f"{self.policy}, {kind}, {self.instance.n} users"
+        title = f"{self.policy}, {kind}, {counted(self.instance.n, 'user')}"
         return Sheet(title, columns, rows, (self._verdict(),), document=self.to_dict)
 
     def _verdict(self) -> str:
@@ -230,7 +231,7 @@ def crosscheck(
         When a formulation file is at fault.
     """
     checked_flags(integer=integer, exact=exact)
-    chosen = policy_named(policy)
+    chosen = policy_on(policy, instance)
     own = None if formulation is None else policy_named(formulation)
     if own is not None and own.objective != "formulation":
         raise PolicyError(f"{formulation!r} is no formulation: give the path of a *.py file, or a function")
@@ -375,7 +376,8 @@ def _difference(problem: Problem, one: MethodAnswer, other: MethodAnswer) -> Dis
     if one.value is not None and other.value is not None:
         size = _apart(one.value, other.value)
         # Whole tasks and fractions have to be the same.
-        return Disagreement(one.engine, other.engine, size, 0.0 if isinstance(one.value, tuple) else GAP)
+        floats = any(isinstance(value, float) for value in np.ravel(np.array(one.value, dtype=object)).tolist())
+        return Disagreement(one.engine, other.engine, size, GAP if floats else 0.0)
     mine, theirs = np.asarray(one.by_user), np.asarray(other.by_user)
     scale = np.maximum(np.abs(mine), np.abs(theirs))
     size = float(np.divide(np.abs(mine - theirs), scale, where=scale > 0, out=np.zeros(len(scale))).max(initial=0.0))

@@ -15,7 +15,7 @@ from ..engines.registry import engine_for
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.machine import Machine
-from ..model.policies import Policy, policy_named
+from ..model.policies import Policy, policy_on
 from ..model.single_machines import ON_EACH, machine_of
 from ..model.users import given_types
 from ..model.whole_values import WholeUsers
@@ -75,7 +75,7 @@ class Integrality:
 
 def integrality_cost(allocation: Allocation, time_limit: float | None = None) -> Integrality:
     """Return what belongs beside an allocation of whole tasks."""
-    instance, policy = allocation.instance, policy_named(allocation.policy)
+    instance, policy = allocation.instance, policy_on(allocation.policy, allocation.instance)
     if policy.objective == "servers" and instance.machines is not None:
         with ending(time_limit):
             return _on_machines(instance)

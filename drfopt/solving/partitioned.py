@@ -13,6 +13,7 @@ import numpy as np
 
 from ..base.deadline import Deadline
 from ..base.errors import CertificateError, InstanceError, PolicyError, checked_flags
+from ..base.numbers.shown import counted
 from ..base.parallel import cores, one_thread
 from ..base.partitions import Partitions, Place, place
 from ..base.results import Result
@@ -166,12 +167,21 @@ class PartitionedAllocation(Result):
             )
         ]
         notes = [
-            f"{self.users:,} users in {self.partitions:,} partitions; levels proven to {self.error:.1e} "
-            f"({self.certificate.kind}); answer in {self.folder}"
+            f"{counted(self.users, 'user')} in {counted(self.partitions, 'partition')}; "
+            f"levels proven to {self.error:.1e} ({self.certificate.kind}); answer in {self.folder}"
         ]
         if self.unplaced:
-            notes.append(f"{self.unplaced:,} users can run no task at all: they need what there is nothing of")
+            notes.append(
+                f"{counted(self.unplaced, 'user')} can run no task at all, for want of what there is nothing of"
+            )
         return Sheet(f"{self.policy}, by {self.engine}", columns, rows, tuple(notes), document=self.to_dict)
+
+
+def _beside(users: str | Path, policy: Policy) -> Path:
+    """Return the folder of the answer beside the users, also where they are called ``users/`` or ``.``."""
+    there = Path(users)
+    there = there if there.name not in ("", "..") else there.resolve()
+    return Path(f"{there}-{policy.name.replace(':', '-')}")
 
 
 def solve_partitions(
@@ -252,7 +262,7 @@ def solve_partitions(
     rows = rows_of_files(users, shared) if files else _partitions(users)
     if output is None and not files:
         raise InstanceError("users in a frame have no place beside which to write: give output, the folder to make")
-    target = Path(f"{users}-{chosen.name.replace(':', '-')}" if output is None else output)
+    target = _beside(users, chosen) if output is None else Path(output)
     processes = min(cores() if jobs is None else jobs, len(rows))
     with _folder(target) as folder, place(processes, dask, deadline) as where, one_thread():
         check_names(Partitions(rows, (), where), sum(part.n for part in rows))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import PolicyError, checked_flags, listed, suggestion
+from ..base.numbers.shown import counted
 from ..base.results import Result
 from ..base.tables import SHOWN, Column, Sheet
 from ..engines.problem import Problem
@@ -22,7 +23,7 @@ from ..model.evidence import WholeEvidence
 from ..model.hierarchy import Clock, TreeLine
 from ..model.instance import FEATURES, Instance
 from ..model.packings import machine_rows
-from ..model.policies import POLICIES, AnyPolicy, Policy, policy_named
+from ..model.policies import POLICIES, AnyPolicy, Policy, policy_on
 from ..model.whole_values import WholeUsers
 from .allocating import solve
 
@@ -67,7 +68,7 @@ class ScheduleDistance:
         word = "proven" if self.proven else "the best known, not proven"
         return (
             f"optimum of whole tasks ({word}): lowest level {self.lowest:.6g}, here {self.lowest_of_schedule:.6g}; "
-            f"{self.higher} users have more in it, {self.lower} less"
+            f"more in it: {counted(self.higher, 'user')}, less: {self.lower}"
         )
 
 
@@ -274,7 +275,7 @@ def schedule(
         When the policy is not leximin or cannot take the instance, or somebody has more than 9e18 tasks.
     """
     checked_flags(trace=trace, optimum=optimum)
-    chosen = policy_named(policy)
+    chosen = policy_on(policy, instance)
     if optimum:
         found = schedule(instance, chosen, rule=rule, when_full=when_full, ties=ties, trace=trace)
         return replace(found, optimum=_distance(found, chosen, time_limit))

@@ -131,3 +131,18 @@ def test_prices_at_which_incomes_are_spent():
     stated = option_set.market_of(at.cluster, 0, 1)
     assert stated.left((Fraction(1), Fraction(1))) == (Fraction(3, 5), Fraction(4, 5))
     assert stated.left((Fraction(0), Fraction(0))) is None
+
+
+@pytest.mark.parametrize("alpha", ["1.5", "2", "3"])
+def test_what_has_no_price_is_claimed_as_it_is_needed(alpha):
+    # All that is left of the others too would raise the share that she claims, and with it what she has to spend.
+    told = Instance([[2, 1, 3, 4], [5, 5, 2, 5]], [6, 5, 4, 6], weights=[1, 2])
+    found = audit(told, f"alpha:{alpha}", SP).results[0]
+    assert found.verdict == "fails"
+    assert found.witness.report[0::2] == (2, 3) and 2 < found.witness.report[1] < 3
+    assert high(found.witness.most) <= low(found.witness.instead) * (1 + Fraction(1, 10**4))
+
+
+def test_who_is_at_its_limit_as_far_as_can_be_told_cannot_gain():
+    told = Instance([[3, 4], [2, 0]], [5, 3], max_tasks=[0.25, 0.25])
+    assert audit(told, "alpha:1.5", SP).results[0].verdict == "holds"

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from drfopt import Instance, Machine, audit
+from drfopt import Instance, Machine, audit, solve
 from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.manipulation import against_whole_tasks
@@ -149,3 +149,22 @@ def test_waste_is_found_without_the_list(monkeypatch):
 def test_a_list_that_is_too_long_says_so():
     with pytest.raises(enumeration.TooManyToListError, match="more than 100 nodes"):
         enumeration.packable([[Fraction(1)]] * 3, [([Fraction(40)], 1)], [None] * 3, budget=100)
+
+
+@pytest.mark.parametrize("policy", ["asset", "drf"])
+def test_a_lie_is_held_against_the_optimum_that_is_given(policy):
+    # The truth is tied: A 1, B 2 is given, and A 2, B 1 as good. With (4) A has 1 in the only optimum, two true tasks.
+    told = Instance({"A": [2], "B": [1]}, [5], weights={"A": 2, "B": 1}, max_tasks={"B": 2})
+    assert solve(told, policy, integer=True).tasks.tolist() == [1, 2]
+    found = audit(told, policy, "strategy-proofness", integer=True).results[0]
+    assert found.verdict == "fails" and found.tied
+    assert (found.witness.report, found.witness.tasks, found.witness.instead) == ((4,), 1, 2)
+
+
+@pytest.mark.parametrize("policy", ["asset", "drf"])
+def test_a_lie_that_pays_only_if_a_tie_is_broken_otherwise_is_no_violation(policy):
+    told = Instance({"A": [3], "B": [1]}, [6])
+    assert solve(Instance({"A": [6], "B": [1]}, [6]), policy, integer=True).tasks.tolist() == [0, 6]
+    found = audit(told, policy, "strategy-proofness", integer=True).results[0]
+    assert found.verdict == "no violation found"
+    assert found.note == "whether anybody gains by a misreport is decided by how ties are broken"

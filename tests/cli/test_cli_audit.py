@@ -49,7 +49,7 @@ def test_audit_takes_whole_tasks_and_several_properties(drfopt):
         "audit", "int-leximin-si", "--integer", "--property", "sharing-incentive", "--property", "envy-freeness"
     )
     assert ran.status == 1
-    assert "user u1 runs 1 tasks, but 2 alone" in ran.out
+    assert "user u1 runs 1 task, but 2 alone" in ran.out
 
 
 @pytest.mark.parametrize(

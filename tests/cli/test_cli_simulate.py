@@ -71,6 +71,7 @@ def test_revocation_and_slowdown_are_options(drfopt):
         (["two-users", "--until", "-1"], "not a number of seconds"),
         (["two-users", "--until", "0"], "until is 0"),
         (["two-users", "--preempt", "0"], "write a positive number of seconds"),
+        (["two-users", "--rule", "fifo", "--preempt", "5"], "of which fifo knows none: leave it out"),
         (["two-users", "--seed", "-1"], "--seed"),
         (["two-users", "--dask", "nowhere"], "nowhere"),
     ],

@@ -32,11 +32,19 @@ def test_a_folder_is_divided(drfopt, users):
     assert again.err == f"error: {answer} exists already: remove it, or name another folder for the answer\n"
 
 
+@pytest.mark.parametrize("named", ["users/", "users/."])
+def test_the_answer_lies_beside_the_users_however_they_are_written(drfopt, users, named):
+    ran = drfopt(
+        "solve", f"{users.parent}/{named}", "--cluster", users.parent / "cluster.toml", "--json", "--jobs", "1"
+    )
+    assert json.loads(ran.out)["folder"] == str(users.parent / "users-drf")
+
+
 def test_the_table_has_a_row_a_resource(drfopt, users):
     cluster, answer = users.parent / "cluster.toml", users.parent / "answer"
     ran = drfopt("solve", users, "--cluster", cluster, "-p", "asset", "--answer", answer, "--jobs", "1")
     assert ran.status == 0
-    assert "asset, by saturation" in ran.out and "2 users in 1 partitions; levels proven to" in ran.out
+    assert "asset, by saturation" in ran.out and "2 users in 1 partition; levels proven to" in ran.out
     assert (answer / "a.parquet").exists()
 
 

@@ -9,8 +9,10 @@ from awkward_pools import awkward_pools
 
 from drfopt.base import loops as kernels
 from drfopt.base.errors import InstanceError
+from drfopt.certificates import prices
 from drfopt.certificates.bottleneck import certify
 from drfopt.certificates.holders import Holders, Marks
+from drfopt.certificates.prices import Buyers
 from drfopt.engines.leximin import filling, saturation
 from drfopt.model.arrays import BLOCK, needed_sets
 from drfopt.model.instance import Instance
@@ -84,6 +86,52 @@ def test_the_certificate_adds_up_the_same(loops, seed, limited):
         inverse = np.divide(1, tops, where=marks.of >= 0, out=np.zeros(4))[:, None]
         for found, expected in zip(by_loop.held(marks, inverse), by_block.held(marks, inverse), strict=True):
             assert np.asarray(found) == pytest.approx(np.asarray(expected), rel=1e-13, abs=1e-12)
+
+
+def market(n, limited):
+    demands, capacity, limits = crowd(n)
+    most = np.where(np.arange(n) % 7, limits * 3, 0) if limited else None
+    return Instance(demands, capacity, max_tasks=most, weights=1 + np.arange(n) % 3 if limited else None)
+
+
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2"])
+def test_markets_have_the_same_prices_with_and_without(loops, monkeypatch, policy, limited):
+    pool = market(BLOCK + 17, limited)
+    with_loops = solve(pool, policy)
+    monkeypatch.setattr(kernels, "_loops", nothing)
+    without = solve(pool, policy)
+    assert with_loops.prices == pytest.approx(without.prices, rel=1e-11)
+    assert with_loops.tasks == pytest.approx(without.tasks, rel=1e-11)
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_the_proof_of_a_market_sees_the_same(loops, monkeypatch, limited):
+    pool, policy = market(BLOCK + 17, limited), policy_named("ceei")
+    answer = solve(pool, "ceei")
+    random = np.random.default_rng(1)
+    for size in (0, 1e-7, 1e-3):
+        tasks = answer.tasks * (1 + size * random.normal(size=pool.n))
+        monkeypatch.setattr(kernels, "NUMBERS", 1)
+        one = Buyers(pool, policy, answer.prices[None, :], tasks).seen()
+        monkeypatch.setattr(kernels, "NUMBERS", np.inf)
+        other = Buyers(pool, policy, answer.prices[None, :], tasks).seen()
+        # Who is off most is rounding where nobody is.
+        other = other if size else other._replace(user=one.user)
+        for found, expected in zip(one[:-1], other[:-1], strict=True):
+            assert found == pytest.approx(expected, rel=1e-7, abs=1e-14)
+
+
+@pytest.mark.parametrize("change", [1 - 1e-6, 1 + 1e-6, np.nan, -1.0, np.inf])
+@pytest.mark.parametrize("limited", [False, True])
+def test_wrong_tasks_of_a_market_are_not_proven(loops, limited, change):
+    pool, policy = market(BLOCK + 17, limited), policy_named("ceei")
+    answer = solve(pool, "ceei")
+    user = int(np.flatnonzero(answer.tasks > 0)[-1])
+    wrong = answer.tasks.copy()
+    wrong[user] *= change
+    assert prices.certify(pool, policy, answer.tasks, None, answer.prices[None, :]).valid
+    assert not prices.certify(pool, policy, wrong, None, answer.prices[None, :]).valid
 
 
 def test_wrong_tasks_are_not_proven(loops):

@@ -251,24 +251,46 @@ def test_who_uses_only_excluded_resources_is_refused():
         solve(instance)
 
 
-@pytest.mark.parametrize("policy", ["ceei", "utilitarian", "throughput", "alpha:2", "per-server"])
-def test_what_has_no_levels_that_rise_refuses_by_name(policy: str):
-    instance = Instance({"A": {"cpu": 1}}, {"cpu": 1}, organisation=Organisation(tiers={"A": 1}))
-    why = "an order in which some .*: use drf"
-    if policy == "per-server":
-        why = "and it divides every machine by itself.*: use drf"
-    with pytest.raises(PolicyError, match=f"{policy} is asked of an instance with tiers, {why}"):
-        solve(instance, policy)
+def test_what_has_no_levels_that_rise_refuses_by_name():
+    rules = Organisation(tiers={"A": 1})
+    instance = Instance({"A": {"cpu": 1}}, machines=[Machine("m", {"cpu": 1})], organisation=rules)
+    why = "and it divides every machine by itself.*: use drf"
+    with pytest.raises(PolicyError, match=f"per-server is asked of an instance with tiers, {why}"):
+        solve(instance, "per-server")
 
 
 def test_counting_tasks_refuses_what_counts_resources():
-    for rules, told in (
-        (Organisation(guarantees={"A": {"cpu": 1}}, meaning="surplus"), "surplus and normalised guarantees"),
-        (Organisation(excluded=["gpu"]), "excluded resources"),
-    ):
-        instance = Instance({"A": {"cpu": 1}}, {"cpu": 1, "gpu": 1}, organisation=rules)
-        with pytest.raises(PolicyError, match=f"tasks counts tasks and not resources, so that {told} mean nothing"):
-            solve(instance, "tasks")
+    rules = Organisation(guarantees={"A": {"cpu": 1}}, meaning="surplus")
+    instance = Instance({"A": {"cpu": 1}}, {"cpu": 1, "gpu": 1}, organisation=rules)
+    why = "tasks counts tasks and not resources, so that surplus and normalised guarantees mean nothing"
+    with pytest.raises(PolicyError, match=why):
+        solve(instance, "tasks")
+
+
+def test_counting_tasks_counts_no_resources_that_could_be_excluded():
+    """Their capacity binds all the same; of task shares those that one could run alone are of the others."""
+    demands = {"A": {"cpu": 1, "gpu": 4}, "B": {"cpu": 2, "gpu": 1}}
+    rules = Organisation(excluded=["gpu"])
+    pool = Instance(demands, {"cpu": 12, "gpu": 12}, organisation=rules)
+    assert solve(pool, "tasks", exact=True).tasks.tolist() == [F(12, 5), F(12, 5)]
+    assert sum(solve(pool, "throughput", exact=True).tasks) == F(48, 7)  # 12/7 and 36/7 use up both
+    assert solve(pool, "tsf", exact=True).tasks.tolist() == solve(pool, "drf", exact=True).tasks.tolist()
+    racks = [Machine("m", {"cpu": 6, "gpu": 8}), Machine("n", {"cpu": 6, "gpu": 4})]
+    excluding = Instance(demands, machines=racks, organisation=rules)
+    assert policy_named("tsf").exact_rates(excluding) == [F(1, 12), F(1, 6)]
+    assert policy_named("tsf").rates(excluding) == pytest.approx([1 / 12, 1 / 6])
+    for integer in (False, True):
+        assert crosscheck(excluding, "tsf", integer=integer).agree is not False
+        assert verify(solve(excluding, "tsf", integer=integer)).valid is True
+
+
+def test_task_shares_of_excluded_resources_alone_are_none():
+    instance = Instance(
+        {"A": {"gpu": 1}, "B": {"cpu": 1}}, {"cpu": 1, "gpu": 1}, organisation=Organisation(excluded=["gpu"])
+    )
+    with pytest.raises(PolicyError, match="user 'A' uses only resources that are excluded"):
+        solve(instance, "tsf")
+    assert solve(instance, "tasks", exact=True).tasks.tolist() == [1, 1]
 
 
 def test_a_crosscheck_asks_the_reference():
@@ -393,3 +415,21 @@ def test_more_than_there_is_may_be_promised_to_a_group(amount, policy, limit):
     assert verify(found).valid
     assert crosscheck(instance, policy).agree is True
     assert solve(instance, policy).tasks == pytest.approx(np.array(tasks, dtype=float), rel=1e-9)
+
+
+def test_a_pool_is_one_machine_and_has_all_rules_of_it():
+    """per-server of a pool is drf of it, whatever rules, limits and types there are, and is verified as that."""
+    rules = Organisation(
+        guarantees={"A": {"cpu": 2}},
+        tiers={"B": 1},
+        paths={"A": "g", "C": "g"},
+        groups=[Group("g", ceiling={"cpu": 5})],
+    )
+    users = {"A": {"cpu": 1, "memory": 2}, "B": {"cpu": 2}, "C": [TaskType({"memory": 1}, 3), TaskType({"cpu": 1}, 1)]}
+    pool = Instance(users, {"cpu": 9, "memory": 12}, max_tasks={"B": 2}, organisation=rules)
+    for how in ({"exact": True}, {"integer": True}):
+        found, as_drf = solve(pool, "per-server", **how), solve(pool, "drf", **how)
+        assert found.policy == "per-server"
+        assert sorted(found.levels.tolist()) == sorted(as_drf.levels.tolist())
+        assert verify(found).valid is True
+    assert crosscheck(pool, "per-server").agree is not False

@@ -228,3 +228,16 @@ def test_what_a_proof_meets_that_is_better_is_the_answer(policy, machines, monke
         found = solve(instance, policy, integer=True, engine=name)
         assert (found.status, found.engine) == ("optimal", f"climbing after {name}")
         assert found.certificate.evidence.score == best.certificate.evidence.score
+
+
+@pytest.mark.parametrize("machines", [False, True], ids=["pool", "machines"])
+def test_exponents_beyond_floats_are_answered(machines):
+    # What tasks are worth is a thousandth power: the answer is the leximin's, proven in a pool, feasible on machines.
+    demands = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}
+    room = {"cpu": 9, "memory": 18}
+    instance = Instance(demands, machines=[Machine("m", room, 2)]) if machines else Instance(demands, room)
+    found = solve(instance, "alpha:1000", integer=True)
+    assert found.tasks.tolist() == ([6, 4] if machines else [3, 2])
+    assert found.certificate.valid or machines
+    rows = crosscheck(instance, "alpha:1000", integer=True).to_dict()["engines"]
+    assert not any("fault" in str(row) for row in rows)

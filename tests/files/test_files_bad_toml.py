@@ -76,6 +76,18 @@ TOML = {
         POOL + B + f"demand = {{ cpu = 1{'0' * 350} }}",
         r"about 1e\+350, outside the range of floats",
     ),
+    "guarantee beyond floats": (
+        POOL + B + 'demand = { cpu = 1 }\nguarantee = { cpu = "1e400" }',
+        r"user 'B': guarantee of 'cpu' is about 1e\+400, outside the range of floats",
+    ),
+    "ceiling beyond floats": (
+        POOL + B + 'demand = { cpu = 1 }\nceiling = { cpu = "1e400" }',
+        r"user 'B': ceiling of 'cpu' is about 1e\+400, outside the range of floats",
+    ),
+    "group beyond floats": (
+        POOL + B + 'demand = { cpu = 1 }\ngroup = "g"\n[[groups]]\nname = "g"\nweight = "1e400"\n',
+        r"group 'g': weight is about 1e\+400, outside the range of floats",
+    ),
     "hexadecimal": (POOL + B + f"demand = {{ cpu = 0x{'f' * 390} }}", r"outside the range of floats"),
     "many digits": (
         POOL + B + f"demand = {{ cpu = {'1' * 10**6} }}",

@@ -467,3 +467,13 @@ def test_nothing_is_called_as_what_is_above_all(to):
 def test_csv_keeps_whole_units():
     allocation = solve(Instance({"A": {"memory": "1Gi"}}, {"memory": "128Gi"}))
     assert export(allocation, "csv").splitlines()[1] == f"A,128.0,{128 * 2**30}"
+
+
+@pytest.mark.parametrize("to", ["kueue", "volcano", "kai", "koordinator", "fair-scheduler", "slurm", "mesos"])
+def test_that_queues_know_no_classes_of_machines_is_told(to):
+    machines = [Machine("a", {"cpu": 8}, 2), Machine("b", {"cpu": 8}, 2)]
+    instance = Instance({"u": {"cpu": 1}, "v": {"cpu": 1}}, machines=machines, eligible={"u": ["a"]})
+    lines: list[str] = []
+    export(solve(instance), to, lines=lines)
+    told = "on which classes of machines the amounts are, which classes may run tasks of u"
+    assert any(line == f"not written: {told}" for line in lines), lines

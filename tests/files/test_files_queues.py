@@ -164,9 +164,12 @@ partitions:
       queues: [{{name: x, properties: {{priority.offset: "3"}}}}, {{name: y, properties: {{priority.offset: "-9"}}}}]
 """
     pods = write(tmp_path / "pods.json", *NODES, pod("p", labels={"queue": "root.a.x"}))
-    organisation = read("yunikorn", [saved(tmp_path / "queues.yaml", queues), pods]).instance.organisation
+    found = read("yunikorn", [saved(tmp_path / "queues.yaml", queues), pods])
+    organisation = found.instance.organisation
     assert [group.tier for group in organisation.groups] == [tier]
     assert organisation.tiers == (3,)
+    urgent = "parent is as urgent as its most urgent queue, though no task may wait in that"
+    assert (urgent in str(told(found))) == (not policy)
 
 
 def test_yunikorn_as_a_file_and_in_its_config_map(tmp_path: Path) -> None:

@@ -212,6 +212,17 @@ def test_google_2011(tmp_path: Path) -> None:
         read("google2011", saved(tmp_path, odd="1,2,3\n"))
 
 
+def test_of_google_2011_tasks_are_counted_and_not_their_ends(tmp_path: Path) -> None:
+    def event(task: int, kind: int) -> str:
+        return f"0,,7,{task},,{kind},alice,0,9,0.1,0.1,,\n"
+
+    # Evicted and submitted again, and evicted twice for good.
+    tasks = event(0, 0) + event(0, 2) + event(0, 0) + event(1, 0) + event(1, 2) + event(1, 0) + event(1, 2)
+    found = read("google2011", saved(tmp_path, tasks=tasks, machines="0,m1,0,P,0.5,0.5\n"))
+    assert found.instance.limits.tolist() == [1]
+    assert "task that has ended (7/1)" in told(found)
+
+
 def test_alibaba_2018(tmp_path: Path) -> None:
     machines = "m_1,0,1,2,96,100,USING\nm_2,0,1,2,96,100,USING\nm_2,9,1,2,96,100,OFFLINE\n"
     batch = "t1,10,j_1,1,Running,0,0,50,0.5\nt2,5,j_1,1,Waiting,0,0,100,0.25\nt3,5,j_2,1,Terminated,0,0,100,0.25\n"

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt.base.numbers.shown import in_units
+from drfopt.base.numbers.shown import counted, in_units
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Organisation
@@ -84,7 +84,7 @@ def test_the_last_lines_say_who_is_short_of_what_and_where():
     )
     last = str(solve(cluster)).splitlines()[-3:]
     assert last[0].startswith(
-        "short: 1 of 3 users, besides 1 unplaced, have less than they asked for, 14 gpu, 56 cpu in all; "
+        "short: 1 of 3 users, besides 1 unplaced, has less than it asked for, 14 gpu, 56 cpu in all; "
     )
     assert last[1] == "  train: 16 of 30 tasks (53.3 %), short of 14 gpu on a/b"
     assert last[2].endswith("huge")
@@ -99,3 +99,14 @@ def test_memory_in_bytes_is_told_in_its_units_and_nothing_else_is():
     assert in_units(500, "bytes") == "500 bytes"
     assert in_units(0, "bytes") == "0 bytes"
     assert in_units(17179869184.0) == "17,179,869,184"
+
+
+def test_one_is_told_as_one():
+    assert [counted(n, "user") for n in (0, 1, 2000, "1", "1/2")] == [
+        "0 users",
+        "1 user",
+        "2,000 users",
+        "1 user",
+        "1/2 users",
+    ]
+    assert counted(2, "class") == "2 classes"

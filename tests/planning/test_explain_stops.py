@@ -54,7 +54,7 @@ def test_who_runs_all_its_types_is_not_told_to_raise_a_limit(cluster):
 
 def test_a_count_of_tasks_is_not_called_a_limit():
     with pytest.raises(PolicyError, match="knows no count of tasks on all of them, but user 'A' has one"):
-        solve(Instance(TYPES, ROOM), "per-server")
+        solve(Instance(TYPES, machines=[Machine("m", ROOM)]), "per-server")
 
 
 def test_the_lowest_of_enclosures_is_enclosed():

@@ -288,7 +288,7 @@ def test_the_document_and_the_table(instance, policy):
 
 def test_what_has_no_price():
     with pytest.raises(PolicyError, match="per-server has no prices"):
-        price(PAPER, "per-server")
+        price(SERVERS, "per-server")
     with pytest.raises(InstanceError, match=r"the cluster has no 'cpus': it has cpu, memory: did you mean 'cpu'\?"):
         units_named(PAPER, "cpus")
     with pytest.raises(InstanceError, match="beyond what is known"):

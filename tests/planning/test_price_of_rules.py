@@ -82,9 +82,9 @@ def test_sums_with_floors_have_prices_on_both_sides():
     json.dumps(found.to_dict())
 
 
-def test_an_order_of_service_has_no_prices_in_a_market():
-    with pytest.raises(PolicyError, match="an order in which some are served before others"):
-        price(pool(tiers={"A": 1}), "ceei")
+def test_tiers_of_a_group_that_has_others_beside_it_have_no_prices_in_a_market():
+    with pytest.raises(PolicyError, match="has others beside it, who wait for none of them"):
+        price(pool(tiers={"A": 1}, paths={"A": "g", "B": "g"}), "ceei")
 
 
 def test_stops_that_are_wrong_prove_no_division_beside():

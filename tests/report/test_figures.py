@@ -13,10 +13,12 @@ from drfopt.base.errors import InstanceError
 from drfopt.base.numbers.shown import fixed, number, percent
 from drfopt.base.tables import clean
 from drfopt.planning.sweeping import sweep
-from drfopt.reporting.charts import Key, library, named, room_for, span, thinned, unkeyed
+from drfopt.reporting import vega
+from drfopt.reporting.charts import Key, named, room_for, span, thinned, unkeyed
 from drfopt.reporting.figures import figures
 from drfopt.reporting.findings import study
 from drfopt.reporting.palette import DASHES, HATCHES, INKS, PAGE, POLICY_SHAPES, USER_INKS, contrast, hatches
+from drfopt.reporting.vega import library
 from drfopt.reporting.views import collapsed
 
 CASES = {"pool": NSDI, "machines": machines(), "crowd": crowd(60), "nine": crowd(5, 9), "hostile": hostile()}
@@ -284,6 +286,28 @@ def test_the_library_is_what_its_letters_unpack_to():
     script, packed = library()
     assert gzip.decompress(base64.b64decode(packed)).decode() == script
     assert "vegaEmbed" in script
+
+
+def test_the_library_is_put_together_once_and_kept(tmp_path, monkeypatch):
+    """A file that is damaged, or a folder that cannot be written, costs a second or two and nothing else."""
+    asked = []
+
+    class Drawer:
+        def javascript_bundle(self, snippet):
+            asked.append(snippet)
+            return "window.vegaEmbed = 1;"
+
+    monkeypatch.setattr(vega, "converter", Drawer)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = library.__wrapped__()
+    (kept,) = (tmp_path / "drfopt").iterdir()
+    assert library.__wrapped__() == first and len(asked) == 1
+    kept.write_bytes(kept.read_bytes()[:-9])
+    assert library.__wrapped__() == first and len(asked) == 2
+    assert library.__wrapped__() == first and len(asked) == 2
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert library.__wrapped__() == first and len(asked) == 3
 
 
 @pytest.mark.parametrize(

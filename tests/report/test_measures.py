@@ -79,3 +79,12 @@ def test_the_greatest_gain_is_that_of_the_best_bundle():
 def test_many_users_are_not_compared_pair_by_pair():
     n = ENVY_USERS + 1
     assert envy(crowd(n), np.ones(n), None, np.ones(n, dtype=bool)) is None
+
+
+def test_who_has_no_weight_is_not_in_the_geometric_mean():
+    instance = Instance(
+        {"A": [1], "B": [1], "C": [1]}, [8], weights={"A": 1, "B": 1, "C": 0}, max_tasks={"A": 1, "B": 4}
+    )
+    found = solve(instance)
+    assert found.tasks.tolist() == [1, 4, 3]
+    assert measures(found).nash == pytest.approx((1 / 8 * 4 / 8) ** 0.5)

@@ -20,11 +20,12 @@ from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import page, study
-from drfopt.reporting.charts import library, unkeyed
+from drfopt.reporting.charts import unkeyed
 from drfopt.reporting.contents import verdict
 from drfopt.reporting.figures import figures
 from drfopt.reporting.figures.shares import stops_figure
 from drfopt.reporting.page_tables import MOST_ROWS
+from drfopt.reporting.vega import library
 from drfopt.reporting.views import at
 from drfopt.solving.comparing import compare
 

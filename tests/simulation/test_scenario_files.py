@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from fractions import Fraction
 
 import pytest
@@ -198,3 +199,24 @@ def test_distributions_have_the_means_they_claim():
         assert (numbers > 0).all()
         assert numbers.mean() == pytest.approx(draw.mean, rel=0.02)
     assert Draw("pareto", least=1, tail=1).mean == math.inf
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("duration", "1e400", "duration is '1e400', outside the range of floats"),
+        ("tasks", "1e400", "tasks is '1e400', outside"),
+        ("arrival", "1e-400", "arrival is '1e-400', outside"),
+        ("demand", {"cpu": "1e400"}, "demand of 'cpu' is '1e400', outside"),
+        (
+            "duration",
+            {"distribution": "lognormal", "median": 1, "sigma": 1000},
+            "median 1, sigma 1000 has a mean beyond",
+        ),
+        ("duration", {"distribution": "weibull", "scale": 1, "shape": 0.001}, "scale 1, shape 0.001 has a mean beyond"),
+    ],
+)
+def test_numbers_out_of_range_are_named(key, value, told):
+    job = {"tasks": 4, "demand": {"cpu": 1}, "duration": 5} | {key: value}
+    with pytest.raises(InstanceError, match=re.escape(told)):
+        loads(json.dumps({"capacity": {"cpu": 4}, "users": [{"name": "A", "jobs": [job]}]}))

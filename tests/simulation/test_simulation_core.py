@@ -401,3 +401,13 @@ def test_the_first_job_is_first_at_every_stage():
     users = (User("A", (mine,)), User("B", (Job((Stage({"mem": 3}, 6, 3.0),)),)))
     found = simulate(Scenario((Machine("m", {"cpu": 8, "mem": 9}),), users), "fifo", checked=True)
     assert found.jobs["finished"].tolist() == [7, 9]
+
+
+def test_guarantees_beyond_the_cluster_and_tasks_that_may_run_nowhere_are_said():
+    nowhere = Job(Stage({"cpu": 1}, 2, 3, machines=()))
+    users = (User("A", nowhere, guarantee={"cpu": 2}), User("B", Job(Stage({"cpu": 1}, 1, 3)), guarantee={"cpu": 3}))
+    notes = simulate(Scenario({"cpu": 4}, users)).sheet().notes
+    assert "unplaced (some task fits on no machine that it may use): A" in notes
+    assert "guarantees are more than there is: 5 of 4 cpu" in notes
+    fewer = (users[0], User("B", users[1].jobs, guarantee={"cpu": 2}))
+    assert not any("guarantees" in note for note in simulate(Scenario({"cpu": 4}, fewer)).sheet().notes)

@@ -57,3 +57,10 @@ def test_shares_are_of_the_machines_that_are_up():
     # Two machines for 5 seconds, none for 3, and then one: full whenever there is one.
     assert run.seconds == 48
     assert run.mean_shares.tolist() == [[1.0]] and run.utilization.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("rule", ["fifo", "dynamic"])
+def test_nothing_is_revoked_where_nobody_has_a_share_to_be_short_of(rule):
+    jobs = tuple(Job(Stage({"cpu": 1}, 4, 1000), arrival=at) for at in (0, 1))
+    run = simulate(Scenario({"cpu": 8}, (User("A", jobs), LATE)), rule, preemption=Preemption(5), until=100)
+    assert run.revoked == 0

@@ -304,3 +304,13 @@ def test_what_is_measured_has_names():
     found = measures(simulate(THREE), optimum=True)
     assert list(found)[-len(MEASURES) :] == list(MEASURES)
     assert found["jobs done"] == 9
+
+
+def test_a_measure_that_is_0_has_its_column():
+    jobs = [Job(Stage({"cpu": 1}, 1, 100)), *(Job(Stage({"cpu": 3}, 20, 100)) for _ in range(2))]
+    scenario = Scenario({"cpu": 10}, tuple(User(name, job) for name, job in zip("ABC", jobs, strict=True)), until=10)
+    found = simulate_each(scenario, ["fifo"], optimum=True)
+    assert found.means[0, found.names.index("lowest level")] == 0
+    columns = [column.heading for column in found.sheet().columns if column.shown]
+    assert {"lowest level", "Nash welfare", "whole tasks", "tasks done"} <= set(columns)
+    assert not {"tasks revoked", "jobs cut short"} & set(columns)

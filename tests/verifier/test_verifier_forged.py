@@ -13,6 +13,7 @@ from drfopt.certificates.verifier import loads, number, verify
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
+from drfopt.model.users import TaskType
 from drfopt.solving.allocating import solve
 
 POOL = Instance(
@@ -571,3 +572,29 @@ def test_a_point_is_no_proof_of_other_tasks(genuine):
         assert not accepted(document), name
         rows[0] |= {"tasks": {"lower": "0", "upper": str(moved)}, "level": {"lower": "0", "upper": "1"}}
         assert not accepted(document), name
+
+
+TYPED = Instance(
+    {"A": [TaskType({"cpu": 1}, 2), TaskType({"cpu": 2}, 1)], "B": {"cpu": 1}},
+    machines=[Machine("a", {"cpu": 3}), Machine("b", {"cpu": 2})],
+)
+
+
+@pytest.mark.parametrize("integer", [False, True], ids=["divisible", "whole"])
+@pytest.mark.parametrize("document", [certificate_document, lambda found: found.to_dict(proof=True)])
+def test_where_tasks_run_is_what_is_proven(integer, document):
+    told = loads(json.dumps(document(solve(TYPED, "drf", integer=integer))))
+    told["instance"] = json.loads(json.dumps(certificate_document(solve(TYPED, "drf"))))["instance"]
+    assert verify(told).valid
+
+    def forged(change):
+        data = copy.deepcopy(told)
+        change(data)
+        return next(check for check in verify(data).checks if check.name == "tasks are those placed")
+
+    moved = forged(lambda data: data["placement"].update(B={"b": -58, "a": 1}))
+    summed = forged(lambda data: data["placement"].update(A={"b": 58}))
+    typed = forged(lambda data: data["types"]["A"][0].update(placement={"b": 58}))
+    assert not moved.holds and not summed.holds and not typed.holds
+    assert not integer or "packed" in moved.worst
+    assert "by types" in summed.worst

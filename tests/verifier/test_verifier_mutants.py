@@ -64,6 +64,12 @@ def without_levels(found):
     return found
 
 
+def unplaced(found):
+    """Leave out where tasks run, which has to be what the packing says."""
+    found.pop("placement")
+    return found
+
+
 def broken_whole():
     return row(without_levels(file_of(Instance([[2]], [9]), integer=True)), 0, tasks="9/2")
 
@@ -89,6 +95,13 @@ def other_level():
 def overpacked():
     found = file_of(rack(), integer=True)
     found["proof"]["packing"][0]["machines"] += 7
+    return unplaced(found)
+
+
+def unpacked():
+    """Whole tasks that are said to run where the packing has none."""
+    found = file_of(rack(), integer=True)
+    found["placement"][found["users"][0]["name"]] = {}
     return found
 
 
@@ -139,6 +152,7 @@ def by_itself(change, **more):
     """Whole tasks of machines by themselves with another packing, of which the file's tasks are the sum."""
     found = without_levels(file_of(rack(**more), "per-server", integer=True))
     change(found)
+    unplaced(found)
     for user in found["users"]:
         user["tasks"] = sum(e["machines"] * e["tasks"].get(user["name"], 0) for e in found["proof"]["packing"])
     return found
@@ -258,6 +272,7 @@ def in_vain(tasks, rows=None, promised=None, machines=0):
     found = without_levels(file_of(instance, "throughput", integer=True))
     if machines:
         at = dict(zip(rows, tasks, strict=True))
+        unplaced(found)
         found["proof"]["packing"] = [{"class": "m", "machines": 1, "tasks": {u: x for u, x in at.items() if x}}]
     for user, x in zip(found["users"], tasks, strict=True):
         user["tasks"] = x
@@ -270,6 +285,7 @@ def more_and_not_promised():
 
 
 FORGED = [
+    lambda: a_tier_left_out(),
     more_and_not_promised,
     early_in_groups,
     no_loss,
@@ -284,6 +300,7 @@ FORGED = [
     above_ceiling,
     other_level,
     overpacked,
+    unpacked,
     misplaced,
     astray,
     overfull,
@@ -332,6 +349,7 @@ EVERY = [
         "clock.py",
         "rounds.py",
         "proofs.py",
+        "markets.py",
         "whole_search.py",
         "__init__.py",
         "audited.py",
@@ -539,6 +557,16 @@ def promised_to_a_group():
     return without_levels(found)
 
 
+def as_one_tier(*turns):
+    """Two users of whom one comes first, who are said to be served at once, at the prices of that."""
+    return ruled([2, 2], policy="ceei", tiers=[{"turn": turn, "prices": {"a": "1/2"}} for turn in turns])
+
+
+def a_tier_left_out():
+    """The first of two tiers is not judged."""
+    return as_one_tier("1")
+
+
 def limited():
     """A sum of users at no limit, where nothing costs anything."""
     found = ruled([2, 1], {"guarantees": {"A": {"a": 1}}}, "throughput", prices={})
@@ -555,16 +583,18 @@ ORDER = [
     ("order.py", "x[i] < floor[i] * (1 - e) and", "x[i] < 0 and", [
         ruled([2, 2], {"guarantees": {"A": {"a": 3}}}, "ceei", prices={"a": "1/2"})]),
     ("order.py", "(1, claim.c.rank[i])", "(1, 0)", [ruled([2, 2])]),
-    ("groups.py", "child.weight * rate", "rate", [other_weight()]),
+    ("groups.py", "divide(one, weight * each)", "divide(one, each)", [other_weight()]),
     ("clock.py", "weight, promise = group.weight or number(1),", "weight, promise = number(1),", [
         grouped([6, 3, 3], weight=2)]),
     ("groups.py", "return -number(self.given.get(\"tier\", 0)), not self.weight", "return 0, False", [
         grouped([6, 3, 3], tier=1)]),
     ("clock.py", "self.promised |= self.worth(group)", "pass", [grouped([6, 3, 3], guarantee={"a": 8})]),
     ("clock.py", "if not claim.near(claim.x[i], has[i])", "if claim.x[i] < 0", [grouped([4, 4, 4])]),
-    ("proofs.py", "least = {i for i in playing if x[i] <= self.floor[i] * (1 + e)}", "least = set(playing)", [
+    ("markets.py", "unspent += total(q[i] * (x[i] - self.floor[i]) for i in later)", "", [as_one_tier("0", "1")]),
+    ("markets.py", "if self.turns[i] not in there", "if False", [as_one_tier("1")]),
+    ("markets.py", "least = {i for i in playing if x[i] <= self.floor[i] * (1 + e)}", "least = set(playing)", [
         ruled([3, 1], {"guarantees": {"A": {"a": 1}}}, "ceei", prices={"a": "1"})]),
-    ("proofs.py", "floor.get(i, number(0))", "number(0)", [promised_to_a_group()]),
+    ("markets.py", "floor.get(i, number(0))", "number(0)", [promised_to_a_group()]),
     ("proofs.py", "each * (self.x[i] if i in stuck", "each * (self.x[i] if True", [limited()]),
 ]  # fmt: skip
 

@@ -31,10 +31,18 @@ CASES = {
     "leximin: guarantees, surplus, normalised, tiers, weights of 0, excluded": (["drf"], [*SERVED, "last"], {}),
     "leximin: groups": (["drf"], [TREE], {}),
     "sum": (["utilitarian", "throughput"], [None], {}),
-    "sum: guarantees of users, groups, ceilings of groups": (["utilitarian"], [TREE | SERVED[0]], {}),
+    "sum: guarantees of users, groups, ceilings of groups, tiers, weights of 0": (
+        ["utilitarian"],
+        [TREE | SERVED[0], SERVED[3], "last"],
+        {},
+    ),
     "ceei, alpha of whole A": (["ceei", "alpha:2"], [None], {}),
     "alpha of fractional A": (["alpha:0.5"], [None], {}),
-    "ceei, alpha: guarantees of users, groups, ceilings of groups": (["ceei", "alpha:0.5"], [TREE | SERVED[0]], {}),
+    "ceei, alpha: guarantees of users, groups, ceilings of groups, tiers, weights of 0": (
+        ["ceei", "alpha:0.5"],
+        [TREE | SERVED[0], SERVED[3], "last"],
+        {},
+    ),
     "per-server, resources excluded or not": (["per-server"], [None, SERVED[-1]], {}),
     "whole tasks, leximin": (["drf", "asset"], [None], {"integer": True}),
     "whole tasks, leximin: guarantees, surplus, normalised, tiers, weights of 0, ceilings, excluded": (

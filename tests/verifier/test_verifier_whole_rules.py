@@ -242,6 +242,7 @@ def one_leaf_of_two():
     for row, x in zip(found["users"], (3, 0), strict=True):
         row["tasks"] = x
         row.pop("level", None)
+    found["placement"] = {"A": {"m": 3}, "B": {}}
     found["proof"]["packing"] = [{"class": "m", "machines": 1, "tasks": {"A": 3}}]
     found["proof"]["trees"] = [[{"class": "m", "load": {"A": 1, "B": 1}, "most": 0}, {"tasks": {"B": "1"}}, {}]]
     return found

@@ -16,6 +16,7 @@ from typing import Any
 
 from ...base.deadline import Deadline
 from ...base.errors import CertificateError, InstanceError, PolicyError, SolverError, checked_flags
+from ...base.numbers.shown import counted
 from ...base.parallel import spread
 from ...base.progress import report
 from ...base.results import Result
@@ -164,8 +165,9 @@ class Search(Result):
             notes.append(f"fails only as ties are broken here, which is no counterexample: {', '.join(by_a_tie)}")
         if not self.complete:
             notes.append("stopped before the end: what holds so far is not shown to hold in the space")
-        title = f"{self.question.policy}, {kind}: {space.users} users, {space.resources} resources, demands up to"
-        return Sheet(f"{title} {space.max_demand}", columns, rows, tuple(notes), document=self.to_dict)
+        size = f"{counted(space.users, 'user')}, {counted(space.resources, 'resource')}"
+        title = f"{self.question.policy}, {kind}: {size}, demands up to {space.max_demand}"
+        return Sheet(title, columns, rows, tuple(notes), document=self.to_dict)
 
     def __repr__(self) -> str:
         return f"<Search {self.question.policy}: {self.audited} audited, {len(self.counterexamples)} fail>"

@@ -114,6 +114,9 @@ WITHIN = Fraction(1, 10**6)
 LIMITED = 5
 """Users with limits up to which all sets of them are looked at."""
 
+FREE = Fraction(1, 10**6)
+"""Part of the largest price that is none: the solver's zero."""
+
 HALVINGS = 30
 """Halvings of the interval in which the program is worth what it supposes."""
 
@@ -125,6 +128,9 @@ def best(case: AuditCase, i: int) -> Response:
     limit = case.cluster.limits[i]
     if market is None or not market.others or (limit is not None and low(truth) >= limit):
         return Response(None, None, truth)
+    if limit is not None and limit <= low(truth) * (1 + WITHIN):
+        # She is at it, as far as an enclosure can tell.
+        return Response(None, None, truth, within=limit / low(truth) - 1)
     if sum(other.limit is not None for other in market.others) > LIMITED:
         return misreports.best(case, i)
     return _fractions(case, i, market) if case.policy.alpha == 1 else _powers(case, i, market)
@@ -167,7 +173,7 @@ def _powers(case: AuditCase, i: int, market: OptionMarket) -> Response:
         left = [1 - sum(float(r) * s for r, s in column) for column in _held(market, p)]
         if min(left) <= 0:
             continue
-        report = _claiming(case, i, market, tuple(map(Fraction, left)))
+        report = _claiming(case, i, market, _needed(market, p, tuple(map(Fraction, left))))
         for largest in SIMPLE[1:]:
             simple = tuple(r.limit_denominator(largest) for r in report)
             value, _ = worth(case, i, simple)
@@ -179,6 +185,16 @@ def _powers(case: AuditCase, i: int, market: OptionMarket) -> Response:
         if found is None or (tried.value is not None and below(found.value or truth, tried.value)):
             found = tried
     return found if found.report is None else replace(found, most=most)
+
+
+def _needed(market: OptionMarket, prices: Row, left: Row) -> Row:
+    """Return what is left of what has a price, and of all else what she needs: more would raise her share for nothing.
+
+    Her claim spends w^alpha (its dominant share)^(1 - alpha), which is the less the larger that share is.
+    """
+    most, tasks = max(prices), worth_of(market, left)
+    free = [p <= most * FREE for p in prices]
+    return tuple(tasks * r if f else share for share, r, f in zip(left, market.mine, free, strict=True))
 
 
 def _plus(value: Number | None) -> Number:

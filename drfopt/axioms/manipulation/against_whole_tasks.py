@@ -17,7 +17,7 @@ number of tasks she has what she would have alone, if she claims tasks small eno
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 
@@ -31,6 +31,9 @@ __all__ = ["best", "leftovers"]
 REPORTS = 2000
 """Reports that are tried for one user, the most promising first."""
 
+CONFIRMED = 12
+"""Reports that gain in some optimum, the largest gains first, of which it is asked whether that is the one given."""
+
 STEPS = 20_000
 """Numbers of tasks of the others that are written down, at most."""
 
@@ -43,7 +46,7 @@ SMALL_TASKS = tuple(2**k for k in range(1, 11))
 
 def best(case: AuditCase, i: int) -> Response:
     """Return user i's best response, or the best found where there are too many reports."""
-    policy, truth = case.policy, case.truth.tasks[i]
+    policy, truth = case.policy, case.chosen.tasks[i]
     if low(truth) >= alone(case, i):
         return Response(None, None, truth)
     if case.cluster.machines is not None or policy.objective not in ("leximin", "servers", "alpha", "sum"):
@@ -94,8 +97,10 @@ class _Search:
 
     Attributes
     ----------
-    gain, by_a_tie : report and value, or None
-        The best report found that gains in every optimum, and the best that gains in the one the policy takes.
+    gain : report and value, or None
+        The best report found that gains in every optimum of it over every optimum of the truth.
+    by_a_tie : dict from report to value
+        Those that gain over the optimum that is given in one that may be: ties decide.
     highest : Fraction
         What a report brings in the best optimum.
     known : bool
@@ -106,18 +111,21 @@ class _Search:
     i: int
     asked: int = 0
     gain: tuple[Row, Fraction] | None = None
-    by_a_tie: tuple[Row, Fraction] | None = None
+    by_a_tie: dict[Row, Fraction] = field(default_factory=dict)
     highest: Fraction = Fraction(0)
     known: bool = True
+    truth: Fraction = Fraction(0)
 
     def response(self) -> Response:
         """Return the best report, and whether nothing brings more."""
-        truth = low(self.case.truth.tasks[self.i])
+        truth = self.truth = low(self.case.chosen.tasks[self.i])
         decided = self._tried(truth) and self.known
         if self.gain is not None:
             return Response(*self.gain, max(self.gain[1], self.highest) if decided else None, trials=self.asked)
-        if self.by_a_tie is not None:
-            return Response(*self.by_a_tie, None, trials=self.asked, tied=True)
+        for report in sorted(self.by_a_tie, key=lambda report: -self.by_a_tie[report])[:CONFIRMED]:
+            value = self._worth(report, self.case.given_on(self.case.cluster.reporting(self.i, report)).tasks[self.i])
+            if value > truth:
+                return Response(report, value, None, trials=self.asked, tied=True)
         if decided and self.highest <= truth:
             return Response(None, None, truth)
         return Response(None, None, decided=False, trials=0 if decided else self.asked, tied=decided)
@@ -152,8 +160,8 @@ class _Search:
         self.highest = max(self.highest, most)
         if least > floor and (self.gain is None or value > self.gain[1]):
             self.gain = report, value
-        elif value > floor and (self.by_a_tie is None or value > self.by_a_tie[1]):
-            self.by_a_tie = report, value
+        elif most > self.truth:
+            self.by_a_tie[report] = most
 
     def _pieces(self) -> tuple[Sequence[int], bool]:
         """Return how many tasks she claims to need for what is left, and whether no other number matters."""

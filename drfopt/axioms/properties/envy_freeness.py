@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...base.numbers.enclosures import Enclosure
+from ...base.numbers.shown import counted
 from ..case import AuditCase
 from ..economy import Number, high, low, side_by_side
 from ..verdicts import FAILS, Count, Finding, Witness
@@ -49,7 +50,7 @@ class Envy(Witness):
     def __str__(self) -> str:
         what = f"what user {self.other} holds" + (", scaled to its own weight" if self.scaled else "")
         tasks, instead = side_by_side(self.tasks, self.instead)
-        return f"user {self.user} runs {tasks} tasks, but would run {instead} with {what}"
+        return f"user {self.user} runs {counted(tasks, 'task')}, but would run {instead} with {what}"
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class EnvyUpToOne(Witness):
     def __str__(self) -> str:
         tasks, instead = side_by_side(self.tasks, self.instead)
         return (
-            f"user {self.user} runs {tasks} tasks, but would run {instead} with what user "
+            f"user {self.user} runs {counted(tasks, 'task')}, but would run {instead} with what user "
             f"{self.other} holds: taking one task from it is not enough"
         )
 

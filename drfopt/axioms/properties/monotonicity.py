@@ -24,6 +24,7 @@ from fractions import Fraction
 from functools import reduce
 
 from ...base.numbers.polynomials import Polynomial, add, at, product, samples, scaled
+from ...base.numbers.shown import counted
 from ...base.progress import report
 from ..case import AuditCase
 from ..economy import Economy, Number, below, low, side_by_side, times, total
@@ -57,7 +58,7 @@ class Harmed(Witness):
 
     def __str__(self) -> str:
         after, before = side_by_side(self.after, self.tasks)
-        return f"user {self.leaver} leaves, and user {self.user} runs {after} tasks instead of {before}"
+        return f"user {self.leaver} leaves, and user {self.user} runs {counted(after, 'task')} instead of {before}"
 
 
 def asks_population(case: AuditCase) -> Iterator[Economy]:
@@ -131,7 +132,7 @@ class Shrunk(Witness):
         (less, more), (after, before) = side_by_side(self.capacity, self.raised), side_by_side(self.after, self.tasks)
         return (
             f"{self.resource}{where} grows from {less} to {more}, and user {self.user} "
-            f"runs {after} tasks instead of {before}"
+            f"runs {counted(after, 'task')} instead of {before}"
         )
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from ...base.deadline import Deadline
 from ...base.numbers.enclosures import Enclosure
+from ...base.numbers.shown import counted
 from ...base.tolerances import FILE_ERROR
 from ...engines.reference import enumeration
 from ...engines.reference.algorithm1 import Machines
@@ -35,7 +36,7 @@ class Waste(Witness):
 
     def __str__(self) -> str:
         tasks, possible = side_by_side(self.tasks, self.possible)
-        return f"user {self.user} runs {tasks} tasks, but {possible} would take nothing from anybody else"
+        return f"user {self.user} runs {counted(tasks, 'task')}, but {possible} would take nothing from anybody else"
 
 
 def check(case: AuditCase) -> Finding:

@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ...base.numbers.shown import counted
 from ..case import AuditCase
 from ..economy import Economy, Number, Row, below, low, reaches, shown, side_by_side, times, total
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Count, Finding, Witness
@@ -40,7 +41,7 @@ class Alone(Witness):
 
     def __str__(self) -> str:
         tasks, alone = side_by_side(self.tasks, self.alone)
-        return f"user {self.user} runs {tasks} tasks, but {alone} alone in its part of every resource"
+        return f"user {self.user} runs {counted(tasks, 'task')}, but {alone} alone in its part of every resource"
 
 
 def part(cluster: Economy, i: int) -> Row:
@@ -91,7 +92,7 @@ class ComplaintWitness(Witness):
 
     def __str__(self) -> str:
         if not self.resource:
-            return f"user {self.user} runs {shown(self.tasks)} tasks, and needs nothing that is used up"
+            return f"user {self.user} runs {counted(shown(self.tasks), 'task')}, and needs nothing that is used up"
         most, part = side_by_side(self.most, self.part)
         return (
             f"user {self.user} holds {most} of {self.resource} and no more of any resource that is used "

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, islice
 
+from ...base.numbers.shown import counted
 from ...base.progress import report as say
 from ..case import AuditCase
 from ..economy import Number, Row, below, shown, side_by_side
@@ -94,7 +95,7 @@ class Misreport(Witness):
         instead, tasks = side_by_side(self.instead, self.tasks)
         said = (
             f"user {self.user} reports ({told}){without(self.limit)} instead of ({true}) "
-            f"and runs {instead} tasks instead of {tasks}"
+            f"and runs {counted(instead, 'task')} instead of {tasks}"
         )
         if self.most is None:
             return said
@@ -110,7 +111,7 @@ def without(limit: Fraction | None) -> str:
 
 def check(case: AuditCase) -> Finding:
     """Ask every user for her best response."""
-    truth, trials, decided, tied = case.truth, 0, True, case.truth.tied
+    truth, trials, decided, tied = case.chosen, 0, True, case.truth.tied
     within, open_to_trials = Fraction(0), False
     misreport: tuple[Misreport, bool] | None = None
     for i, user in enumerate(case.cluster.users):
@@ -134,7 +135,7 @@ def check(case: AuditCase) -> Finding:
         return Finding(NAME, HOLDS, exact=False, note=f"no report brings more than (1 + {_rounded_up(within)}) times")
     if decided:
         return Finding(NAME, HOLDS, exact=not truth.computed, tied=tied)
-    note = "" if open_to_trials else "nobody gains by a misreport unless a tie is broken in its favour"
+    note = "" if open_to_trials else "whether anybody gains by a misreport is decided by how ties are broken"
     return Finding(NAME, UNDECIDED, exact=False, trials=trials, note=note, tied=tied)
 
 

@@ -23,6 +23,9 @@ SPLITTER = 2.0**27 + 1
 LEAST_TEN = 250
 """Powers of ten up to which, and down to one over which, products are far from the ends of the range."""
 
+WHOLE = 2**53
+"""Every whole number below is a float."""
+
 FEW = 4000
 """Terms of a sum of which twice 53 bits are left after two cuts; up to 10^7 it takes three."""
 
@@ -49,7 +52,13 @@ class DoubleDouble:
         """Return fractions to 32 digits; in the shape that is asked for."""
         listed = list(values)
         high = np.array([float(value) for value in listed])
-        low = np.array([float(value - Fraction(near)) for value, near in zip(listed, high.tolist(), strict=True)])
+        # Of whole numbers nothing is left, which is most of what clusters have.
+        low = np.array(
+            [
+                0.0 if value.denominator == 1 and abs(near) < WHOLE else float(value - Fraction(near))
+                for value, near in zip(listed, high.tolist(), strict=True)
+            ]
+        )
         return cls(high, low) if shape is None else cls(high.reshape(shape), low.reshape(shape))
 
     @classmethod

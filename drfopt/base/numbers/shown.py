@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-__all__ = ["DIGITS_OF_CELLS", "amount", "decimals", "fixed", "in_units", "number", "percent"]
+__all__ = ["DIGITS_OF_CELLS", "amount", "counted", "decimals", "fixed", "in_units", "number", "percent"]
 
 DIGITS = 3
 """Digits that a number on its own is given."""
@@ -31,6 +31,12 @@ def number(value: float | None, digits: int = DIGITS + 1) -> str:
         return f"{value:.{digits}g}"
     text = f"{value:,.{max(0, digits - 1 - power)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def counted(count: float | str, noun: str) -> str:
+    """Return a number of things in words: ``1 user``, ``2,000 users``, ``0 classes``; a number may be text already."""
+    text = count if isinstance(count, str) else f"{count:,}"
+    return f"{text} {noun if text == '1' else noun + ('es' if noun.endswith('s') else 's')}"
 
 
 def percent(value: float | None, digits: int = DIGITS) -> str:

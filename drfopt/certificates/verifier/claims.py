@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from .cluster import Cluster
-from .groups import incomes
+from .groups import incomes, turns
 from .reading import Report, dot, number, over_one, products, shown, total
 from .whole import allowed, sequences
 from .work import bits, spend
@@ -49,6 +49,8 @@ class Claim:
         known = not self.policy.endswith(".py") and bool(colon) == (word in ARGUED)
         self.alpha = number(argument) if known and word == "alpha" else number(1)
         self.objective = ("alpha" if self.alpha else "sum") if word == "alpha" else OBJECTIVES.get(word, "")
+        if word == "per-server" and cluster.pool:  # A pool is one machine.
+            self.objective = "leximin"
         self.beyond = self.not_followed(word)
         if not known or self.beyond:
             self.objective = ""
@@ -64,6 +66,8 @@ class Claim:
         self.enclosed = any(isinstance(row["tasks"], dict) for row in self.rows)
         self.fits = [cluster.fits(kind, self.whole) for kind in cluster.kinds]
         self.open = list(self.fits)
+        self.sums_said: dict[int, dict[int, Any]] = {}
+        """Where the file says that tasks of users with several types run, all types together."""
         place, self.n = None if cluster.pool else self.placed(data), range(len(self.rows))
         # A point in the enclosures: the file's, or where its placement puts everybody.
         point = self.proof.get("point") or {} if self.enclosed else {}
@@ -106,6 +110,7 @@ class Claim:
                 [(s * w[0] / (m or 1), o) for s, o in mine]
                 for mine, w, m in zip(self.lines, cluster.w, self.income, strict=True)
             ]
+        self.turns = turns(cluster) or [0] * len(self.rows)
         self.r = [max(slope for slope, _ in mine) for mine in self.lines]
         # Who can run nothing has no level, not one below 0 for a guarantee it cannot use.
         self.y = [self.level(i, self.x[i]) if self.plays[i] else number(0) for i in self.n if self.lines]
@@ -123,17 +128,16 @@ class Claim:
         """Return what of the rules of an organisation, which say what is fair and what a level is, is not followed."""
         c = self.c
         promised = any(map(any, c.guarantee)) or any(group.get("guarantee") for group in c.groups)
-        later = len(set(c.rank)) > 1 or any(late for _, late in c.rank)
-        if not (c.ruled or c.ordered or (c.excluded and word != "per-server")):
+        if not (c.ruled or c.ordered or (c.excluded and self.objective != "servers")):
             return ""
-        if word in ("per-server", "path") or not self.objective:
+        if word == "path" or self.objective in ("", "servers"):
             return f"what {self.policy} makes of the rules of an organisation"
         meant = f"what {self.policy} makes of guarantees that are {c.meaning}"
         if self.objective == "leximin":
             return "" if c.meaning == "floor" or not promised or word not in TASKS else meant
-        # A market knows floors, incomes and ceilings, and no order of service.
-        if later or any(number(group.get("tier", 0)) or not number(group.get("weight", 1)) for group in c.groups):
-            return f"an order of service in {self.policy}"
+        # A market knows floors, incomes, ceilings, and one order of all.
+        if (found := turns(c)) is None or (self.whole and len(set(found)) > 1):
+            return f"tiers {'inside of groups' if found is None else 'of whole tasks'} in {self.policy}"
         return "" if c.meaning == "floor" or not promised else meant
 
     def level(self, i: int, tasks: Fraction) -> Fraction:
@@ -170,6 +174,9 @@ class Claim:
         if place is None or not {self.c.users[i] for i in typed} <= set(types):
             return None
         rows: list[Any] = []
+        self.sums_said = {
+            i: {at[c]: number(z) for c, z in place[self.c.users[i]].items()} for i in typed if self.c.users[i] in place
+        }
         for i, name in enumerate(self.c.users):
             mine = [kind["placement"] for kind in types[name]] if i in typed else [place.get(name, {})]
             if len(mine) != len(self.c.kinds_of[i]):

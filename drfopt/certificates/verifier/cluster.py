@@ -255,7 +255,8 @@ class Cluster:
         plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
         nothing = number(0)
         if word == "tsf":
-            alone = total(min(c / d for c, d in zip(room, self.d[i], strict=True) if d) for room in self.room)
+            cells = [(j, d) for j, d in enumerate(self.d[i]) if d and j not in self.excluded]
+            alone = total(min((room[j] / d for j, d in cells), default=nothing) for room in self.room)
             return [(1 / alone / self.w[i][0] if alone else nothing, nothing)]
         if word in ("tasks", "throughput"):
             return [(1 / self.w[i][0] if word == "tasks" else number(1), nothing)]

@@ -9,7 +9,7 @@ from .cluster import Cluster
 from .reading import number, total
 from .work import spend
 
-__all__ = ["TreeNode", "incomes", "tree"]
+__all__ = ["TreeNode", "incomes", "tree", "turns"]
 
 
 @dataclass
@@ -60,15 +60,51 @@ def tree(cluster: Cluster) -> TreeNode:
 
 
 def incomes(cluster: Cluster) -> list[Fraction]:
-    """Return what everybody has to spend: its weight, or in a group its part, by weight, of what the group has."""
+    """Return what everybody has to spend: its weight, or in a group its part, by weight, of what the group has.
+
+    Those share who come at once; whoever comes later has all of it again, where something is left.
+    """
     found = [row[0] for row in cluster.w]
 
     def divide(group: TreeNode, rate: Fraction) -> None:
+        ranks: dict[Any, list[tuple[Fraction, int | TreeNode]]] = {}
         for i in group.users:
-            found[i] = cluster.w[i][0] * rate
+            ranks.setdefault(cluster.rank[i], []).append((cluster.w[i][0], i))
         for child in group.groups:
-            sharing = total([*(cluster.w[i][0] for i in child.users), *(each.weight for each in child.groups)])
-            divide(child, child.weight * rate / sharing if sharing else number(0))
+            ranks.setdefault(child.rank, []).append((child.weight or number(1), child))
+        for siblings in ranks.values():
+            each = rate / total(weight for weight, _ in siblings) if group.name else rate
+            for weight, one in siblings:
+                if isinstance(one, TreeNode):
+                    divide(one, weight * each)
+                else:
+                    found[one] = weight * each
 
     divide(tree(cluster), number(1))
     return found
+
+
+def turns(cluster: Cluster) -> list[int] | None:
+    """Return when everybody is served, from 0 on; None where some come before others in a group beside others."""
+
+    def served(group: TreeNode) -> list[list[int]] | None:
+        """Return who is served first, and next, and so on."""
+        ranks: dict[Any, list[list[list[int]] | None]] = {}
+        for i in group.users:
+            ranks.setdefault(cluster.rank[i], []).append([[i]])
+        for child in group.groups:
+            if any(True for _ in child.everyone()):
+                ranks.setdefault(child.rank, []).append(served(child))
+        found: list[list[int]] = []
+        for rank in sorted(ranks):
+            siblings = ranks[rank]
+            if any(one is None or (len(one) > 1 and len(siblings) > 1) for one in siblings):
+                return None
+            together = [one for one in siblings if one]
+            found += [[i for one in together for i in one[0]]] if len(together) > 1 else together[0]
+        return found
+
+    if (found := served(tree(cluster))) is None:
+        return None
+    at = {i: turn for turn, users in enumerate(found) for i in users}
+    return [at[i] for i in range(len(cluster.users))]

@@ -36,8 +36,10 @@ class PossibleClaim(Claim):
             self.in_enclosures()
         if self.whole and not self.c.pool:
             packing = self.proof.get("packing")
-            unknown = "the file does not say how the tasks are packed" if packing is None else ""
-            return add("machines", [] if packing is None else unpacked(self.c, self.packed(), packing), unknown)
+            if packing is None:
+                return add("machines", [], "the file does not say how the tasks are packed")
+            add("machines", unpacked(self.c, self.packed(), packing))
+            return add("tasks are those placed", [*self.misplaced(packing), *self.missummed()])
         if self.mixed:
             needed = [(j, self.held_of(j, self.n), most) for j, most in enumerate(self.c.cluster)]
             over_it = (f"{self.cell(0, j)}: {shown(used)} of {shown(most)}" for j, used, most in needed if used > most)
@@ -48,7 +50,8 @@ class PossibleClaim(Claim):
         asked = [kind.part * x[kind.owner] for _, kind in kinds]
         lost = (q for q, _ in kinds if not self.near(held[q], asked[q]) or min(self.z[q].values(), default=0) < 0)
         owners = [self.c.users[kind.owner] for _, kind in kinds]
-        add("tasks are those placed", (f"{owners[q]}: {shown(asked[q])}, {shown(held[q])}" for q in lost))
+        unlike = (f"{owners[q]}: {shown(asked[q])}, {shown(held[q])}" for q in lost)
+        add("tasks are those placed", [*unlike, *self.missummed()])
         astray = (q for q, _ in kinds if any(z and k not in self.fits[q] for k, z in self.z[q].items()))
         add("tasks run where they fit", (f"{owners[q]}: {shown(self.z[q])}" for q in astray))
         cells = ((k, j) for k in range(len(self.c.C)) for j in range(len(self.c.resources)))
@@ -56,6 +59,32 @@ class PossibleClaim(Claim):
         return add(
             "capacities", (f"{self.cell(k, j)}: {shown(used)} of {shown(self.c.room[k][j])}" for k, j, used in full)
         )
+
+    def misplaced(self, packing: list[dict[str, Any]]) -> Iterator[str]:
+        """Yield where the file says that whole tasks run otherwise than its packing does."""
+        at: dict[str, dict[int, Fraction]] = {}
+        for entry in packing:
+            for name, x in entry["tasks"].items():
+                k, here = self.c.classes.index(entry["class"]), at.setdefault(name, {})
+                here[k] = here.get(k, number(0)) + number(entry["machines"]) * number(x)
+        for i, user in enumerate(self.c.users):
+            for t, q in enumerate(self.c.kinds_of[i] if self.z else ()):
+                name = f"{user}:{t}" if i in self.c.typed else user
+                said, packed = self.z[q] if self.z else {}, at.get(name, {})
+                if any(said.get(k, 0) != packed.get(k, 0) for k in {*said, *packed}):
+                    yield f"{name}: {self.where(said)}, packed {self.where(packed)}"
+
+    def missummed(self) -> Iterator[str]:
+        """Yield users whose task types add up to something else than what the file says of them."""
+        for i, place in self.sums_said.items():
+            rows = [self.z[q] for q in self.c.kinds_of[i]] if self.z else []
+            held = [total(row.get(k, number(0)) for row in rows) for k in range(len(self.c.classes))]
+            if not all(self.near(z, place.get(k, number(0))) for k, z in enumerate(held)):
+                yield f"{self.c.users[i]}: {self.where(place)}, by types {'; '.join(map(self.where, rows))}"
+
+    def where(self, row: dict[int, Any]) -> str:
+        """Return on which classes tasks run, in words."""
+        return ", ".join(f"{shown(z)} on {self.c.classes[k]}" for k, z in row.items() if z) or "nowhere"
 
     def packed(self) -> dict[str, Row]:
         """Return what is to be packed: of every type what a task needs, where it fits, and how many there are."""

@@ -1,17 +1,16 @@
 """Why nothing is better than what a document claims, in the order of the specification."""
 
-import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from .branches import Undecided
-from .clock import RuleClock, by_the_clock
-from .order import in_order, kept, rounds_of
-from .possible import PossibleClaim
+from .clock import by_the_clock
+from .markets import MarketClaim, PricedTier
+from .order import in_order, rounds_of
 from .reading import number, shown, total
 from .rounds import finished_in_rounds
 from .trees import Carried
@@ -20,12 +19,11 @@ from .whole_groups import Cuts, StopProof
 from .whole_levels import levels_refuted
 from .whole_search import by_search
 from .whole_values import value_refuted
-from .work import bits, spend
 
 __all__ = ["Proof"]
 
 
-class Proof(PossibleClaim):
+class Proof(MarketClaim):
     """The checks of step 2: nothing is better."""
 
     why = ""
@@ -57,7 +55,7 @@ class Proof(PossibleClaim):
             full = [j for j, c in enumerate(room) if c and self.near(self.used(k, j), c)]
             top = {j: max((y[i] for i in here if self.c.d[i][j]), default=number(0)) for j in full}
             free = (i for i in here if not any(self.c.d[i][j] and self.near(y[i], top[j]) for j in full))
-            self.report.add(f"nobody can rise{'' if self.c.pool else f' on {self.c.classes[k]}'}", self.names(free, y))
+            self.report.add(f"nobody can rise on {self.c.classes[k]}", self.names(free, y))
         return None
 
     def no_server(self) -> str:
@@ -98,105 +96,54 @@ class Proof(PossibleClaim):
         """What all capacities cost, and what everybody's tasks gain beyond their cost, bounds every sum of levels."""
         if not any(self.plays):
             return self.report.add("no sum is larger", [])
-        if (p := self.p) is None:
-            return self.report.add("no sum is larger", [], "the file has no prices")
         stuck = self.promised()
-        q, money, _ = self.market(p, self.bounds)
+        tiers, missing = self.tiers(stuck)
+        faults: list[str] = []
+        for tier in tiers:
+            faults += self.larger(tier, stuck, alone=len(tiers) == 1)
+        faults += [] if missing else self.left_out(tiers, stuck)
+        return self.report.add("no sum is larger", faults, missing)
+
+    def larger(self, tier: PricedTier, stuck: set[int], alone: bool) -> Iterator[str]:
+        """Yield what speaks against the prices of a tier, or of one `alone`."""
+        q, money, _ = self.market(tier.p, tier.bounds)
         playing = [i for i in self.n if self.plays[i]]
-        free = [i for i in playing if self.u[i] is None and i not in stuck]
-        idle = [f"a task of {self.c.users[i]} costs nothing, and it has no limit" for i in free if not q[i]]
-        least_rise = max([number(1)] + [self.r[i] / q[i] for i in free if q[i]])
+        r = {i: self.r[i] * tier.weight(self.turns[i]) for i in playing}
+        free = [i for i in playing if self.u[i] is None and i not in stuck and r[i]]
+        yield from (f"a task of {self.c.users[i]} costs nothing, and it has no limit" for i in free if not q[i])
+        least_rise = max([number(1)] + [r[i] / q[i] for i in free if q[i]])
         # Rounding of a price is much to whom its limit would let have far more than it has: a little more proves more.
         within = least_rise * (1 + self.report.accuracy)
-        slight = max([least_rise] + [self.r[i] / q[i] for i in playing if q[i] and self.r[i] <= within * q[i]])
+        slight = max([least_rise] + [r[i] / q[i] for i in playing if q[i] and r[i] <= within * q[i]])
 
         def gain(i: int, rise: Fraction) -> Fraction:
             """Return what tasks of a user that are possible gain beyond their cost at most."""
-            each, least = self.r[i] - rise * q[i], min(self.x[i], self.floor[i])
+            each, least = r[i] - rise * q[i], min(self.x[i], self.floor[i])
             return each * (self.x[i] if i in stuck else least if each < 0 else self.u[i] or 0)
 
-        value = total(self.y[i] for i in playing)
+        value, mine = total(r[i] * self.x[i] for i in playing), [i for i in playing if self.turns[i] == tier.turn]
         bound = min(rise * money + total(gain(i, rise) for i in playing) for rise in (least_rise, slight))
-        short = [f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"] * (
-            bound - value > self.report.accuracy * value
-        )
-        negative = min([*map(min, p), *self.bounds]) < 0
-        return self.report.add("no sum is larger", [*["some price is negative"] * negative, *idle, *short])
+        own = total(r[i] * self.x[i] for i in mine)
+        if not own and not alone:  # Of a tier that has nothing, a part of what one of it could have.
+            own = max((r[i] * most for i, most in self.most_of(mine).items()), default=own)
+        if bound - value > self.report.accuracy * own:
+            yield f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"
+        if min([*map(min, tier.p), *tier.bounds, *tier.held.values()]) < 0:
+            yield "some price is negative"
 
     def alpha_fair(self) -> None:
         """Everybody has what she would choose at the prices; or is known to be where the file says."""
         if not any(self.plays):
             return self.report.add("everybody has what it would choose", [])
-        if (p := self.p) is None:
-            return self.report.add("prices", [], "the file has no prices, or no point in the enclosures")
         stuck = self.promised()
-        q, money, unspent = self.market(p, self.bounds)
-        e, a, x = self.report.accuracy, self.alpha, self.x
-        wrong = ["some price is negative"] * (min([*map(min, p), *self.bounds]) < 0)
-        playing = [i for i in self.n if self.plays[i] and i not in stuck]
-        wrong += self.names((i for i in playing if not x[i]), x)
-        if wrong or a.denominator > (1 if self.enclosed else 64):
-            return self.report.add("prices", wrong, f"the power {a} is not rational")
-        b, w = a.denominator, self.income
-        for i in playing:
-            spend(abs(a.numerator) * bits(self.y[i]) + b * (bits(q[i]) + bits(self.r[i])))
-        spend(abs(a.numerator) * b * bits(e))
-        if self.enclosed:
-            return self.enclosures(q, unspent, {i: w[i] * self.r[i] * self.y[i] ** -int(a) for i in playing})
-        # (q / marginal utility) to the power b, which is rational.
-        ratio = {i: (q[i] / (w[i] * self.r[i])) ** b * self.y[i] ** a.numerator for i in playing}
-        full = {i for i, most in self.most_of(playing).items() if self.near(x[i], most)}
-        least = {i for i in playing if x[i] <= self.floor[i] * (1 + e)}
-        off = (
-            i
-            for i in playing
-            if (i not in least and ratio[i] > (1 + a * e) ** b) or (i not in full and ratio[i] < (1 - a * e) ** b)
-        )
-        self.report.add("everybody has what it would choose", self.names(off, x, q))
-        cells = [(k, j) for k, row in enumerate(p) for j, price in enumerate(row) if price]
-        unnoticed = e * min((q[i] * x[i] for i in playing if i not in full), default=number(0))
-        left = {(k, j): self.c.room[k][j] - self.used(k, j) for k, j in cells}
-        idle = [
-            self.cell(k, j)
-            for (k, j), spare in left.items()
-            if abs(spare) > e * self.c.room[k][j] and abs(p[k][j] * spare) > unnoticed
-        ]
-        met = zip(self.bounds, self.c.ceilings, strict=True)
-        held = (
-            (group, total(x[i] * self.c.d[i][j] for i in mine), most) for price, (group, j, most, mine) in met if price
-        )
-        idle += [group for group, used, most in held if not self.near(used, most)]
-        self.report.add("what has a price is used up", idle)
-        lost = [f"{shown(unspent)} of {shown(money)}"] * (abs(unspent) > e * money)
-        return self.report.add("nobody uses a class that is dear to it", lost)
-
-    def promised(self) -> set[int]:
-        """Return who has no more while guarantees are kept; those of groups promise their users what is worked out."""
-        if any(group.get("guarantee") for group in self.c.groups):
-            floor = RuleClock(self).promised
-            self.floor = [floor.get(i, number(0)) for i in self.n]
-        return kept(self)
-
-    def most_of(self, users: Iterable[int]) -> dict[int, Fraction]:
-        """Return the most tasks of some users: those that each could run alone, or her limit."""
-        alone = {i: min(self.alone(at) / self.c.kinds[at].part for at in self.c.kinds_of[i]) for i in users}
-        return {i: most if (u := self.u[i]) is None else min(most, u) for i, most in alone.items()}
-
-    def enclosures(self, q: list[Fraction], unspent: Fraction, m: dict[int, Fraction]) -> None:
-        """The optimum is in every enclosure: outside of one, more would be lost than there is to gain."""
-        x, a = self.x, self.alpha
-        most = self.most_of(m)
-        low = {i: min(self.floor[i], x[i]) for i in m}
-        off = ((m[i] - q[i], most[i] - x[i], x[i] - low[i]) for i in m)
-        gain = unspent + total(_up(max(more * up, -more * down)) for more, up, down in off)
-
-        def loss(i: int, s: Fraction) -> Fraction:
-            return m[i] * x[i] * a * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * a * (s - 1))
-
-        first, last = self.ends()
-        ends = [(i, first[i]) for i in m if first[i] > low[i]] + [(i, last[i]) for i in m if last[i] < most[i]]
-        wide = (i for i, end in ends if loss(i, end / x[i]) < gain)
-        self.report.add("no optimum is outside of an enclosure", self.names(wide, first, last))
+        tiers, missing = self.tiers(stuck)
+        if missing:
+            return self.report.add("prices", [], missing)
+        for tier in tiers:
+            if not self.fair(tier, stuck):
+                return None
+            stuck = self.stopped_after(tier, stuck)
+        return self.report.add("every tier is judged", self.left_out(tiers, stuck)) if "tiers" in self.proof else None
 
     def nothing_better(self) -> None:
         """Of whole tasks trees refute what would be better; in a pool everything is looked at where there are none."""
@@ -205,14 +152,10 @@ class Proof(PossibleClaim):
         playing = [i for i in self.n if self.plays[i]]
         if not playing:
             return self.report.add("nothing is better", [])
-        if self.objective == "servers" and not self.c.pool:
+        if self.objective == "servers":
             return self.each_machine()
         trees = self.proof.get("trees")
         self.why = "the file's trees are not followed"
-        if self.objective == "servers":  # A pool is one machine.
-            if why := self.no_server():
-                return self.report.add("nothing is better", [], why)
-            self.objective = "leximin"
         if self.objective == "leximin" and self.several_groups():
             return self.by_stops(trees or [])
         if trees is not None and self.by_trees(trees):
@@ -278,9 +221,3 @@ class Proof(PossibleClaim):
         elif self.beyond:
             why = f"{self.beyond} is not followed here"
         self.report.add("optimality", [], f"{why}: only feasibility was checked")
-
-
-def _up(value: Fraction) -> Fraction:
-    """Return a number that is not below the value, of 64 bits: thousands of long fractions have no short sum."""
-    scale = 2 ** (64 + max(0, value.denominator.bit_length() - value.numerator.bit_length()))
-    return Fraction(math.ceil(value * scale), scale)

@@ -67,12 +67,10 @@ PER_SET = 4
 def fill(problem: Problem) -> tuple[np.ndarray, float]:
     """Return the leximin tasks of a pool, (n,), and the largest factor by which rounding was magnified, 1 or more."""
     instance = problem.instance
-    pace = problem.all_rates.copy()
+    with np.errstate(divide="ignore"):
+        pace = 1 / problem.all_rates
     if not problem.everyone:
-        out = np.ones(instance.n, dtype=bool)
-        out[problem.members] = False
-        pace[out] = np.inf
-    np.divide(1, pace, out=pace)
+        pace[~problem.playing] = 0
     limits = instance.limits if instance.limited else None
     least = MANY if instance.limited else PER_SET << instance.m
     if instance.m <= MOST_IN_SETS and instance.n >= least:

@@ -13,6 +13,7 @@ rising but on classes that both still use.  So only the first program has the si
 needs no program at all.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -50,7 +51,7 @@ def solve(problem: Problem) -> Answer:
     return solve_by(problem, RoundProgram)
 
 
-def solve_by(problem: Problem, program: type[RoundProgram]) -> Answer:
+def solve_by(problem: Problem, program: Callable[..., RoundProgram]) -> Answer:
     """Return the same with rounds of some kind."""
     by_type = problem.by_type
     chain = _Chain(by_type, program)
@@ -96,7 +97,7 @@ where rounding made it less; how many rounds its part has behind it, which close
 
 
 def _finished(
-    problem: Problem, program: type[RoundProgram], parts: list[RoundPart]
+    problem: Problem, program: Callable[..., RoundProgram], parts: list[RoundPart]
 ) -> tuple[np.ndarray, np.ndarray, list[Found]]:
     """Return levels (n,), NaN elsewhere, amounts (pairs,) and rounds of some parts."""
     chain = _Chain(problem, program)
@@ -121,7 +122,7 @@ def _bundled(parts: list[RoundPart]) -> list[list[RoundPart]]:
 class _Chain:
     """The state of the chain: levels of the users, amounts of the pairs, and who waits."""
 
-    def __init__(self, problem: Problem, program: type[RoundProgram]):
+    def __init__(self, problem: Problem, program: Callable[..., RoundProgram]):
         self.problem, self.program = problem, program
         self.merged = Merged.of(problem)
         self.tops = problem.limits * problem.rates

@@ -158,6 +158,10 @@ def tasks_at(users: Rising, levels: np.ndarray, out: np.ndarray) -> np.ndarray:
         if users.limits is not None:
             np.minimum(found, users.limits[rows], out=found)
 
+    loops: Any = compiled(users.demands)
+    if loops is not None:
+        loops.reached(reach, users.sets, users.pace, np.empty(0) if users.limits is None else users.limits, out)
+        return out
     with np.errstate(over="ignore"):
         in_blocks(len(out), write)
     return out

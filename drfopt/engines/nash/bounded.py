@@ -18,6 +18,7 @@ beside the capacities.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -25,11 +26,11 @@ from ...base.errors import SolverError
 from ...base.progress import report
 from ...base.tolerances import EXACT, TINY
 from ..problem import Answer, Problem
-from ..promised import kept
+from ..promised import Promised, in_turn, kept
 from .barrier import FASTEST
 from .bounded_market import ZERO, ActiveSet, BoundedMarket, BoundedPoint, NewtonSystem, Vectors
 
-__all__ = ["solve"]
+__all__ = ["of_tier", "solve"]
 
 ITERATIONS = 150
 CLOSE = 1e-11
@@ -60,8 +61,13 @@ POOREST = 1e-6
 
 
 def solve(problem: Problem) -> Answer:
-    """Return the optimum and its prices."""
-    market = BoundedMarket(problem, kept(problem))
+    """Return the optimum and its prices, tier by tier where there are several."""
+    return in_turn(problem, kept(problem), partial(of_tier, problem))
+
+
+def of_tier(problem: Problem, promised: Promised) -> Answer:
+    """Return the optimum and its prices where so much is promised, and held."""
+    market = BoundedMarket(problem, promised)
     if not market.n:
         return market.answer(BoundedPoint.nothing(market))
     with np.errstate(all="ignore"):

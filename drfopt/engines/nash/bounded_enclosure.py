@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from ...certificates.stops import exact_room
 from ...model.evidence import BoundsEvidence
 from ..hierarchy import ExactPrograms
 from ..problem import Answer, Problem, exact_types
-from ..promised import Promised, kept
+from ..promised import Promised, in_turn, kept
 from . import bounded
 from .conditions import AT_LIMIT, FULL, ROUNDED, SIMPLE, SPARE, STEPS, USED, root_above, rounded
 
@@ -67,8 +68,24 @@ def solve(problem: Problem) -> Answer:
             f"{problem.policy.name}: marginal utilities are irrational unless alpha is a whole number: take one, "
             "or ask for an answer in floats"
         )
-    market = _Market(problem, kept(problem, exact=True))
-    start = bounded.solve(Problem(problem.instance, problem.policy, False, problem.deadline))
+    return in_turn(problem, kept(problem, exact=True), partial(of_tier, problem))
+
+
+def of_tier(problem: Problem, promised: Promised) -> Answer:
+    """Return the same where so much is promised, and held.
+
+    Raises
+    ------
+    EngineError
+        When what is held is known between two ends only: what it leaves is not known then.
+    """
+    if any(isinstance(x, Enclosure) for x in promised.floors.tolist()):
+        raise EngineError(
+            f"{problem.policy.name}: what a tier has is irrational here, so that what it leaves to the next is in no "
+            "fractions: ask for an answer in floats"
+        )
+    market = _Market(problem, promised)
+    start = bounded.of_tier(Problem(problem.instance, problem.policy, False, problem.deadline), promised.in_floats)
     found = market.newton(start)
     simple = market.simple(found)
     answer = None if simple is None else market.enclosed(simple, only_if_exact=True)

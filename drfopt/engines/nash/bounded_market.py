@@ -132,6 +132,27 @@ class BoundedMarket:
         if not (finite and np.isfinite(self.g).all()):
             raise SolverError("what users would pay is beyond the range of floats: check weights and demands")
 
+    @property
+    def asked(self) -> np.ndarray:
+        """Which resources of which classes anybody may rise on, or make room on by moving, bool (k, m).
+
+        What only those use who have what they have whatever it costs has no price.
+        """
+        by_type = self.problem.by_type
+        asking = ~self.fixed[self.owner]
+        choice = np.bincount(self.type, minlength=len(self.types)) > 1
+        while True:
+            there = np.isin(self.machine, self.machine[asking[self.type]])
+            more = np.isin(np.arange(len(self.types)), self.type[there]) & choice & ~asking
+            if not more.any():
+                break
+            asking |= more
+        found = np.zeros((self.problem.k, self.problem.m), dtype=bool)
+        pairs = asking[self.type]
+        needed = by_type.instance.demands[by_type.members[self.types[self.type[pairs]]]] > 0
+        np.logical_or.at(found, self.machine[pairs], needed)
+        return found
+
     def cost(self, p: np.ndarray) -> np.ndarray:
         """Return what one unit of each pair costs, (pairs,)."""
         return np.asarray(self.A.T @ p)
@@ -158,6 +179,7 @@ class BoundedMarket:
         money = np.exp(self.log_money)
         budget = self.rows.spread(np.maximum(point.p, 0), problem.k, problem.m) * money
         prices = np.divide(budget, room, where=room > 0, out=np.zeros_like(room))
+        prices = np.where(self.asked, prices, 0.0)
         bounds = np.maximum(point.beta, 0) * money
         if not (np.isfinite(prices).all() and np.isfinite(bounds).all()):
             raise SolverError(f"the prices of {problem.policy.name} are beyond the range of floats: take other weights")

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.loops import compiled
 from ...base.partitions import Partitions
 from ...model.arrays import columns, in_blocks
 from ..problem import Problem
@@ -62,6 +63,8 @@ class DemandResponse:
         About what all prices together will be: the scale to start from.
     each : float
         How many users each one stands for: more than 1 in a sample.
+    numbers : int, optional
+        Demands of all users in whose process a sample was taken.
     """
 
     def __init__(
@@ -73,7 +76,9 @@ class DemandResponse:
         alpha: float,
         money: float,
         each: float = 1.0,
+        numbers: int | None = None,
     ):
+        self.numbers = demands.size if numbers is None else numbers
         self.demands, self.capacity, self.budgets, self.limits = demands, capacity, budgets, limits
         self.alpha, self.money, self.each = alpha, money, each
         self.n, self.m = demands.shape
@@ -110,6 +115,7 @@ class DemandResponse:
         Where somebody without a limit would pay nothing, the sums are not finite.
         """
         prices = p * self.unit
+        loops: Any = compiled(self.demands, numbers=self.numbers)
 
         def look(rows: slice) -> tuple[np.ndarray, np.ndarray | None]:
             block = columns(self.demands, rows)
@@ -127,7 +133,16 @@ class DemandResponse:
                 scaled *= self.unit[:, None]
                 return used, sum((part @ part.T for part in _chunks(scaled)), np.zeros((self.m, self.m)))
 
-        parts = in_blocks(self.n, look)
+        budgets = np.array([self.budgets]) if isinstance(self.budgets, float) else self.budgets
+        limits, place = (np.empty(0) if some is None else some for some in (self.limits, tasks))
+        given = (self.demands.T, prices, self.unit, budgets, limits, -1 / self.alpha)
+
+        def looped(rows: slice) -> tuple[np.ndarray, np.ndarray | None]:
+            used, lower = np.zeros(self.m), np.zeros((self.m, self.m) if bend else (0, 0))
+            loops.respond(*given, (rows.start, rows.stop), place, used, lower)
+            return used, lower + np.tril(lower, -1).T if bend else None
+
+        parts = in_blocks(self.n, look if loops is None else looped)
         used = sum(part for part, _ in parts) * (self.unit * self.each)
         bends = [part for _, part in parts if part is not None]
         return View(used, sum(bends) * (self.each / self.alpha) if bend else None)
@@ -150,7 +165,8 @@ class DemandResponse:
         budgets = self.budgets if isinstance(self.budgets, float) else taken(self.budgets)
         limits = None if self.limits is None else taken(self.limits)
         each = self.each * self.n / max(runs * length, 1)
-        return DemandResponse(taken(self.demands), self.capacity, budgets, limits, self.alpha, self.money, each)
+        given = (self.capacity, budgets, limits, self.alpha, self.money, each, self.numbers)
+        return DemandResponse(taken(self.demands), *given)
 
     def _buy(self, rows: slice, cost: np.ndarray, bought: np.ndarray) -> None:
         """Write what users buy at their costs."""
@@ -175,9 +191,9 @@ class DemandResponse:
     def _space(self, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Return room for two vectors of so many users (2, size) and for a block (m, size), one for each thread."""
         space = getattr(self._scratch, "space", None)
-        if space is None or space.shape[1] != size:
+        if space is None or space.shape[1] < size:
             space = self._scratch.space = np.empty((2 + self.m, size))
-        return space[:2], space[2:]
+        return space[:2, :size], space[2:, :size]
 
 
 def _chunks(block: np.ndarray) -> list[np.ndarray]:

@@ -110,7 +110,8 @@ class Descent:
         self.off, self.left = np.inf, np.inf
         self.usual = AWAY * p
         """What a price that fell to 0 starts from if it comes back."""
-        self.damping, self.rooted, self.finding = 1.0, False, True
+        # With that of a sample the first step is as good as the sample, wherever it is found.
+        self.damping, self.rooted, self.finding = 1.0, False, bend is None
         self.written: np.ndarray | None = None
         self.p = p
         if bend is None:
@@ -292,6 +293,10 @@ EVERY = 16
 FEWEST = 1_000
 """Users in the smallest sample: with fewer, the prices of all would be no nearer than those of nobody."""
 
+LITTLE = 0.1
+"""Part of a usual price from which what was free in a small sample starts: too much is found out in a step, and too
+little doubles in each."""
+
 ROUGH = 1e-3
 """Part of a resource to which a sample is solved: it differs from everybody by more."""
 
@@ -337,8 +342,8 @@ def descended(
             # It is a place to start from; without it the way is longer.
             continue
         # Somebody outside the sample may need what nobody in it does: where it was the last, nobody who matters.
-        seldom = every if every > EVERY else AWAY
-        p = np.where(there & (p == 0), seldom * response.money / response.n, p)
+        seldom = LITTLE / response.m if every > EVERY else AWAY / response.n
+        p = np.where(there & (p == 0), seldom * response.money, p)
     return Descent(deadline, response, p, bend).run(EXACT, tasks)
 
 

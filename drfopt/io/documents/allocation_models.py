@@ -176,6 +176,19 @@ class PaidRow(Keyed):
     ceilings: Anything = {}
 
 
+class TierRow(Keyed):
+    """Prices of one unit that prove a tier of a market or sum, and what holds it in those after it.
+
+    `full` has prices at which all is spent after it; `held` what a unit of each earlier sum counts for in this one.
+    """
+
+    turn: int
+    prices: Anything
+    ceilings: Anything = {}
+    full: list[PaidRow] = []
+    held: dict[str, Fraction] = {}
+
+
 class PackingRow(Keyed):
     """So many machines of a class, each with these whole tasks."""
 
@@ -198,6 +211,7 @@ class ProofTable(Keyed):
     prices: Anything = {}
     ceilings: Anything = {}
     promises: list[PaidRow] = []
+    tiers: list[TierRow] = []
     point: dict[str, Fraction] = {}
     packing: list[PackingRow] = []
     trees: Annotated[list[list[Anything]], Field(description="branches and leaves, a tree each level")] = []

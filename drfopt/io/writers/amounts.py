@@ -13,6 +13,7 @@ from typing import Any
 
 from ...base.errors import InstanceError
 from ...base.numbers.quantities import parse
+from ...base.numbers.shown import counted
 from ...model.allocation import Allocation
 
 __all__ = [
@@ -115,7 +116,9 @@ def shortfall(amounts: Amounts, steps: Sequence[Sequence[int]], targets: Sequenc
         total = float(sum(lost, Fraction(0)))
         if users and total > 0:
             step = f"{float(target.step):g}"
-            lines.append(f"rounded down to steps of {step}: {target.name} of {users} users, {total:.4g} in all")
+            lines.append(
+                f"rounded down to steps of {step}: {target.name} of {counted(users, 'user')}, {total:.4g} in all"
+            )
     return lines
 
 

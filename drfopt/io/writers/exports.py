@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...base.errors import InstanceError, listed, suggestion
 from ...base.registry import Registry
 from ...model.allocation import Allocation
+from ...model.naming import some
 from .amounts import Names
 
 __all__ = ["EXPORTS", "Export", "dns_label", "export", "left_out", "unique_names"]
@@ -156,4 +157,11 @@ def left_out(allocation: Allocation, *said: str) -> list[str]:
     rules = [rule for rule in (organisation.rules.split(", ") if organisation is not None else ()) if rule]
     # What is given keeps guarantees and ceilings already.
     lost = [rule for rule in rules if rule not in (*said, "guarantees")]
+    if instance.machines is not None and instance.k > 1:
+        # An amount in a queue is good on any machine.
+        lost.append("on which classes of machines the amounts are")
+        types = instance.task_types or (None,) * instance.n
+        rows = zip(instance.users, instance.eligible, types, strict=True)
+        if kept := [u for u, able, kinds in rows if not able.all() or any(kind.machines for kind in kinds or ())]:
+            lost.append(f"which classes may run tasks of {some(kept)}")
     return [f"not written: {', '.join(lost)}"] if lost else []

@@ -1,15 +1,18 @@
 """What an organisation is to a market, or to a sum: floors, incomes that go down the tree, and ceilings.
 
-A market gives everybody an income and lets it buy tasks at prices; it knows no order of service.  So
+A market gives everybody an income and lets it buy tasks at prices.  So
 
 *   a guarantee is a floor: nobody has less than its guarantee is worth, as far as all of them fit together (they are
     kept as in a leximin: to one part of each, as far as that goes; who is stopped there stays there);
 *   a group's income is what its weight is worth among its siblings of the income above, and goes on to its members by
     their weights.  Who is in no group has its weight; of sums, in which weights play no part, nothing changes;
-*   a ceiling of a group is a capacity with a price of its own, which every member pays for what it uses of it.
+*   a ceiling of a group is a capacity with a price of its own, which every member pays for what it uses of it;
+*   tiers, and weights of 0, are markets in turn, as they are leximins in turn: the first tier buys as if nobody came
+    after it, but for what later ones are promised; then it is held, a market at its tasks, which are unique, and a sum
+    at its value, and the next tier buys what is left.  Siblings of one rank share the income of the group above.
 
-Tiers and weights of 0 are an order in which some are served before others, and levels above or in terms of guarantees
-are no amounts that could be bought: `Policy.check` refuses them.
+Levels above or in terms of guarantees are no amounts that could be bought, and tiers inside a group that has others
+beside it are in no one order with these: `Policy.check` refuses them.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +25,7 @@ from ..policies import Policy
 from .clock import Clock
 from .tree import members_of
 
-__all__ = ["MarketRules", "incomes_of", "market_rules"]
+__all__ = ["MarketRules", "incomes_of", "market_rules", "sums_in_turn"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,12 @@ class MarketRules:
     rates: np.ndarray
     ceilings: np.ndarray
     names: tuple[str, ...]
+
+    @property
+    def turns(self) -> np.ndarray:
+        """In which turn everybody is served, (n,)."""
+        turns = self.clock.organisation.in_turn
+        return np.array([0] * self.clock.instance.n if turns is None else turns, dtype=np.intp)
 
 
 def market_rules(instance: Instance, policy: Policy, exact: bool = False) -> MarketRules:
@@ -84,14 +93,29 @@ def incomes_of(clock: Clock, weights: list[Any]) -> list[Any]:
     below = members_of(organisation, instance.n)
     for group in organisation.groups:  # parents before children
         parts.setdefault(group.name, one(0))
-    # Siblings share by weight; those of the root have their weights as they are.
+    # Siblings of one rank share by weight; those of the root have their weights as they are.
     for name in parts:
-        mine = [i for i in below[name].tolist() if organisation.paths[i] == name]
-        children = [group for group in organisation.groups if group.parent == name]
-        total = sum((weights[i] for i in mine), one(0)) + sum((one(group.weight) for group in children), one(0))
-        share = one(1) if not name else parts[name] / total if total else one(0)
-        for i in mine:
-            incomes[i] = weights[i] * share
-        for group in children:
-            parts[group.name] = one(group.weight) * share
+        ranks: dict[tuple[int, bool], list[tuple[Any, int | str]]] = {}
+        for i in (i for i in below[name].tolist() if organisation.paths[i] == name):
+            ranks.setdefault((organisation.tiers[i], organisation.last[i]), []).append((weights[i], i))
+        for group in (group for group in organisation.groups if group.parent == name):
+            rank = (group.tier, not group.weight)
+            ranks.setdefault(rank, []).append((one(group.weight or 1), group.name))
+        for siblings in ranks.values():
+            share = one(1) if not name else parts[name] / sum((weight for weight, _ in siblings), one(0))
+            for weight, who in siblings:
+                if isinstance(who, str):
+                    parts[who] = weight * share
+                else:
+                    incomes[who] = weight * share
     return incomes
+
+
+def sums_in_turn(instance: Instance, levels: np.ndarray) -> list[Any]:
+    """Return the sums of levels (n,) of each tier, the first one first; one of all where there is no order."""
+    rules = instance.organisation
+    turns = (0,) * instance.n if rules is None or rules.in_turn is None else rules.in_turn
+    found = [levels[0] * 0] * (1 + max(turns))
+    for turn, level in zip(turns, levels.tolist(), strict=True):
+        found[turn] += level
+    return found

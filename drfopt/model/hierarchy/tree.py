@@ -271,7 +271,7 @@ class Counted:
         self.meaning = organisation.meaning
         promised = any(organisation.guarantees) or any(group.guarantee for group in organisation.groups)
         if policy.measure not in RESOURCES:
-            self._refuse_amounts(organisation, promised)
+            self._refuse_amounts(promised)
         self.zero: Any = instance.exact_capacity[0] * 0 if exact else 0.0
         capacity = instance.exact_capacity if exact else instance.capacity.tolist()
         there = [j for j in range(instance.m) if capacity[j] and instance.counted[j]]
@@ -281,13 +281,11 @@ class Counted:
             there = [j for j in there if instance.resources[j] == policy.argument]
         self.capacity, self.there = capacity, there
 
-    def _refuse_amounts(self, organisation: Organisation, promised: bool) -> None:
-        text = "surplus and normalised guarantees" if promised and self.meaning != "floor" else ""
-        text = "excluded resources" if organisation.excluded else text
-        if text:
+    def _refuse_amounts(self, promised: bool) -> None:
+        if promised and self.meaning != "floor":
             raise PolicyError(
-                f"{self.policy.name} counts tasks and not resources, so that {text} mean nothing to it: "
-                "use drf or asset, or leave them out"
+                f"{self.policy.name} counts tasks and not resources, so that surplus and normalised guarantees mean "
+                "nothing to it: use drf or asset, or leave them out"
             )
 
     def rows(self, guarantee: Mapping[str, Any], weight: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -325,8 +323,9 @@ class Counted:
         measure = MEASURES["alone"].machines
         if measure is not None and instance.machines is not None:
             return np.array(measure(instance, exact))
+        counted = instance.counted.tolist()
         shares = [
-            [d / c if c else self.zero for d, c in zip(row, self.capacity, strict=True)]
+            [d / c if c and there else self.zero for d, c, there in zip(row, self.capacity, counted, strict=True)]
             for row in (instance.exact_demands if exact else instance.demands.tolist())
         ]
         return np.array([max(row) for row in shares])

@@ -24,7 +24,7 @@ from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.naming import some
-from ...model.policies import AnyPolicy, policy_named
+from ...model.policies import AnyPolicy, policy_on
 from ...model.shortfall import HAS_ALL, MET, cells_of
 from ...solving.allocating import solve
 from ...solving.integrality import whole_parts
@@ -297,12 +297,12 @@ def explain(
             f"there is no user {user!r}{suggestion(str(user), instance.users)} (there are {some(instance.users)})"
         )
     checked_flags(integer=integer, fragmentation=fragmentation)
-    chosen = policy_named(policy)
-    rows = range(instance.n) if user is None else [instance.users.index(user)]
+    chosen = policy_on(policy, instance)
     budget = Budget(time_limit)
     with budget.spent() as deadline:
         # Half is for what helps, where that is asked by dividing again; and packing is as hard as dividing.
         allocation = solve(instance, chosen, integer=integer, time_limit=deadline.share(1 + integer + fragmentation))
+        rows = range(instance.n) if user is None else [instance.users.index(user)]
         facts = _Facts(allocation, len(rows) <= (FEW_WHOLE if integer else FEW), budget)
         found = []
         for done, i in enumerate(rows):
@@ -319,7 +319,7 @@ class _Facts:
     def __init__(self, allocation: Allocation, thorough: bool, budget: Budget):
         instance = allocation.instance
         self.allocation, self.instance, self.budget = allocation, instance, budget
-        self.objective = policy_named(allocation.policy).objective
+        self.objective = policy_on(allocation.policy, allocation.instance).objective
         self.unplaced = instance.unplaced(allocation.integer)
         limits, self.weights = instance.limits, allocation.weights
         limits = instance.whole_limits if allocation.integer else limits * (1 - LEVEL)
@@ -339,7 +339,7 @@ class _Facts:
         elif self.objective in UNKNOWN:
             self.stopped_by = used_up(allocation)
             self.remedies = UsedUpTrials(allocation, thorough, self.stopped_by)
-        self.rates = None if self.objective == "formulation" else policy_named(allocation.policy).rates(instance)
+        self.rates = None if self.objective == "formulation" else policy_on(allocation.policy, instance).rates(instance)
         self.at: dict[str, list[int]] = {}
         self.found: dict[tuple[str, ...], tuple[int, ...]] = {}
         for i, names in enumerate(self.stopped_by):

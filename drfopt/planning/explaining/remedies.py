@@ -23,7 +23,7 @@ from ...base.tolerances import LEVEL
 from ...certificates.chain import unit_costs
 from ...model.allocation import Allocation
 from ...model.instance import Instance
-from ...model.policies import policy_named
+from ...model.policies import policy_on
 from ...solving.allocating import solve
 from ..pricing.binding_rounds import Held, held
 from ..pricing.feasible_growth import TIGHT, Room
@@ -108,7 +108,7 @@ class Remedies(RemedyTrials):
 
     def __init__(self, allocation: Allocation, thorough: bool):
         super().__init__(allocation, thorough)
-        self.policy = policy_named(allocation.policy)
+        self.policy = policy_on(allocation.policy, allocation.instance)
 
     def limit(self, i: int) -> str:
         """Return what a higher limit would do."""

@@ -7,6 +7,7 @@ of the machine of each class where least is missing, as the tasks are packed: ot
 where the allocation is the optimum none of them takes the task.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -18,8 +19,9 @@ from ...base.errors import CertificateError, SolverError, TimeLimitError
 from ...base.tolerances import LEVEL
 from ...certificates.exhaustive_search import playing
 from ...model.allocation import Allocation
+from ...model.hierarchy.market import sums_in_turn
 from ...model.hierarchy.tree import closed_by
-from ...model.policies import policy_named
+from ...model.policies import policy_named, policy_on
 from ...model.whole_values import WholeUsers
 from ...solving.allocating import solve
 from ..changes import changed
@@ -210,9 +212,13 @@ class RemedyTrials:
         """Return the tasks of a user after a change; of sums those of now, where the sum has not risen."""
         changes = [change] if isinstance(change, str) else change
         found = solve(changed(self.instance, changes), self.allocation.policy)
-        worth, now = (float(np.sum(np.asarray(one.levels, dtype=float))) for one in (found, self.allocation))
-        same = self._sums and worth <= now * (1 + LEVEL)
-        return float((self.allocation if same else found).tasks[i])
+        return float((found if not self._sums or self._larger(found) else self.allocation).tasks[i])
+
+    def _larger(self, found: Allocation) -> bool:
+        """Say whether the sum has risen: of tiers that of the first one which has changed."""
+        both = (sums_in_turn(self.instance, np.asarray(one.levels, dtype=float)) for one in (found, self.allocation))
+        pairs = ((one, now) for one, now in zip(*both, strict=True) if abs(one - now) > now * LEVEL)
+        return any(one > now for one, now in itertools.islice(pairs, 1))
 
 
 def _full(amount: float) -> str:
@@ -234,7 +240,9 @@ class WholeStops:
 
     def __init__(self, allocation: Allocation):
         self.allocation, self.instance = allocation, allocation.instance
-        self.users = WholeUsers(self.instance, policy_named(allocation.policy), playing(self.instance))
+        self.users = WholeUsers(
+            self.instance, policy_on(allocation.policy, allocation.instance), playing(self.instance)
+        )
         self.cluster = self.users.cluster
         self.place = {i: p for p, i in enumerate(self.users.members)}
         self.tasks = [int(x) for x in allocation.tasks.tolist()]

@@ -31,7 +31,7 @@ from ...certificates.chain import CERTAIN, DEARER, excess, firm, unit_costs
 from ...model.allocation import Allocation
 from ...model.evidence import ChainEvidence
 from ...model.instance import Instance
-from ...model.policies import Policy, policy_named
+from ...model.policies import Policy, policy_on
 from .feasible_growth import Grown, slopes_of_rates
 
 __all__ = ["BindingRound", "Held", "HeldPoint", "held"]
@@ -180,7 +180,7 @@ def held(allocation: Allocation) -> Held:
     PolicyError
         When the allocation is of another kind.
     """
-    instance, policy = allocation.instance, policy_named(allocation.policy)
+    instance, policy = allocation.instance, policy_on(allocation.policy, allocation.instance)
     if policy.objective != "leximin" or allocation.integer or allocation.exact:
         raise PolicyError(
             f"{policy.name} is no leximin of divisible tasks in floats: nothing holds its users by levels"

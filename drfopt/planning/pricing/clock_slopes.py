@@ -24,7 +24,7 @@ from ...engines.problem import Problem
 from ...model.allocation import Allocation
 from ...model.evidence import StopEvidence
 from ...model.hierarchy import BranchPoint, Breakpoint, Clock, SettledState, Trajectory
-from ...model.policies import Policy, policy_named
+from ...model.policies import Policy, policy_on
 from ...solving.allocating import solve
 from .feasible_growth import TIGHT, Grown, Room
 from .units import Unit, fine, grown
@@ -70,7 +70,7 @@ class _Point:
 
 def divided(allocation: Allocation) -> "Divided":
     """Return who looks at the sides of a unit of an allocation with rules of an organisation, or types on machines."""
-    leximin = policy_named(allocation.policy).objective == "leximin"
+    leximin = policy_on(allocation.policy, allocation.instance).objective == "leximin"
     return _Clocked(allocation) if leximin else Divided(allocation)
 
 
@@ -81,7 +81,7 @@ class Divided:
 
     def __init__(self, allocation: Allocation):
         self.allocation, self.instance = allocation, allocation.instance
-        self.policy: Policy = policy_named(allocation.policy)
+        self.policy: Policy = policy_on(allocation.policy, allocation.instance)
         self.base = _Point(allocation.tasks, allocation.levels, float(allocation.dominant_shares.sum()))
 
     def price(self, unit: Unit) -> float:

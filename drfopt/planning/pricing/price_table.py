@@ -14,7 +14,7 @@ from ...base.tables import Column, Sheet
 from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
 from ...model.instance import Instance
-from ...model.policies import policy_named
+from ...model.policies import policy_on
 from .binding_rounds import Held
 from .units import Unit
 
@@ -174,6 +174,9 @@ PRICED = {
 }
 """What a shadow price is the price of, by the objective of the policy."""
 
+TIERS = {"sum": " of all tiers together", "alpha": " of the tier that is served last"}
+"""The same, where tiers are served in turn."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prices(Result):
@@ -263,18 +266,22 @@ class Prices(Result):
     @property
     def _unranged(self) -> str:
         """Why it is not known how far slopes hold; "" where it is."""
-        if policy_named(self.policy).objective == "alpha":
+        if policy_on(self.policy, self.allocation.instance).objective == "alpha":
             return "a market's slopes hold here and turn smoothly; there is no range to them"
         sides = [side for worth in self.units for side in worth.one_sided]
-        drawn = policy_named(self.policy).objective == "leximin" and all(side.held is None for side in sides)
+        drawn = policy_on(self.policy, self.allocation.instance).objective == "leximin" and all(
+            side.held is None for side in sides
+        )
         return "slopes are drawn between clusters next to this one; how far they hold is not known" if drawn else ""
 
     @property
     def price_of(self) -> str:
         """What the shadow price is the price of, in words."""
-        objective = policy_named(self.policy).objective
+        objective = policy_on(self.policy, self.allocation.instance).objective
         above = " above guarantees, which do not fit" if objective == "leximin" and self.allocation.broken else ""
-        return PRICED[objective] + above
+        rules = self.allocation.instance.organisation
+        tiers = objective != "leximin" and rules is not None and len(set(rules.in_turn or ())) > 1
+        return PRICED[objective] + (TIERS[objective] if tiers else above)
 
     def _whom(self, found: OneSided) -> str:
         if found.tasks is None:

@@ -26,8 +26,11 @@ reach back to."""
 STRAIGHT = 1e-13
 """Relative distance from a straight line that rounding leaves."""
 
-LEAST = 1e-300
-"""Absolute error of a root, which its relative error decides."""
+NEAR = 8 * np.finfo(float).eps
+"""Relative distance of the ends of a root."""
+
+SECANTS = 30
+"""Steps to where a straight line crosses, before ends are only halved."""
 
 LOOKED_AT = (
     *(2.0**-p for p in range(22, 3, -2)),
@@ -161,8 +164,22 @@ def _first_root(
 
 
 def _crossing(slack: Callable[[float], float], low: float, high: float, spared: float) -> float:
-    from scipy.optimize import brentq
-
-    if slack(high) >= -spared:
+    """Return where the slack is as little below 0 as is spared, by false position; an end that stays counts half."""
+    below, above = slack(high) + spared, slack(low) + spared
+    if below >= 0:
         return high
-    return float(brentq(lambda step: slack(step) + spared, low, high, xtol=LEAST, rtol=8 * np.finfo(float).eps))
+    if above <= 0:
+        return low
+    side = looked = 0
+    while abs(high - low) > NEAR * max(abs(high), abs(low)):
+        step, looked = (above * high - below * low) / (above - below), looked + 1
+        if looked > SECANTS or not min(low, high) < step < max(low, high):
+            step = (low + high) / 2
+        value = slack(step) + spared
+        if value > 0:
+            low, above, below, side = step, value, below / 2 if side > 0 else below, 1
+        elif value < 0:
+            high, below, above, side = step, value, above / 2 if side < 0 else above, -1
+        else:
+            return step
+    return low

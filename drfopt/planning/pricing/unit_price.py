@@ -35,8 +35,9 @@ from ...engines.hierarchy import FRACTIONS
 from ...engines.problem import Problem
 from ...engines.promised import kept
 from ...model.allocation import Allocation
+from ...model.hierarchy.market import market_rules
 from ...model.instance import FEATURES, Instance
-from ...model.policies import AnyPolicy, Policy, policy_named
+from ...model.policies import AnyPolicy, Policy, policy_named, policy_on
 from ...solving.allocating import solve
 from .binding_rounds import held
 from .clock_slopes import APART, divided
@@ -225,23 +226,37 @@ def _by_links(allocation: Allocation, totals: Sums) -> Look:
 
 def _by_sums(allocation: Allocation, totals: Sums) -> Look:
     """Look at a sum: its value has a slope, its optimum leaves a choice."""
-    policy = policy_named(allocation.policy)
+    policy = policy_on(allocation.policy, allocation.instance)
     ruled = "organisation" in allocation.instance.features
-    sums = totals if policy.measure == TOTAL.measure and not ruled else Sums(allocation.instance, policy)
+    rules = allocation.instance.organisation
+    in_turn = rules is not None and len(set(rules.in_turn or ())) > 1
+    sums = totals if in_turn or (policy.measure == TOTAL.measure and not ruled) else Sums(allocation.instance, policy)
 
     def look(unit: Unit, more: bool) -> OneSided | None:
         end = unit.end(more)
         if end <= ROUNDING * unit.now:
             return None
         total = totals.side(unit, more, end)
-        if sums.tight:
+        if in_turn or sums.tight:
             total_until = unit.until(more, total.reach)
-            return OneSided(sums.beside(unit, more), None, None, None, None, total.price, total_until)
+            slope = _of_tiers(allocation, unit, more) if in_turn else sums.beside(unit, more)
+            return OneSided(slope, None, None, None, None, total.price, total_until)
         piece = sums.side(unit, more, end)
         until = unit.until(more, piece.reach)
         return OneSided(piece.price, None, None, None, until, total.price, unit.until(more, total.reach))
 
     return look
+
+
+def _of_tiers(allocation: Allocation, unit: Unit, more: bool) -> float:
+    """Return the price, in the sum of all tiers, next to the amount there is: a changed cluster is divided in turn."""
+    instance, policy = allocation.instance, policy_on(allocation.policy, allocation.instance)
+    few = instance.n <= FRACTIONS
+    step = fine(unit, min((BESIDE if few else APART) * unit.now, unit.end(more) / 2))
+    cluster, times = grown(instance, unit, step if more else -step)
+    worth = market_rules(instance, policy, exact=few).rates
+    now, there = (worth @ solve(one, policy, exact=few).tasks for one in (instance, cluster))
+    return float(there / (exact_number(times) if few else times) - now) / (step if more else -step)
 
 
 def _by_market(allocation: Allocation, totals: Sums) -> Look:
@@ -349,7 +364,7 @@ def price(
     >>> round(found["cpu"].more.price, 4)
     0.0741
     """
-    chosen = policy_named(policy)
+    chosen = policy_on(policy, instance)
     if chosen.objective not in LOOKS:
         raise PolicyError(
             f"{chosen.name} has no prices: they are known of {', '.join(LOOKS)} policies, drf for example"

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...base.deadline import Deadline
 from ...base.errors import CertificateError, InstanceError, PolicyError, TimeLimitError
+from ...base.numbers.shown import counted
 from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...certificates.group_sweep import GroupSweep
@@ -21,7 +22,7 @@ from ...model.allocation import Allocation
 from ...model.evidence import WholeEvidence
 from ...model.instance import FEATURES, Instance
 from ...model.naming import labels
-from ...model.policies import AnyPolicy, Policy, policy_named
+from ...model.policies import AnyPolicy, Policy, policy_on
 from ...model.single_machines import ON_EACH
 from ...model.whole_values import WholeUsers, type_rows
 from ...solving.allocating import solve
@@ -214,14 +215,15 @@ class Rebalancing(Result):
         notes = [_sentence(step) for step in self.steps[:20]]
         if len(self.steps) > 20:
             notes.append(f"... and {len(self.steps) - 20} more steps (json has them all)")
-        counted = f"{self.count('move')} moves, {self.count('evict')} evictions, {self.count('start')} starts"
+        names = {"move": "move", "evict": "eviction", "start": "start"}
+        made = ", ".join(counted(self.count(kind), noun) for kind, noun in names.items())
         late = (
             "what is best and what is nearly so differ by less than rounding" if self.undecided else "the time ran out"
         )
         why = "the cluster is too large for the program of moves" if self.too_large else late
         reached, best = GOALS[self.goal]
         few = f"no fewer moves and evictions lead to {reached} (proven)" if self.fewest else f"fewer may do, {why}"
-        notes.append(f"{counted}: {few}")
+        notes.append(f"{made}: {few}")
         placed = int(self.instance.n - self.instance.unplaced(integer=True).sum())
         if self.fairest:
             within = "" if self.most is None else f" with at most {self.most} moves and evictions"
@@ -286,7 +288,7 @@ def rebalance(
     2
     """
     begun = time.perf_counter()
-    chosen = policy_named(policy)
+    chosen = policy_on(policy, instance)
     if chosen.objective not in ("leximin", "sum", "alpha", "servers"):
         raise PolicyError(
             f"rebalance asks which whole tasks are best, and of {chosen.name} nothing says so: use a policy of levels, "

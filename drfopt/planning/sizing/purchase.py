@@ -13,7 +13,7 @@ from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...model.allocation import Allocation
 from ...model.instance import FEATURES, Instance
-from ...model.policies import AnyPolicy, policy_named
+from ...model.policies import AnyPolicy, policy_on
 from .branch_and_bound import PurchaseSearch
 from .concessions import Concession, concessions
 from .judging import Trial
@@ -276,7 +276,7 @@ def size(
     """
     begun = time.perf_counter()
     checked_flags(from_nothing=from_nothing, integer=integer)
-    chosen = policy_named(policy)
+    chosen = policy_on(policy, instance)
     if chosen.path is not None:
         raise PolicyError(f"{chosen.name}: how much to buy is not known of levels along a path: use drf")
     chosen.check(instance, integer, knows=FEATURES)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...base.numbers.shown import amount, percent
+from ...base.numbers.shown import amount, counted, percent
 from ...base.tables import clean
 from ..charts import FADED, Figure, Key, Panel, Spec, in_lines, ink, lines_of, name_axis, room_for
 from ..palette import SHADES, title_of
@@ -115,7 +115,7 @@ def _cell(owner: str, resource: dict[str, Any], cell: dict[str, Any]) -> dict[st
     if part is None:
         return {"used": None, "stopped": 0, "key": 0, "text": "–", "tip": clean(f"{owner} has no {resource['name']}")}
     tip = f"{owner}: {amount(cell['used'])} of {amount(resource['capacity'])} {resource['name']} used ({percent(part)})"
-    tip += f", stops {cell['stopped']} users" if cell["stopped"] else ""
+    tip += f", stops {counted(cell['stopped'], 'user')}" if cell["stopped"] else ""
     shade = min(max(int(part * (len(SHADES) - 1) + 0.5), 0), len(SHADES) - 1)
     row = {"used": part, "stopped": cell["stopped"], "key": shade}
     return row | {"text": f"{100 * part:.0f}", "tip": clean(tip)}

@@ -6,7 +6,7 @@ What stops the users: how many each resource, their own limits, or that their ta
 from itertools import accumulate
 from typing import Any
 
-from ...base.numbers.shown import percent
+from ...base.numbers.shown import counted, percent
 from ...base.tables import clean
 from ..charts import HEIGHT, ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis, thinned, zoomed
 from ..palette import POLICY_INKS, title_of
@@ -200,7 +200,7 @@ def _stops_rows(document: dict[str, Any], place: int) -> list[tuple[str, int]]:
 
 def _panel(title: str, rows: list[tuple[str, int]], most: int, policy: int) -> Panel:
     values = [
-        {"place": place, "count": count, "text": f"{count:,}", "tip": clean(f"{name}: {count} users")}
+        {"place": place, "count": count, "text": f"{count:,}", "tip": clean(f"{name}: {counted(count, 'user')}")}
         for place, (name, count) in enumerate(rows)
     ]
     spec = {

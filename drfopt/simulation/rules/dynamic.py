@@ -3,6 +3,7 @@
 When a user comes for the first time, the shares to which those present may rise are computed anew, exactly, from what
 a task of each needs (of several kinds the one she asks for first).  They are then served, the lowest dominant share
 first, as long as the next task stays within her part.  Users who leave give nothing back to the others' parts.
+Weights play no part: the paper has none.
 
 Source: Kash, Procaccia and Shah, No Agent Left Behind, AAMAS 2013; `drfopt.simulation.rules.dynamic`.
 
@@ -114,6 +115,7 @@ class Dynamic(Ranked):
     """Serve those present within their parts."""
 
     name = "dynamic"
+    revokes = False
 
     def begin(self, cluster: ClusterState) -> None:
         """Nobody has come."""

@@ -4,7 +4,7 @@ Every `quantum` seconds slices of the resource are divided anew by credits (`drf
 slice is the largest amount of which every demand is a multiple; what does not divide into equal parts is nobody's, as
 public slices are, so that it can be borrowed.  Users ask for the slices that their running and
 waiting tasks need.  Tasks beyond a user's slices are revoked, the latest first, and begin anew later; tasks that need
-nothing of the resource are free to start.
+nothing of the resource are free to start.  Weights play no part: all have equal parts in the paper.
 
 Source: Vuppalapati et al., Karma: Resource Allocation for Dynamic Demands, OSDI 2023.
 

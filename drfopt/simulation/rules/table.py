@@ -121,13 +121,13 @@ RULES = Registry(
     RuleRow(
         "dynamic",
         "dynamic:Dynamic",
-        "dynamic DRF: who has come never loses",
+        "dynamic DRF: who has come never loses; equal weights",
         "Kash, Procaccia and Shah, AAMAS 2013",
     ),
     RuleRow(
         "karma:RESOURCE",
         "karma",
-        "credits, one resource in slices",
+        "credits, one resource in slices; equal weights",
         "Vuppalapati et al., Karma, OSDI 2023",
         "karma:cpu",
     ),

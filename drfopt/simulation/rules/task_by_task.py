@@ -106,15 +106,12 @@ class Fifo(LowestFirst):
 
     name = "fifo"
     by_job = True
+    revokes = False
 
     def level(self, cluster: ClusterState, user: int, kind: int) -> tuple[float, int, int, int]:
         """Return the place of the user's first job with tasks of that kind waiting, by when it came."""
         place: tuple[float, int, int, int] = cluster.queues[user][kind][0].job.place
         return place
-
-    def standing(self, cluster: ClusterState, user: int, used: list[int], running: int) -> int:
-        """Return 0: nobody has a share from which she could be missing something."""
-        return 0
 
 
 class Slots(LowestFirst):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import CertificateError, DrfoptError
+from ...base.numbers.shown import counted
 from ...base.results import Parts, Result
 from ...base.tables import Column, Sheet
 from ...base.tolerances import FIRST_ORDER, GAP, LEVEL, LEVEL_CEEI
@@ -196,7 +197,8 @@ class Solutions(Result):
         )
         alone = int(self.singly.sum())
         notes = (f"{alone} of {len(self)} were finished one by one",) if alone else ()
-        size = f"{len(self)} pools of {len(self.users)} users and {len(self.resources)} resources"
+        pools, users = counted(len(self), "pool"), counted(len(self.users), "user")
+        size = f"{pools} of {users} and {counted(len(self.resources), 'resource')}"
         return Sheet(f"{self.policy}: {size}", columns, rows, notes, document=self.to_dict)
 
 

@@ -28,6 +28,7 @@ The largest sum of levels, `sum_tasks`, is asked of scipy's interior point metho
 import math
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from ...base.errors import SolverError, TimeLimitError
+from ...engines.nash import bounded
 from ...engines.problem import Problem
-from ...engines.promised import kept
+from ...engines.promised import Promised, kept, tiers
 from ...model.instance import Instance
 
 __all__ = ["sum_tasks", "tasks"]
@@ -52,10 +54,23 @@ APART = 1e-6
 
 
 def tasks(problem: Problem, seconds: float = float("inf")) -> np.ndarray:
-    """Return divisible tasks (n,) of the largest sum of utilities; 0 for who is unplaced or has a limit of 0."""
+    """Return divisible tasks (n,) of the largest sum of utilities; 0 for who is unplaced or has a limit of 0.
+
+    Of tiers each is asked beside what the engine holds of those before it.
+    """
+    promised, result = kept(problem), np.zeros(problem.instance.n)
+    result[problem.members] = promised.floors
+    for tier in tiers(problem, promised, partial(bounded.of_tier, problem)):
+        found = _of_tier(problem, tier.promised, seconds)
+        mine = problem.members[~tier.promised.stopped]
+        result[mine] = found[mine]
+    return result
+
+
+def _of_tier(problem: Problem, promised: Promised, seconds: float) -> np.ndarray:
     import cvxpy as cp
 
-    instance, promised = problem.instance, kept(problem)
+    instance = problem.instance
     result = np.zeros(instance.n)
     there = ~promised.stopped | (promised.floors > 0)
     playing = problem.members[there]
@@ -142,7 +157,7 @@ SPARE = 1e-10
 
 
 def sum_tasks(problem: Problem) -> np.ndarray:
-    """Return divisible tasks (n,) of the largest sum of levels; floors of guarantees are those of `promised`.
+    """Return divisible tasks (n,) of the largest sum of levels, tier by tier; floors are those of `promised`.
 
     A column is one user, or one of her task types, on one class, in units of the most tasks she could have there.
     """
@@ -180,7 +195,6 @@ def sum_tasks(problem: Problem) -> np.ndarray:
     rows += [sparse.csr_array((ceiling[user] * most)[None, :]) for ceiling in ceilings]
     most_of = np.ones(sum(row.shape[0] for row in rows))
     most_of[len(most_of) - len(ceilings) - len(floored) : len(most_of) - len(ceilings)] = -(1 - SPARE)
-    matrix = sparse.vstack(rows, format="csr")
     # Types of one user in proportion: each against the first of hers.
     first = dict(zip(user[::-1].tolist(), kind[::-1].tolist(), strict=True))
     mixed = [
@@ -188,17 +202,25 @@ def sum_tasks(problem: Problem) -> np.ndarray:
         for i, q in sorted(set(zip(user.tolist(), kind.tolist(), strict=True)))
         if q != first[i]
     ]
-    worth_array = np.array(worth)
-    found = linprog(
-        -worth_array / worth_array.max(),
-        A_ub=matrix,
-        b_ub=most_of,
-        A_eq=np.vstack(mixed) if mixed else None,
-        b_eq=np.zeros(len(mixed)) if mixed else None,
-        method="highs-ipm",
-    )
-    if found.status != 0:
-        raise SolverError(f"linprog ended without an optimum: {found.message}")
+    turn = np.zeros(instance.n, dtype=np.intp)
+    turn[members] = promised.turns if len(promised.turns) else 0
+    for now in np.unique(turn[user]).tolist():
+        own = np.where(turn[user] == now, np.array(worth), 0.0)
+        if not own.any():
+            continue
+        found = linprog(
+            -own / own.max(),
+            A_ub=sparse.vstack(rows, format="csr"),
+            b_ub=most_of,
+            A_eq=np.vstack(mixed) if mixed else None,
+            b_eq=np.zeros(len(mixed)) if mixed else None,
+            method="highs-ipm",
+        )
+        if found.status != 0:
+            raise SolverError(f"linprog ended without an optimum: {found.message}")
+        if (value := float(own @ found.x)) > 0:  # It does not fall for what comes later.
+            rows.append(sparse.csr_array(-own[None, :] / value))
+            most_of = np.append(most_of, -(1 - SPARE))
     np.add.at(result, user, found.x * most)
     return result
 

@@ -14,7 +14,8 @@ from ...base.errors import SolverError
 from ...certificates import second_solver, whole, whole_servers
 from ...engines.problem import Problem
 from ...engines.reference import enumeration
-from ...model.hierarchy.market import market_rules
+from ...engines.sums import NOTHING
+from ...model.hierarchy.market import market_rules, sums_in_turn
 from ...model.instance import Instance
 from ...model.packings import Packing, machine_rows
 from ...model.single_machines import ON_EACH, machine_of
@@ -59,7 +60,13 @@ def found(problem: Problem, levels: np.ndarray, tasks: np.ndarray, packing: Sequ
         return levels, whole_servers.score(problem.instance, tasks.tolist(), packing)
     if problem.integer:
         return levels, whole.score(problem.instance, problem.policy, [int(x) for x in tasks])
-    return levels, float(levels.sum()) if problem.policy.objective == "sum" else None
+    return levels, _sums(problem, levels) if problem.policy.objective == "sum" else None
+
+
+def _sums(problem: Problem, levels: np.ndarray) -> float | tuple[float, ...]:
+    """Return the sum of levels, or of tiers that of each; what is held to a rounding leaves those after it nothing."""
+    least, sums = NOTHING * float(levels.sum()), sums_in_turn(problem.instance, levels)
+    return float(sums[0]) if len(sums) == 1 else tuple(value if value > least else 0.0 for value in sums)
 
 
 def _floats(levels: Sequence[Any] | np.ndarray) -> np.ndarray:
@@ -196,7 +203,10 @@ def improved(problem: Problem) -> list[int]:
     # A schedule follows rules, and orders types, in its own way.
     tasks = [0] * instance.n if instance.features else [int(x) for x in schedule(instance, order, trace=False).tasks]
     for _ in range(IMPROVEMENTS):
-        better = second_solver.optimum(instance, policy, tasks, problem.deadline, packings=_packings)
+        try:
+            better = second_solver.optimum(instance, policy, tasks, problem.deadline, packings=_packings)
+        except second_solver.TooLargeToAsk:
+            raise SolverError("the program is too large for the solver, or its numbers are too far apart") from None
         if whole.score(instance, policy, better) <= whole.score(instance, policy, tasks):
             return [tasks[i] for i in problem.members.tolist()]
         tasks = better

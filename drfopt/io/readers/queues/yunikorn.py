@@ -66,7 +66,9 @@ def _below(part: TreePart, parent: str, notes: Notes) -> Iterator[QueueNode]:
     below = [list(_below(queue, name, notes)) for queue in part["queues"].each()]
     offset = int(part["properties"]["priority.offset"].number())
     if part["properties"]["priority.policy"].text() != "fence":
-        offset += max((queue[0].priority for queue in below), default=0)
+        offset += (highest := max((queue[0].priority for queue in below), default=0))
+        if highest and parent:
+            notes.assumed("parent is as urgent as its most urgent queue, though no task may wait in that", name)
     resources = part["resources"]
     yield QueueNode(
         _short(name),

@@ -36,6 +36,9 @@ REMOVE = 1
 LONGEST_TIME = 20
 """Digits of a time in microseconds; the trace ends its last times with 2^63 - 1."""
 
+TaskKey = tuple[str, str]
+"""Job and index of a task."""
+
 SUBMIT, SCHEDULE, UPDATES = 0, 1, (7, 8)
 """Events of a task; all others end it."""
 
@@ -50,7 +53,8 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     """
     notes = Notes()
     machines: dict[str, CsvRow] = {}
-    tasks: dict[tuple[str, str], tuple[CsvRow, str]] = {}
+    tasks: dict[TaskKey, tuple[CsvRow, str]] = {}
+    ended: dict[TaskKey, str] = {}
     for file in sorted(files, key=_beginning):
         width = len(first_line(file))
         if width not in (len(MACHINES), len(TASKS)):
@@ -66,7 +70,9 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
                 else:
                     notes.unused("machine event without amounts", row["machine"])
             else:
-                _follow(row, tasks, notes)
+                _follow(row, tasks, ended)
+    for (job, index), what in ended.items():
+        notes.unused(what, f"{job}/{index}")
     nodes = [
         ListedMachine(name, {"cpu": parse(row["cpu"]), "memory": parse(row["memory"])}, row["platform"][:6], labels={})
         for name, row in machines.items()
@@ -97,14 +103,16 @@ def _beginning(file: File) -> tuple[int, str]:
     return (int(time) if time.isdecimal() and len(time) <= LONGEST_TIME else 0), file.name
 
 
-def _follow(row: CsvRow, tasks: dict[tuple[str, str], tuple[CsvRow, str]], notes: Notes) -> None:
+def _follow(row: CsvRow, tasks: dict[TaskKey, tuple[CsvRow, str]], ended: dict[TaskKey, str]) -> None:
+    """Take an event of a task, which may end and be submitted again many times."""
     key, event = (row["job"], row["index"]), row.count("event")
     if event in (SUBMIT, SCHEDULE):
         tasks[key] = (row, row["machine"] if event == SCHEDULE else "")
+        ended.pop(key, None)
     elif event in UPDATES:
         if key in tasks:
             tasks[key] = (row, tasks[key][1])
-    elif tasks.pop(key, None) is None:
-        notes.unused("end of a task that the files do not begin", f"{row['job']}/{row['index']}")
+    elif tasks.pop(key, None) is not None:
+        ended[key] = "task that has ended"
     else:
-        notes.unused("task that has ended", f"{row['job']}/{row['index']}")
+        ended.setdefault(key, "end of a task that the files do not begin")
