@@ -208,7 +208,7 @@ def _under_rules(case: Case, found: Allocation, tasks: Sequence[Fraction]) -> Ve
         raise Wrong(f"{counts} cannot be run")
     if case.machines:
         _where(Model(case), found, reference, counts)
-    if case.instance.several_groups and policy_named(case.policy).objective == "leximin":
+    if instance.several_groups and policy_named(case.policy).objective == "leximin":
         if sum(reference.most) > TURNS:
             raise oracle.TooMany
         right = tuple(counts) in Groups(instance, case.policy).best()

@@ -86,7 +86,6 @@ def test_price(drfopt, cluster):
         (["whatif", "--set-weight", "A=2", "--jobs", "2"], ["--jobs and --dask"]),
         (["whatif", "--set-weight", "A=2", "--exact", "--integer", "--policy", "nothing"], ["no policy 'nothing'"]),
         (["explain", "AB"], ["no user 'AB'", "did you mean '"]),
-        (["price", "--policy", "per-server"], ["has no prices"]),
         (["price", "--of", "cpus"], ["did you mean 'cpu'?"]),
     ],
 )

@@ -78,10 +78,10 @@ def test_a_batch_is_the_loop(paper):
 
 
 def test_an_error_in_a_batch_comes_in_its_turn(paper):
-    limited = Instance(paper.demands, paper.capacity, max_tasks=[1, None])
-    results = spread(partial(solve, policy="per-server"), [paper, limited, paper], jobs=2)
-    assert next(results).tasks.tolist() == [3, 2]
-    with pytest.raises(PolicyError, match="knows no limit"):
+    without = Instance([[0, 1], [3, 1]], paper.capacity, resources=paper.resources)
+    results = spread(partial(solve, policy="single:cpu"), [paper, without, paper], jobs=2)
+    assert next(results).tasks == pytest.approx([54 / 13, 18 / 13])
+    with pytest.raises(PolicyError, match="cpu"):
         next(results)
 
 

@@ -213,10 +213,11 @@ def test_an_engine_that_refuses_names_only_what_it_does_not_take(engine, integer
 
 
 def test_a_price_of_fairness_that_is_not_known_says_why():
-    tiers = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 3}, organisation=Organisation(tiers={"A": 1}))
+    rules = Organisation(tiers={"A": 1}, paths={"A": "g", "B": "g"})
+    tiers = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}, "C": {"cpu": 1}}, {"cpu": 3}, organisation=rules)
     found = compare(tiers, ["drf"])
     assert found.price_of_fairness == {"drf": None}
-    assert "the largest possible sum is not known: utilitarian is asked of an instance with tiers" in str(found)
+    assert "the largest possible sum is not known: utilitarian serves one tier after the other" in str(found)
     assert "not known" not in str(compare(Instance({"A": {"cpu": 1}}, {"cpu": 3}), ["drf"]))
 
 
