@@ -158,8 +158,10 @@ ROWS = (
     ),
     Refusal(
         "alike",
-        lambda a: a.policy.measure == "alone" and a.instance.type_table is not None,
-        "the notion compares numbers of tasks that are alike, and on machines types are not",
+        lambda a: (
+            a.policy.measure == "alone" and (a.instance.type_table is not None or (a.command == "schedule" and a.typed))
+        ),
+        "the notion compares numbers of tasks that are alike, and types on machines, or started one by one, are not",
     ),
     Refusal(
         "resource",
