@@ -143,7 +143,8 @@ class Policy:
         if self.path is not None:
             self._check_path(self.path, instance, integer)
         if (here := policy_on(self, instance)) is not self:
-            return here.check(instance, integer, knows)
+            here.check(instance, integer, knows)
+            return
         taught = set(knows)
         if self.objective == "path" or (self.objective == "servers" and not self._only_excludes(instance)):
             taught -= {"organisation"}
@@ -176,7 +177,6 @@ class Policy:
                     f"{self.name} compares shares of {self.argument!r}, but user {instance.users[without[0]]!r} "
                     "demands none of it: leave it out, or use drf"
                 )
-        return None
 
     def _only_excludes(self, instance: Instance) -> bool:
         """Say whether rules do no more than take resources out of the shares, and leave everybody a level."""
