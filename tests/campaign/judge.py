@@ -60,6 +60,8 @@ def judge(case: Case, found: Allocation) -> Verdict:
 
 
 def _judged(case: Case, found: Allocation) -> Verdict:
+    if case.policy == "per-server" and not case.machines:  # a pool is one machine
+        case = replace(case, policy="drf")
     model = Model(case)
     tasks = list(map(fraction, found.tasks.tolist()))
     enclosed = any(isinstance(x, Enclosure) for x in found.tasks.tolist())
@@ -99,7 +101,7 @@ def _servers(case: Case, found: Allocation, tasks: Sequence[Fraction], accuracy:
     if case.mode != "whole":
         _near(tasks, oracle.per_server(case), accuracy, "tasks")
         return Verdict("right")
-    packing = [(0, 1, dict(enumerate(map(int, tasks))))] if not case.machines else found.certificate.evidence.packing
+    packing = found.certificate.evidence.packing
     if not found.certificate.valid:
         return Verdict("feasible", "whole tasks, not called the best")
     for k, _, pattern in packing:

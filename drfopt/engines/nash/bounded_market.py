@@ -102,7 +102,8 @@ class BoundedMarket:
         part, q = by_type.part[self.types], len(self.types)
         alone = np.zeros(q)
         matrix = sparse.csc_array(self.rows.matrix)[:, pairs]
-        np.add.at(alone, self.type, 1 / matrix.max(axis=0).toarray().ravel())
+        if len(pairs):  # of nothing SciPy knows no largest
+            np.add.at(alone, self.type, 1 / matrix.max(axis=0).toarray().ravel())
         most = np.full(self.n, np.inf)
         np.minimum.at(most, self.owner, alone / part)
         # Everybody at half of an equal part of what it could run alone, floors and limits permitting.
