@@ -144,6 +144,10 @@ class KindPool(Kinds):
         rows, room = self.users.pool_rows
         self.rows = [[tuple(rows[good]) for good in goods] for goods in self.goods]
         self.room = tuple(room)
+        self._changed()
+
+    def _changed(self) -> None:
+        """Forget what was known of other rows, and note in floats what a task needs, and what a level of it does."""
         self._harder: dict[int, list[int]] = {}
         self._floats: tuple[np.ndarray, np.ndarray] | None = None
         if self._slopes and all(len(rows) == 1 for rows in self.rows) and max(self._slopes) < LARGEST:
@@ -331,7 +335,7 @@ class PricedPool(KindPool):
             for goods, rows in zip(self.goods, self.rows, strict=True)
         ]
         self.room = (*self.room, worth)
-        self._harder.clear()
+        self._changed()
 
     def asked(self, tasks: Sequence[int]) -> list[int]:
         """Return how many tasks of each shape are these of the members."""
