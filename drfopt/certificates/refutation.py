@@ -160,6 +160,8 @@ def refute(
     TimeLimitError
     """
     checks = _Checks(claim, worth)
+    if checks.options.stuck:
+        return Refutation(worth.free, (0,) * len(claim.allowed))  # Somebody can choose nothing.
     for try_one in (partial(_carried, known), partial(_simple, worth)):
         leaf = try_one(claim)
         if leaf is not None and checks.left(leaf, checks.options.free, {}) is None:
