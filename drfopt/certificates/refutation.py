@@ -212,8 +212,8 @@ class _Tree:
 
     def __init__(self, checks: _Checks, deadline: Deadline):
         self.checks, self.deadline = checks, deadline
-        self.claim, self.worth, self.options = claim, worth, _ = checks.claim, checks.worth, checks.options
-        self.program = ClaimProgram(self.options, worth)
+        self.claim, self.worth, self.options = claim, worth, options = checks.claim, checks.worth, checks.options
+        self.program = ClaimProgram(options, worth)
         self.nothing = Refutation(worth.free, (0,) * len(claim.allowed))
         self.steps = 1 + WORK // len(self.program.high)
 

@@ -26,9 +26,8 @@ Vector = tuple[int, ...]
 BOTTOM = -1
 """A level below all levels: above it, 0 tasks are enough."""
 
-
 LARGEST = 10**200
-"""Slopes that are less are floats."""
+"""Amounts that are less, and sums of them, are within the range of floats."""
 
 FEW = 4
 """Of so many kinds one has another task between the ends of the search for a level, before tasks are tried in turn."""
@@ -150,7 +149,8 @@ class KindPool(Kinds):
         """Forget what was known of other rows, and note in floats what a task needs, and what a level of it does."""
         self._harder: dict[int, list[int]] = {}
         self._floats: tuple[np.ndarray, np.ndarray] | None = None
-        if self._slopes and all(len(rows) == 1 for rows in self.rows) and max(self._slopes) < LARGEST:
+        amounts = (x for row in (self._slopes, self.room, *(row for rows in self.rows for row in rows)) for x in row)
+        if self._slopes and all(len(rows) == 1 for rows in self.rows) and max(amounts) < LARGEST:
             demands = np.array([rows[0] for rows in self.rows], dtype=float)
             self._floats = demands, demands / np.array(self._slopes, dtype=float)[:, None]
 
