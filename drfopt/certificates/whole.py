@@ -217,7 +217,8 @@ class _Levels:
     def _proof(self, claim: LevelClaim) -> Any:
         """Return a refutation, None when a second solver finds nothing better, or the tasks that it finds."""
         try:
-            proof = refute(claim, self.worth, self.deadline)
+            known = self.proven[-1][2] if self.proven else None
+            proof = refute(claim, self.worth, self.deadline, known=known)
             self.judges["multipliers"] = None
             return proof
         except Inconclusive:
