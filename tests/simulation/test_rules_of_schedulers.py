@@ -90,6 +90,7 @@ def small_scenario(number):
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rule", MINE)
 def test_no_task_is_lost_or_run_twice(rule):
     for number in range(25):

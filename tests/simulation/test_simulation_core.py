@@ -50,6 +50,7 @@ def test_invariants_hold_on_ten_thousand_random_scenarios(some):
         checked_runs([1000 + number], [OWN[number % len(OWN)]])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("rule", "measure"),
     [
@@ -369,6 +370,7 @@ def test_only_a_job_all_of_whose_tasks_are_done_has_a_response_time():
     assert run.tasks_done.tolist() == [2, 2, 1, 2, 3, 7]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", RULES, ids=lambda row: row.name)
 def test_under_every_rule_done_means_all_tasks_done(row):
     rule = row.example or row.name
