@@ -231,8 +231,8 @@ class _Proof:
         marks = Marks.of_tops(highest, full, window)
         inverse = np.divide(1, highest, where=full, out=np.zeros(len(highest)))[:, None]
         if sums is not None and (found := sums.at(marks, inverse)) is not None:
-            *told, unclear, short = found
-            return _Holdings(marks, *told, bool(unclear.any()), short, (0, 0), sums)
+            at, free, near, needed, unclear, short = found
+            return _Holdings(marks, at, free, near, needed, bool(unclear.any()), short, (0, 0), sums)
         parts = self.parts.each(Holders.held, marks, inverse, what="proof")
         at, free, near, needed, unclear, short, i, part = together([(*found, -q) for q, found in enumerate(parts)])
         return _Holdings(marks, at, free, near, needed, bool(unclear.any()), short, (-part, i))

@@ -58,7 +58,7 @@ class Holders:
         self.instance, self.rates, self.tasks = instance, rates, tasks
         unplaced = instance.unplaced()
         self.unplaced = unplaced if unplaced.any() else None
-        self.by_set = instance.m <= MOST_IN_SETS
+        self.by_set = instance.m <= MOST_IN_SETS and instance.n >> instance.m > 0
 
     @property
     def loops(self) -> Any:
