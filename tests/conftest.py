@@ -50,9 +50,9 @@ def pytest_cmdline_main(config):
     Not ``-n auto`` in the settings: that counts no hyperthreads, costs each single test two starts, and
     cannot be without the plugin.
     """
+    config.option.all_of_it = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     if hasattr(config, "workerinput"):
         return
-    config.option.all_of_it = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     ours = getattr(config.option, "numprocesses", 0) is None and config.option.dist == "no"
     if ours and config.option.all_of_it and not config.option.usepdb:
         config.option.numprocesses, config.option.dist = min(joblib.cpu_count(), WORKERS), "worksteal"

@@ -21,6 +21,8 @@ KINDS = {
     "rules on machines": {"machines": True},
     "types on machines": {"types": True, "rules": False, "machines": True},
     "types under rules on machines": {"types": True, "machines": True},
+    "tiers": {"tiers": True},
+    "tiers on machines": {"tiers": True, "machines": True},
 }
 POLICIES = ("ceei", "utilitarian", "throughput", "alpha:2", "alpha:0.5")
 
