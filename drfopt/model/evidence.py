@@ -258,7 +258,7 @@ class WholeEvidence(Evidence):
         Whether it was time that was wanting.
     seconds : float
     trees : callable
-        Returns the proof as data, a tree for each level, or one of a sum or product; none where it is not all written.
+        Returns the proof as data, a tree for each level, or each tier of a sum; none where it is not all written.
     better : list of int
         Tasks of every user, (n,), that are strictly better, where branch and bound met some; else empty.
     """

@@ -203,7 +203,7 @@ class Proof(MarketClaim):
                     levels.append(level)
                     self.why = self.why or why
             else:
-                self.why = value_refuted(self, trees[0] if trees else [])
+                self.why = value_refuted(self, trees)
         except Undecided as missing:
             self.why = str(missing)
         if not self.why:
