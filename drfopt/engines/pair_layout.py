@@ -359,8 +359,7 @@ def laplacian(layout: Layout, open_: Values, total: np.ndarray, ground: np.ndarr
         What a group has beside its pairs, if anything.
     """
     k, m, rate = layout.k, layout.m, layout.place_rate.ravel()
-    couples = layout.couples if isinstance(layout, PairList) else None
-    if couples is not None:
+    if isinstance(layout, PairList) and (couples := layout.couples) is not None:
         matrix, within = couples.products(layout, open_, total)
     else:
         gram = _tall(layout, open_, total) if k * m <= TALL else _by_resources(layout, open_, total)
