@@ -18,10 +18,11 @@ where it is long, or ``"63/25*L1"``, a multiple of what is long; in a file of fl
     proof.point               enclosures: an allocation {user: tasks} that is possible, and nearly optimal
     proof.packing             whole tasks on machines: a list of class, machines, tasks of each user on one of them;
                               devices: of each resource those of one machine that are shared, tasks of each user on it
-    proof.trees               whole tasks: a tree for each level of a leximin, one of a sum or product; its nodes,
+    proof.trees               whole tasks: a tree for each level of a leximin, or tier of a sum or product; its nodes,
                               a branch (user, or class and load; most; for levels tasks), or a leaf (prices of resources
                               or of tasks, of resources of classes and of parts of their devices, and multipliers of
-                              levels, integers in proportion), or what is written as a leaf and `tightens` the bounds
+                              levels, integers in proportion; of a sum or product `held`, by turn, what tiers before
+                              it count for), or what is written as a leaf and `tightens` the bounds
                               of what follows
 
 Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.

@@ -14,6 +14,7 @@ most so many, or more.  Each leaf of the tree has multipliers of its own.
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import mul
 from typing import Any
 
@@ -134,13 +135,21 @@ class _Left:
     bounds: Bounds
 
 
-def refute(claim: LevelClaim, worth: Pool | Machines, deadline: Deadline = NEVER, branch: bool = True) -> Refutation:
+def refute(
+    claim: LevelClaim,
+    worth: Pool | Machines,
+    deadline: Deadline = NEVER,
+    branch: bool = True,
+    known: Refutation | None = None,
+) -> Refutation:
     """Return a refutation of the claim, which `holds`.
 
     Parameters
     ----------
     branch : bool
         Whether to branch where one linear program does not suffice.
+    known : Refutation, optional
+        That of the level before: what is short there mostly is so here.
 
     Raises
     ------
@@ -150,16 +159,27 @@ def refute(claim: LevelClaim, worth: Pool | Machines, deadline: Deadline = NEVER
         When the tree grows too large, or what is left is a question of packing.
     TimeLimitError
     """
-    simple = _simple(claim, worth)
-    if simple is not None and holds(claim, worth, simple):
-        return simple
+    checks = _Checks(claim, worth)
+    if checks.options.stuck:
+        return Refutation(worth.free, (0,) * len(claim.allowed))  # Somebody can choose nothing.
+    for try_one in (partial(_carried, known), partial(_simple, worth)):
+        leaf = try_one(claim)
+        if leaf is not None and checks.left(leaf, checks.options.free, {}) is None:
+            return leaf
     if all(len(choice.options) == 1 for choice in claim.choices) and isinstance(worth, Pool):
         raise Better
-    tree = _Tree(claim, worth, deadline)
+    tree = _Tree(checks, deadline)
     return tree.grow(tree.options.free, {}, branch)
 
 
-def _simple(claim: LevelClaim, worth: Pool | Machines) -> Refutation | None:
+def _carried(known: Refutation | None, claim: LevelClaim) -> Refutation | None:
+    """Return the multipliers of the level before as a leaf of this one: of its row, where it stayed open, and anew."""
+    if known is None or known.parts or not 0 <= len(claim.allowed) - len(known.counts) <= 1:
+        return None
+    return replace(known, counts=(*known.counts, known.counts[-1])[: len(claim.allowed) - 1] + known.counts[-1:])
+
+
+def _simple(worth: Pool | Machines, claim: LevelClaim) -> Refutation | None:
     """Return a leaf of one row alone that contradicts the claim: for a pool where nothing is to choose, they decide."""
     rows, none = len(claim.allowed), (0,) * len(claim.allowed)
     stuck = not all(choice.options for choice in claim.choices)
@@ -190,11 +210,10 @@ def _unit(place: int, length: int) -> tuple[int, ...]:
 class _Tree:
     """The branching for one claim."""
 
-    def __init__(self, claim: LevelClaim, worth: Pool | Machines, deadline: Deadline):
-        self.claim, self.worth, self.deadline = claim, worth, deadline
-        self.checks = _Checks(claim, worth)
-        self.options = self.checks.options
-        self.program = ClaimProgram(self.options, worth)
+    def __init__(self, checks: _Checks, deadline: Deadline):
+        self.checks, self.deadline = checks, deadline
+        self.claim, self.worth, self.options = claim, worth, options = checks.claim, checks.worth, checks.options
+        self.program = ClaimProgram(options, worth)
         self.nothing = Refutation(worth.free, (0,) * len(claim.allowed))
         self.steps = 1 + WORK // len(self.program.high)
 

@@ -16,7 +16,7 @@ from ..model.instance import Instance
 from ..model.packings import integer_rows, maximal_patterns, most_alone, program_rows, program_values
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
-from .exhaustive_search import playing
+from .exhaustive_search import playing, worth
 
 __all__ = ["FAR_APART", "TooLargeToAsk", "fewer", "larger", "optimum", "variable"]
 
@@ -186,13 +186,34 @@ def larger(
 ) -> list[int]:
     """Return whole tasks (n,) that keep guarantees better than these, or as well and with the largest sum or product.
 
-    Under rules, and of several types of one user.
+    Under rules, and of several types of one user; of tiers of the first one, of which larger ones are found.
     """
-    cluster, values = users.cluster, users.values(tasks)
+    values = users.values(tasks)
     parts = {value: values.count(value) for value in sorted(set(values)) if value < users.first_level}
     for level in parts:
         if (found := fewer(users, tasks, level, deadline, solver, packings)) is not None:
             return found
+    compared, own = worth(users), [tasks[i] for i in users.members]
+    for tier in range(len(users.tiers)):
+        found = _larger_to(users, own, tier, parts, deadline, solver, packings)
+        if tier + 1 == len(users.tiers) or compared([found[i] for i in users.members]) > compared(own):
+            return found
+    return list(tasks)
+
+
+def _larger_to(
+    users: WholeUsers,
+    own: list[int],
+    tier: int,
+    parts: dict[int, int],
+    deadline: Deadline,
+    solver: str,
+    packings: Packings,
+) -> list[int]:
+    """Return whole tasks (n,) that a tier makes the most of, which are worth no less to those before it."""
+    import pulp
+
+    cluster = users.cluster
     model, x = _cluster(cluster, users.rows, "largest", packings)
     _stopping(model, users, x, parts, users.first_level - 1)
     numbers: list[dict[int, Any]] = []
@@ -207,18 +228,23 @@ def larger(
             # A count of tasks and a ceiling are hers, and not of her row of the cluster.
             model += x[sequence.rows[0]] <= users.most[p]
         numbers.append(chosen)
-    own = [
+    columns = [
         _sum(y * one for y, one in chosen.items()) if chosen else x[sequence.rows[0]]
         for chosen, sequence in zip(numbers, users.sequences, strict=True)
     ]
-    if users.policy.objective == "sum":
-        worth = program_values(users.rates)
-        model += _sum(w * mine for w, mine in zip(worth, own, strict=True))
-    else:
-        import pulp
-
-        plain = {p: mine for p, mine in enumerate(own) if not numbers[p]}
-        _utilities(pulp, model, plain, users, numbers, deadline)
+    for mine in users.tiers[: tier + 1]:
+        if users.policy.objective == "sum":
+            rates = program_values([users.rates[p] for p in mine])
+            total = _sum(rate * columns[p] for p, rate in zip(mine, rates, strict=True))
+            least = math.fsum(rate * own[p] for p, rate in zip(mine, rates, strict=True))
+        else:
+            plain = {p: columns[p] for p in mine if not numbers[p]}
+            total, value = _utilities(pulp, model, plain, users, {p: numbers[p] for p in mine}, deadline)
+            least = value(own)
+        if mine is users.tiers[tier]:
+            model += total
+        else:
+            model += total >= least
     if _solve(model, x, cluster.n, deadline, solver) is None:
         raise SolverError(f"{solver} calls a program infeasible that has a solution: the solver is not believed")
     found = [0] * users.instance.n
@@ -281,7 +307,8 @@ def _largest(
     else:
         users = WholeUsers(instance, policy, members)
         plain = {p: x[i] for p, i in enumerate(members)}
-        _utilities(pulp, model, plain, users, [{} for _ in members], deadline)
+        total, _ = _utilities(pulp, model, plain, users, {p: {} for p in plain}, deadline)
+        model += total
     found = _solve(model, x, instance.n, deadline, solver)
     if found is None:
         raise SolverError(f"{solver} calls a program infeasible that has a solution: the solver is not believed")
@@ -289,23 +316,31 @@ def _largest(
 
 
 def _utilities(
-    pulp: Any, model: Any, x: dict[int, Any], users: WholeUsers, numbers: list[dict[int, Any]], deadline: Deadline
-) -> None:
-    """Maximise users served, then weighted logarithms, or utilities: all chords, written out.
+    pulp: Any, model: Any, x: dict[int, Any], users: WholeUsers, numbers: dict[int, dict[int, Any]], deadline: Deadline
+) -> tuple[Any, Callable[[Sequence[int]], float]]:
+    """Return users served, and then weighted logarithms, or utilities, of some: as columns, and of tasks as a number.
 
-    `x` are the tasks of members, `numbers` a variable for each number of tasks of those with several types.
+    `numbers` has them, and for those with several types a variable for each number of tasks; `x` the tasks of the
+    others.  All chords are written out.
     """
     worth, served = [], []
-    if sum(most for most, several in zip(users.most, numbers, strict=True) if not several) > CHORDS:
+    if sum(users.most[p] for p in x) > CHORDS:
         raise TooLargeToAsk
     if users.policy.alpha != 1 and users.utility_spread > FAR_APART:
         raise TooLargeToAsk
-    ends = [[users.utility(p, x) for x in (1, most) if x] for p, most in enumerate(users.most)]
     unit = users.utility_unit
-    for p, most in enumerate(users.most):
-        if numbers[p]:
-            worth += [users.utility(p, y) / unit * one for y, one in numbers[p].items() if y]
-            served += [one for y, one in numbers[p].items() if y]
+    ends = [[users.utility(p, y) for y in (1, users.most[p]) if y] for p in numbers]
+    # One more user with a task is worth more than any product.
+    first = 1 + sum(max(map(abs, row), default=0.0) for row in ends) / unit if users.serving else 0
+
+    def value(tasks: Sequence[int]) -> float:
+        return math.fsum(first + users.utility(p, tasks[p]) / unit for p in numbers if tasks[p])
+
+    for p, chosen in numbers.items():
+        most = users.most[p]
+        if chosen:
+            worth += [users.utility(p, y) / unit * one for y, one in chosen.items() if y]
+            served += [one for y, one in chosen.items() if y]
             continue
         has: Any = 1
         if users.serving:
@@ -324,9 +359,7 @@ def _utilities(
                 deadline.check("stating the product for a second solver")
             model += mine <= (later - this) * x[p] + (this - (later - this) * q) * has
         worth.append(mine)
-    # One more user with a task is worth more than any product.
-    ceiling = 1 + sum(max(map(abs, row), default=0.0) for row in ends) / unit
-    model += (ceiling if users.serving else 0) * pulp.lpSum(served) + pulp.lpSum(worth)
+    return first * pulp.lpSum(served) + pulp.lpSum(worth), value
 
 
 def _solve(model: Any, x: dict[int, Any], n: int, deadline: Deadline, solver: str) -> list[int] | None:

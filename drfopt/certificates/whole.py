@@ -1,11 +1,12 @@
 """Whole tasks: feasible in exact arithmetic, and nothing strictly better is.
 
-Feasibility is decided in integers, machine by machine.  Leximin is a list of claims, a level each, and a claim is
-proven by a tree of multipliers that anybody can check in integers (`claims`, `refute`).  Sums and products are bounded
-by prices, box by box, in integers (`price_tree`).  Both trees are what a certificate file has.  Where one grows too
-large, small sums and products of a pool are searched exhaustively (`exhaustive_search`; under rules or of several
-types, on machines too), and then a second solver is asked for something better on a program of its own
-(`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS where CBC was the first.
+Feasibility is decided in integers, machine by machine. Leximin is a list of claims, a level each, and a claim is
+proven by a tree of multipliers that anybody can check in integers (`claims`, `refute`). Sums and products are bounded
+by prices, box by box, in integers (`price_tree`), tier after tier where they are served in turn. Both trees are what
+a certificate file has. Where one grows too large, small sums and products of a pool are searched exhaustively
+(`exhaustive_search`; under rules or of several types, on machines too), and then a second solver is asked for
+something better on a program of its own (`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS
+where CBC was the first.
 
 A product or alpha utility of a pool whose tree grows too large is searched near a bound, in integers
 (`meet_in_the_middle`), which is also what the engine ``nash-halves`` does.  Of its answers that search, run again, is
@@ -214,7 +215,8 @@ class _Levels:
     def _proof(self, claim: LevelClaim) -> Any:
         """Return a refutation, None when a second solver finds nothing better, or the tasks that it finds."""
         try:
-            proof = refute(claim, self.worth, self.deadline)
+            known = self.proven[-1][2] if self.proven else None
+            proof = refute(claim, self.worth, self.deadline, known=known)
             self.judges["multipliers"] = None
             return proof
         except Inconclusive:
@@ -287,8 +289,8 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             outcome = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), impatient=impatient)
             if outcome.better is not None:
                 return _beaten(instance, policy, tasks, outcome.better, outcome.more)
-            if outcome.tree is not None:
-                return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, [outcome.tree])))
+            if outcome.trees is not None:
+                return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, outcome.trees)))
             bound = outcome.more if bound is None else min(bound, outcome.more)
         return None
 
@@ -335,30 +337,37 @@ def _largest_under_rules(
     """Search for a larger sum or product under rules, or of several types: by prices, exactly, by a second solver."""
     users = WholeUsers(instance, policy, exhaustive_search.playing(instance))
     own = [tasks[i] for i in users.members]
-    judge = "exact search" if own else "nobody to judge"
-    most: Fraction | None = None
+    judge, several = "exact search" if own else "nobody to judge", len(users.tiers) > 1
+    most, tier = None, 0
     with contextlib.suppress(price_tree.Undecided):
         limit = deadline.sooner(PATIENCE)
         outcome = price_tree.search(instance, policy, tasks, limit, impatient=len(own) > SMALL)
-        if outcome.tree is not None:
-            return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, [outcome.tree])))
+        if outcome.trees is not None:
+            return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, outcome.trees)))
+        most, tier = outcome.more, outcome.tier
         if outcome.better is not None:
-            above = room_above(users, own)
-            more = outcome.more if above is None else min(above, outcome.more)
-            return _beaten(instance, policy, tasks, outcome.better, more)
-        most = outcome.more
+            above = None if several else room_above(users, own)
+            more = most if above is None else min(above, most)
+            return _beaten(instance, policy, tasks, outcome.better, more, tier)
+
+    def bounded(reason: str = NO_TIME, *, late: bool = False) -> Certificate:
+        if several:
+            return _bounded(instance, policy, tasks, most, reason, late=late, users=users, tier=tier)
+        return _bounded_without_rules(users, tasks, deadline, reason, late=late, known=most)
+
     try:
         found = exhaustive_search.better_under_rules(users, own, deadline)
         if found is None:
             judge = finder.second
             other = second_solver.larger(users, tasks, deadline.sooner(PATIENCE), judge)
-            found = score(instance, policy, other) > score(instance, policy, tasks)
-            if found and not _can_run(users, other, deadline):
-                return _bounded_without_rules(users, tasks, deadline, _beyond(judge), known=most)
+            theirs, ours = score(instance, policy, other), score(instance, policy, tasks)
+            found = theirs > ours
+            if (found and not _can_run(users, other, deadline)) or (several and theirs < ours):
+                return bounded(_beyond(judge) if found else _blurred(judge))
     except TimeLimitError:
-        return _bounded_without_rules(users, tasks, deadline, late=True, known=most)
+        return bounded(late=True)
     except TooLargeToAsk:
-        return _bounded_without_rules(users, tasks, deadline, _too_large(judge), known=most)
+        return bounded(_too_large(judge))
     return _verdict(judge, found, WholeEvidence(judge=judge))
 
 
@@ -384,7 +393,7 @@ def _bounded_without_rules(
         # A product is of tasks, whatever they are measured by; all else has to be of the same shares.
         if rates is None or [rates[i] for i in users.members] == theirs:
             found = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), BOXES_WITHOUT_RULES)
-            if found.tree is not None and users.kept(tasks):
+            if found.trees is not None and users.kept(tasks):
                 return _verdict(BOXES, False, WholeEvidence(judge=BOXES))
             more = found.more if more is None else min(more, found.more)
     if more == 0 and users.kept(tasks):
@@ -436,14 +445,21 @@ def _beyond(solver: str) -> str:
     return f"what {solver} finds is more than the cluster is known to run, so that it is no judge here"
 
 
+def _blurred(solver: str) -> str:
+    return f"{solver} lets the tiers before it have less than they have, so that it is no judge of the last"
+
+
 def _too_large(solver: str) -> str:
     return (
         f"the allocation is feasible, and the program of something better is beyond {solver}, too large or too uneven"
     )
 
 
-def _beaten(instance: Instance, policy: Policy, tasks: list[int], better: list[int], more: Fraction) -> Certificate:
-    known, reason = _bounded(instance, policy, tasks, more), f"{BOXES} finds a strictly better allocation"
+def _beaten(
+    instance: Instance, policy: Policy, tasks: list[int], better: list[int], more: Fraction, tier: int = 0
+) -> Certificate:
+    known = _bounded(instance, policy, tasks, more, tier=tier)
+    reason = f"{BOXES} finds a strictly better allocation"
     evidence = replace(known.proof(WholeEvidence), judge=BOXES, better=better)
     return replace(known, valid=False, reason=reason, evidence=evidence)
 
@@ -462,10 +478,14 @@ def _bounded(
     *,
     late: bool = False,
     users: WholeUsers | None = None,
+    tier: int = 0,
 ) -> Certificate:
-    """Return what is known of a sum, product or utility that is not proven: how much larger another can be."""
+    """Return what is known of a sum, product or utility that is not proven: how much larger another can be.
+
+    Of the first tier of which it is not.
+    """
     users = users or WholeUsers(instance, policy, exhaustive_search.playing(instance))
-    found = told(users, [tasks[i] for i in users.members], more)
+    found = told(users, [tasks[i] for i in users.members], more, tier)
     if found is None:
         evidence = WholeEvidence(judge="nobody", late=late)
         return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=reason)

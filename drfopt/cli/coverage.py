@@ -66,11 +66,10 @@ class Inquiry:
         return policy_on(self.policy, self.instance).objective
 
     @property
-    def turns(self) -> int | None:
-        """How many are served one after the other; None where there is no one order of all."""
+    def ordered(self) -> bool:
+        """Whether there is one order of all, in which they are served one tier after the other."""
         rules = self.instance.organisation
-        turns = (0,) if rules is None else rules.in_turn
-        return None if turns is None else len(set(turns))
+        return rules is None or rules.in_turn is not None
 
     @property
     def excluding(self) -> bool:
@@ -116,13 +115,8 @@ ROWS = (
     ),
     Refusal(
         "order",
-        lambda a: a.family in MARKETS and a.turns is None,
+        lambda a: a.family in MARKETS and not a.ordered,
         "inside a group that has others beside it, who wait for none of its tiers, a market or sum has no order of all",
-    ),
-    Refusal(
-        "whole order",
-        lambda a: a.family in MARKETS and a.whole and a.turns != 1,
-        "markets and sums of whole tasks, whose optima are not unique, are not built to be held tier after tier",
     ),
     Refusal(
         "levels",

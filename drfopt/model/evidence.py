@@ -258,7 +258,7 @@ class WholeEvidence(Evidence):
         Whether it was time that was wanting.
     seconds : float
     trees : callable
-        Returns the proof as data, a tree for each level that is proven, or one of a sum or product.
+        Returns the proof as data, a tree for each level that is proven, or each tier of a sum.
     bounds : callable
         Returns as data why the levels that are not proven are no higher.
     better : list of int

@@ -48,6 +48,7 @@ def test_no_report_beats_the_bound(policy, seeds, draw):
     assert decided > seeds
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_two_resources_agree_with_the_curve(seed, draw):
     at = AuditCase(draw(seed, users=(2, 4), resources=(2, 2)).cluster(), policy_named("ceei"))

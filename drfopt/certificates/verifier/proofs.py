@@ -199,7 +199,7 @@ class Proof(MarketClaim):
         if self.objective == "leximin":
             return self.by_levels(trees)
         try:
-            self.why = value_refuted(self, trees[0] if trees else [])
+            self.why = value_refuted(self, trees)
         except Undecided as missing:
             self.why = str(missing)
         if not self.why:
@@ -208,12 +208,14 @@ class Proof(MarketClaim):
 
     def by_levels(self, trees: list[Any]) -> bool:
         """Say whether the trees prove every level; what they prove is noted at any rate."""
+        levels: Levels | None = None
         try:
             levels = Levels(self)
             self.why = levels.fault(trees, self.proof.get("bounds", []))
         except Undecided as missing:
             self.why = str(missing)
-            return False
+            if levels is None:
+                return False
         for level, _ in levels.proven:
             self.report.add(f"no fewer users can be at level {shown(level)}", [])
         place = sum(count for _, count in levels.proven)

@@ -13,6 +13,8 @@ from fractions import Fraction
 from itertools import accumulate
 from operator import le, mul
 
+import numpy as np
+
 from ...model.users import TypeSequence
 from ...model.whole_values import WholeUsers
 from ..problem import Problem
@@ -23,6 +25,12 @@ Vector = tuple[int, ...]
 
 BOTTOM = -1
 """A level below all levels: above it, 0 tasks are enough."""
+
+LARGEST = 10**200
+"""Amounts that are less, and sums of them, are within the range of floats."""
+
+FEW = 4
+"""Of so many kinds one has another task between the ends of the search for a level, before tasks are tried in turn."""
 
 
 class TooMany(Exception):
@@ -135,7 +143,16 @@ class KindPool(Kinds):
         rows, room = self.users.pool_rows
         self.rows = [[tuple(rows[good]) for good in goods] for goods in self.goods]
         self.room = tuple(room)
+        self._changed()
+
+    def _changed(self) -> None:
+        """Forget what was known of other rows, and note in floats what a task needs, and what a level of it does."""
         self._harder: dict[int, list[int]] = {}
+        self._floats: tuple[np.ndarray, np.ndarray] | None = None
+        amounts = (x for row in (self._slopes, self.room, *(row for rows in self.rows for row in rows)) for x in row)
+        if self._slopes and all(len(rows) == 1 for rows in self.rows) and max(amounts) < LARGEST:
+            demands = np.array([rows[0] for rows in self.rows], dtype=float)
+            self._floats = demands, demands / np.array(self._slopes, dtype=float)[:, None]
 
     def step(self, kind: int, x: int) -> Vector:
         """Return what the task after the first x of a user of a kind needs."""
@@ -211,7 +228,7 @@ class KindPool(Kinds):
         return Spot(level, tasks, must, may, tuple(max(0, -f) for f in free))
 
     def _leap(self, active: Vector, left: Vector, level: int, rising: list[int]) -> int:
-        """Return the highest level that all can be above, or the same where nobody has room for another task."""
+        """Return a level near the highest that all can be above, or the same where that is near."""
         scales = self.scales
 
         def reach(level: int) -> bool:
@@ -220,6 +237,16 @@ class KindPool(Kinds):
                 return False
             return min(self.minus(left, active, above), default=0) >= 0
 
+        if near := self._near(active, left):
+            # Floats say where to look: whole tasks need what divisible ones do, and a task each more at most.
+            high = min(near[1], *(scales[kind].top for kind in rising))
+            low = max(min(near[0], high - 1), level)
+            if low == level or reach(low):
+                each = [self._slopes[kind] for kind in rising]
+                while high - low > 1 and sum([(high - low) // slope for slope in each]) > len(rising) // FEW:
+                    middle = (low + high) // 2
+                    low, high = (middle, high) if reach(middle) else (low, middle)
+                return low
         ahead = [scales[kind].value(scales[kind].least(level + 1)) for kind in rising]
         band = self.users.band(min(ahead))
         low = max(value for value in ahead if self.users.band(value) == band)
@@ -233,6 +260,19 @@ class KindPool(Kinds):
             middle = (low + high) // 2
             low, high = (middle, high) if reach(middle) else (low, middle)
         return low
+
+    def _near(self, active: Vector, left: Vector) -> tuple[int, int] | None:
+        """Return levels between which the highest is that all can be above, in floats; None where those say nothing."""
+        if self._floats is None:
+            return None
+        demands, each = self._floats
+        numbers, room = np.array(active, dtype=float), np.array(left, dtype=float)
+        rate, once = numbers @ each, numbers @ demands
+        used = rate > 0
+        if not used.any():
+            return None
+        least, most = ((room - once)[used] / rate[used]).min(), (room[used] / rate[used]).min()
+        return int(least) - 1, int(most) + 1
 
     # ---- who stops there --------------------------------------------------------------------------------------
 
@@ -295,7 +335,7 @@ class PricedPool(KindPool):
             for goods, rows in zip(self.goods, self.rows, strict=True)
         ]
         self.room = (*self.room, worth)
-        self._harder.clear()
+        self._changed()
 
     def asked(self, tasks: Sequence[int]) -> list[int]:
         """Return how many tasks of each shape are these of the members."""

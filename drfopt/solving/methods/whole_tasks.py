@@ -12,6 +12,7 @@ import numpy as np
 
 from ...base.errors import SolverError
 from ...certificates import second_solver, whole, whole_servers
+from ...certificates.exhaustive_search import worth
 from ...engines.problem import Problem
 from ...engines.reference import enumeration
 from ...engines.sums import NOTHING
@@ -183,8 +184,10 @@ def _enumerated_values(problem: Problem) -> list[int]:
     )
     best: tuple = ()
     tasks: tuple[int, ...] = ()
+    leximin = problem.policy.objective == "leximin"
+    value = (lambda found: users.score(users.spread(found))) if leximin else worth(users)
     for found in itertools.product(*(range(most + 1) for most in users.most)):
-        if (score := whole.score(problem.instance, problem.policy, users.spread(found))) <= best:
+        if (score := value(found)) <= best:
             continue
         counts = users.counts(users.spread(found))
         asked = [counts[users.rows[q]] for q in able]
