@@ -46,7 +46,7 @@ from ..model.evidence import Evidence, Text, type_names
 from ..model.instance import Instance
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
-from .level_bounds import LevelBound
+from .level_bounds import BoundedLevel
 from .level_claims import LevelClaim
 from .packing_bound import Machines, Pool
 from .refutation import Refutation
@@ -161,7 +161,7 @@ def level_trees(
     return [list(trees.nodes(claim, proof)) for claim, proof in proven]
 
 
-def bound_trees(users: WholeUsers, worth: Pool | Machines, bounds: Sequence[LevelBound]) -> list[Node]:
+def bound_trees(users: WholeUsers, worth: Pool | Machines, bounds: Sequence[BoundedLevel]) -> list[Node]:
     """Return why levels that are not proven are no higher, from the lowest up to the first that nothing refutes."""
     trees = _Trees(users, worth)
     return [

@@ -14,7 +14,7 @@ from .level_claims import LevelClaim, highest
 from .packing_bound import Machines, Pool
 from .refutation import Better, Inconclusive, Refutation, holds, refute
 
-__all__ = ["LevelBound", "level_bounds"]
+__all__ = ["BoundedLevel", "level_bounds"]
 
 SECONDS = 20.0
 """For the bounds of the levels above the first that is not proven: later ones have that of each resource alone."""
@@ -24,7 +24,7 @@ HALVINGS = 25
 
 
 @dataclass(frozen=True)
-class LevelBound:
+class BoundedLevel:
     """A level that is not proven, and the most that a place in it could be, as values of whole tasks.
 
     Attributes
@@ -97,7 +97,7 @@ def level_bounds(
     worth: Pool | Machines,
     deadline: Deadline,
     above: bool = True,
-) -> list[LevelBound]:
+) -> list[BoundedLevel]:
     """Return what bounds the level of a claim, and the levels `above` it if they are asked.
 
     One task more of a user is tried first: mostly it is refuted.
@@ -129,7 +129,7 @@ def level_bounds(
             place.explained(known)
         after = place
     return [
-        LevelBound(
+        BoundedLevel(
             level,
             count,
             place.bound,

@@ -66,11 +66,11 @@ def partly(seed, proven):
     """Return the file of the best answer of which so many levels are proven, and the rest is bounded."""
     instance, best, left = rack(seed), best_of(seed), [proven]
 
-    def some(*arguments):
+    def some(*arguments, **options):
         left[0] -= 1
         if left[0] < 0:
             raise Inconclusive
-        return refute(*arguments)
+        return refute(*arguments, **options)
 
     def too_large(*arguments):
         raise whole.TooLargeToAsk

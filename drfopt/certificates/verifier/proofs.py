@@ -16,7 +16,7 @@ from .rounds import finished_in_rounds
 from .trees import Carried
 from .whole import better, score
 from .whole_groups import Cuts, StopProof
-from .whole_levels import Levels
+from .whole_levels import LevelProof
 from .whole_search import by_search
 from .whole_values import value_refuted
 
@@ -208,9 +208,9 @@ class Proof(MarketClaim):
 
     def by_levels(self, trees: list[Any]) -> bool:
         """Say whether the trees prove every level; what they prove is noted at any rate."""
-        levels: Levels | None = None
+        levels: LevelProof | None = None
         try:
-            levels = Levels(self)
+            levels = LevelProof(self)
             self.why = levels.fault(trees, self.proof.get("bounds", []))
         except Undecided as missing:
             self.why = str(missing)

@@ -14,7 +14,7 @@ from .reading import number, shown
 from .trees import CELLS_A_STEP, Carried, price_of, scale_of
 from .work import spend
 
-__all__ = ["Levels", "whole_promises"]
+__all__ = ["LevelProof", "whole_promises"]
 
 
 Value = tuple[Any, int]
@@ -72,7 +72,7 @@ class Scale:
         return x if x <= self.most and self.value(x) == value else None
 
 
-class Levels:
+class LevelProof:
     """Every level that somebody has, from the lowest, with the options that users have up to it.
 
     Sorted values are the best when at none of them fewer users can be: with at most as many at each lower one, and all
