@@ -11,7 +11,7 @@ from test_chain_at_scale import random_cluster
 
 from drfopt.base.errors import CertificateError, SolverError
 from drfopt.certificates import chain
-from drfopt.engines.interior_point import LevelProgram
+from drfopt.engines.interior_point import LevelProgram, RowMatrix
 from drfopt.engines.leximin import lp_chain
 from drfopt.engines.leximin.vertices import settled
 from drfopt.engines.pair_layout import PairList, PairTable, laplacian
@@ -297,3 +297,11 @@ def test_equations_that_say_the_same_twice_are_settled():
     found = settled(matrix, start, np.array([False, False, True]), lambda x: right - matrix @ x)
     assert matrix @ found == pytest.approx([0, 0, 1], abs=1e-15)
     assert found == pytest.approx([0.5, 1.5, 2.0], rel=1e-8)
+
+
+def test_a_matrix_that_rounding_made_indefinite_is_factorised_with_a_larger_ridge():
+    matrix = np.ones((3, 3)) - np.diag([1e-11, 0, 0])
+    given = matrix.copy()
+    found = RowMatrix(matrix, np.arange(3)).solve(np.full(3, 6.0))
+    np.testing.assert_array_equal(matrix, given)
+    np.testing.assert_allclose(given @ found, 6.0, rtol=1e-6)
