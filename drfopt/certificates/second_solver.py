@@ -78,6 +78,13 @@ def _cluster(instance: Instance, members: list[int], name: str, packings: Packin
     """Return a program with integer tasks of the members on the cluster."""
     import pulp
 
+    listed: list[Any] = []
+    columns = 0
+    for k, machine in enumerate(instance.machines or ()):
+        listed.append(packings(instance, k, members))
+        columns += machine.count * int(instance.fits[members, k].sum()) if listed[k] is None else 0
+        if columns > COLUMNS:
+            raise TooLargeToAsk
     model = pulp.LpProblem(name, pulp.LpMaximize)
     x = {i: variable(model, f"x_{i}", 0, most_alone(instance, i), "Integer") for i in members}
     if instance.machines is None:
@@ -86,9 +93,7 @@ def _cluster(instance: Instance, members: list[int], name: str, packings: Packin
             model += pulp.lpSum(d * x[i] for i, d in zip(members, row, strict=True)) <= total
         return model, x
     placed: dict[int, list] = {i: [] for i in members}
-    columns = 0
-    for k, machine in enumerate(instance.machines):
-        patterns = packings(instance, k, members)
+    for k, (machine, patterns) in enumerate(zip(instance.machines, listed, strict=True)):
         if patterns is not None:
             count = [variable(model, f"y_{k}_{q}", 0, machine.count, "Integer") for q in range(len(patterns))]
             model += pulp.lpSum(count) <= machine.count
@@ -97,15 +102,14 @@ def _cluster(instance: Instance, members: list[int], name: str, packings: Packin
                     placed[i].append(number * column)
             continue
         users = [i for i in members if instance.fits[i, k]]
-        columns += machine.count * len(users)
-        if columns > COLUMNS:
-            raise TooLargeToAsk
         demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
         for copy in range(machine.count):
             z = {i: variable(model, f"z_{k}_{copy}_{i}", 0, None, "Integer") for i in users}
             for row, total in program_rows(demands, room):
                 model += pulp.lpSum(d * z[i] for i, d in zip(users, row, strict=True)) <= total
             columns += _on_devices(model, instance, k, copy, z)
+            if columns > COLUMNS:
+                raise TooLargeToAsk
             for i in users:
                 placed[i].append(z[i])
     for i in members:

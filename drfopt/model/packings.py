@@ -21,6 +21,7 @@ __all__ = [
     "program_values",
     "shapes",
     "split",
+    "too_many",
     "trimmed",
 ]
 
@@ -162,6 +163,8 @@ def maximal_patterns(
         return None
     demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
     devices = device_room(instance, k, users)
+    if too_many(demands, room, devices, STEPS * budget):
+        return None
     found: list[dict[int, int]] = []
     steps = 0
 
@@ -192,6 +195,24 @@ def maximal_patterns(
         return True
 
     return found if extend(0, room, []) else None
+
+
+def too_many(demands: Sequence[Sequence[int]], room: Sequence[int], devices: DeviceRoom, steps: int) -> bool:
+    """Say whether one machine surely holds more sets of tasks than so many, without listing them.
+
+    Where t tasks fit as large as the largest of q users, those of any t of them do, repeated or not: these are
+    C(q + t, t) sets. The last user may be one who only takes what is left, and is not counted.
+    """
+    sizes = [max((d / f for d, f in zip(row, room, strict=True) if d), default=0.0) for row in demands]
+    largest, most = [0] * len(room), math.inf
+    for q, p in enumerate(sorted(range(len(demands)), key=lambda p: sizes[p])):
+        largest = [max(d, e) for d, e in zip(demands[p], largest, strict=True)]
+        most = min([most, *(f // d for d, f in zip(largest, room, strict=True) if d)])
+        if (alone := devices.most(p)) is not None:
+            most = min(most, alone)
+        if most < math.inf and math.comb(q + int(most), q) > steps:
+            return True
+    return False
 
 
 def trimmed(packing: Sequence[Packing], tasks: dict[int, int]) -> list[Packing]:
