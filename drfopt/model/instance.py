@@ -427,8 +427,9 @@ class Instance:
         allowed = [True] if self.machines is None else self.eligible[i].tolist()
         if kind.machines is not None:
             allowed = [open_ and name in kind.machines for open_, name in zip(allowed, self.machine_names, strict=True)]
+        needs = [(j, d) for j, d in enumerate(kind.demand) if d]
         return [
-            open_ and all(d <= c for d, c in zip(kind.demand, room, strict=True)) and self.accepted(kind.demand, k)
+            open_ and all(d <= room[j] for j, d in needs) and self.accepted(kind.demand, k)
             for k, (open_, room) in enumerate(zip(allowed, rooms, strict=True))
         ]
 
