@@ -81,7 +81,7 @@ def test_whole_tasks_and_fractions_have_an_answer_too():
 
 
 def test_what_a_purchase_needs_at_least_is_no_more_than_it_needs():
-    """Of 7 tasks 4 run on the machine that is there, two on each that is bought; a gpu is needed by every other of B."""
+    """Of 7 tasks 4 run on the machine that is there, two on each that is bought; every other of B needs a gpu."""
     users = {"A": {"cpu": 1}, "B": [TaskType({"cpu": 1}, 9), TaskType({"cpu": 1, "gpu": 1}, 9)]}
     cluster = Instance(
         {"A": {"cpu": 1}}, machines=[Machine("old", {"cpu": 4}), Machine("new", {"cpu": 2}, 9)], max_tasks={"A": 7}
