@@ -44,7 +44,7 @@ class TooLargeToAsk(Exception):
     """The program is too large to be asked, or its numbers are too far apart."""
 
 
-Packings = Callable[[Instance, int, Sequence[int]], list[dict[int, int]] | None]
+Packings = Callable[[Instance, int, Sequence[int], Deadline], list[dict[int, int]] | None]
 """Lists what one machine of a class can run at most, None where that is too much."""
 
 
@@ -74,10 +74,20 @@ def optimum(
     return list(tasks)
 
 
-def _cluster(instance: Instance, members: list[int], name: str, packings: Packings) -> tuple[Any, dict[int, Any]]:
+def _cluster(
+    instance: Instance, members: list[int], name: str, packings: Packings, deadline: Deadline
+) -> tuple[Any, dict[int, Any]]:
     """Return a program with integer tasks of the members on the cluster."""
     import pulp
 
+    listed: list[Any] = []
+    columns = 0
+    for k, machine in enumerate(instance.machines or ()):
+        listed.append(packings(instance, k, members, deadline))
+        deadline.check("the second solver's list of packings")
+        columns += machine.count * int(instance.fits[members, k].sum()) if listed[k] is None else 0
+        if columns > COLUMNS:
+            raise TooLargeToAsk
     model = pulp.LpProblem(name, pulp.LpMaximize)
     x = {i: variable(model, f"x_{i}", 0, most_alone(instance, i), "Integer") for i in members}
     if instance.machines is None:
@@ -86,9 +96,7 @@ def _cluster(instance: Instance, members: list[int], name: str, packings: Packin
             model += pulp.lpSum(d * x[i] for i, d in zip(members, row, strict=True)) <= total
         return model, x
     placed: dict[int, list] = {i: [] for i in members}
-    columns = 0
-    for k, machine in enumerate(instance.machines):
-        patterns = packings(instance, k, members)
+    for k, (machine, patterns) in enumerate(zip(instance.machines, listed, strict=True)):
         if patterns is not None:
             count = [variable(model, f"y_{k}_{q}", 0, machine.count, "Integer") for q in range(len(patterns))]
             model += pulp.lpSum(count) <= machine.count
@@ -97,15 +105,14 @@ def _cluster(instance: Instance, members: list[int], name: str, packings: Packin
                     placed[i].append(number * column)
             continue
         users = [i for i in members if instance.fits[i, k]]
-        columns += machine.count * len(users)
-        if columns > COLUMNS:
-            raise TooLargeToAsk
         demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
         for copy in range(machine.count):
             z = {i: variable(model, f"z_{k}_{copy}_{i}", 0, None, "Integer") for i in users}
             for row, total in program_rows(demands, room):
                 model += pulp.lpSum(d * z[i] for i, d in zip(users, row, strict=True)) <= total
             columns += _on_devices(model, instance, k, copy, z)
+            if columns > COLUMNS:
+                raise TooLargeToAsk
             for i in users:
                 placed[i].append(z[i])
     for i in members:
@@ -162,7 +169,7 @@ def fewer(
 ) -> list[int] | None:
     """Return whole tasks (n,) with fewer users at a level and no more at each below, or None if none are found."""
     cluster, values = users.cluster, users.values(tasks)
-    model, x = _cluster(cluster, users.rows, "fewer", packings)
+    model, x = _cluster(cluster, users.rows, "fewer", packings, deadline)
     allowed = {below: values.count(below) - (below == level) for below in values if below <= level}
     stops = _stopping(model, users, x, allowed, level)
     if _solve(model, x, cluster.n, deadline, solver) is None:
@@ -210,7 +217,7 @@ def _larger_to(
     import pulp
 
     cluster = users.cluster
-    model, x = _cluster(cluster, users.rows, "largest", packings)
+    model, x = _cluster(cluster, users.rows, "largest", packings, deadline)
     _stopping(model, users, x, parts, users.first_level - 1)
     numbers: list[dict[int, Any]] = []
     for p, sequence in enumerate(users.sequences):
@@ -295,7 +302,7 @@ def _largest(
 ) -> list[int]:
     import pulp
 
-    model, x = _cluster(instance, members, "largest", packings)
+    model, x = _cluster(instance, members, "largest", packings, deadline)
     if policy.objective == "sum":
         rates = policy.exact_rates(instance)
         worth = program_values([rates[i] for i in members])

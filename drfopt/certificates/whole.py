@@ -23,6 +23,7 @@ import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,11 @@ from ..model.packings import Packing, dealt
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
 from . import exhaustive_search, group_stops, price_tree, second_solver
-from .document import level_trees
+from .document import bound_trees, level_trees
 from .exhaustive_search import exactly
 from .feasibility import exactly_feasible
-from .level_bounds import levels_above, reached
-from .level_claims import LevelClaim, claims, highest
+from .level_bounds import level_bounds
+from .level_claims import LevelClaim, claims
 from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from .objective_bound import told
 from .packable import Packable
@@ -208,11 +209,7 @@ class _Levels:
             self.proven.append((claim.value, claim.count, proof))
             self.stated.append(claim)
         judge = " and ".join(self.judges) or "nobody to judge"
-        proofs = [proof for _, _, proof in self.proven]
-        written: Any = list
-        if all(proof is not None for proof in proofs):
-            written = partial(level_trees, self.whole, self.worth, list(zip(self.stated, proofs, strict=True)))
-        evidence = WholeEvidence(claims=self.proven, judge=judge, trees=written)
+        evidence = WholeEvidence(claims=self.proven, judge=judge, trees=self._trees)
         return Certificate("bound", True, 0.0, gap=0.0, evidence=evidence)
 
     def _proof(self, claim: LevelClaim) -> Any:
@@ -234,23 +231,39 @@ class _Levels:
     def _partly(self, claim: LevelClaim, why: str, *, late: bool = False, above: bool = True) -> Certificate:
         """Return what is proven, and a bound for the first level that is not; for those above it, if they are asked."""
         below = sum(count for _, count, _ in self.proven)
-        most = reached(claim, self.worth, highest(self.whole, below))
-        bound = max(claim.value, self.whole.told(max(claim.level, most)))
+        told = self.whole.told
+        first, *others = found = level_bounds(self.whole, self.tasks, claim, self.worth, self.deadline, above)
+        bound = told(first.bound)
         gap = float(1 - claim.value / bound) if bound else 0.0
         reason = (
             f"{why}: {counted(len(self.proven), 'level')} ({counted(below, 'user')}) proven; "
             f"the next is {float(claim.value):.6g} and can be {float(bound):.6g} at most"
         )
-        bounds, apart = (
-            levels_above(self.whole, self.tasks, claim, below, self.worth, self.deadline) if above else ([], 0)
-        )
-        if bounds:
-            number = sum(count for _, count, _ in bounds)
+        if others:
+            apart, number = max(one.apart for one in others), sum(one.count for one in others)
             reason += f"; the {number} above can be {apart} task{'s' * (apart != 1)} higher at most"
         evidence = WholeEvidence(
-            claims=self.proven, judge="nobody", level=claim.value, bound=bound, above=bounds, late=late
+            claims=self.proven,
+            judge="nobody",
+            level=claim.value,
+            bound=bound,
+            above=[(told(one.level), one.count, told(one.bound)) for one in others],
+            late=late,
+            trees=self._trees,
+            bounds=partial(bound_trees, self.whole, self.worth, found) if self._all_refuted else list,
         )
         return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
+
+    @property
+    def _all_refuted(self) -> bool:
+        """Whether multipliers prove every level that is proven."""
+        return all(proof is not None for _, _, proof in self.proven)
+
+    def _trees(self) -> list[Any]:
+        """Return the trees of the lowest levels, as many as multipliers prove one after the other."""
+        proofs = (proof for _, _, proof in self.proven)
+        refuted = takewhile(lambda one: one[1] is not None, zip(self.stated, proofs, strict=True))
+        return level_trees(self.whole, self.worth, list(refuted))
 
 
 def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder) -> Certificate:

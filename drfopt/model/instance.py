@@ -467,7 +467,7 @@ class Instance:
 
     def unplaced(self, integer: bool = False) -> np.ndarray:
         """Who can run no task at all, though it has no limit of 0: bool (n,)."""
-        helpless = self.helpless(integer)
+        helpless = self.helpless(integer) if integer or self.machines is not None else self._helpless
         if not self.limited:
             return helpless
         return helpless & ((self.whole_limits if integer else self.limits) > 0)
@@ -493,6 +493,13 @@ class Instance:
                 placed = rows.any(axis=1)
                 helpless[i] = not (placed.any() if integer else placed.all())
         return helpless
+
+    @cached_property
+    def _helpless(self) -> np.ndarray:
+        """Who could run no part of a task in a pool, bool (n,)."""
+        found = self.helpless()
+        found.flags.writeable = False
+        return found
 
     def _whole_task_fits(self, capacity: np.ndarray, k: int | None) -> np.ndarray:
         fits = np.asarray((self.demands <= capacity).all(axis=1))

@@ -277,6 +277,7 @@ def test_counting_tasks_counts_no_resources_that_could_be_excluded():
     assert solve(pool, "tsf", exact=True).tasks.tolist() == solve(pool, "drf", exact=True).tasks.tolist()
     racks = [Machine("m", {"cpu": 6, "gpu": 8}), Machine("n", {"cpu": 6, "gpu": 4})]
     excluding = Instance(demands, machines=racks, organisation=rules)
+    assert crosscheck(pool, "tsf").agree
     assert policy_named("tsf").exact_rates(excluding) == [F(1, 12), F(1, 6)]
     assert policy_named("tsf").rates(excluding) == pytest.approx([1 / 12, 1 / 6])
     for integer in (False, True):

@@ -98,7 +98,7 @@ def test_nobody_who_may_run_anything():
     for policy in POLICIES:
         assert rebalance(nobody, {"tasks": {"A": 1}}, moves=1, policy=policy).count("evict") == 1
         assert rebalance(nobody, {"tasks": {"A": 1}}, policy=policy).status == "optimal"
-        with pytest.raises(InstanceError, match="at least 1 moves or evictions are needed"):
+        with pytest.raises(InstanceError, match="at least 1 must move or be evicted before"):
             rebalance(nobody, {"tasks": {"A": 1}}, moves=0, policy=policy)
 
 

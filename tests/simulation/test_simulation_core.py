@@ -183,6 +183,22 @@ def test_stages_follow_one_another_and_may_end_by_the_clock():
     assert run.ended == 7
 
 
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_a_stage_whose_time_is_over_gives_way_whether_tasks_wait_or_not(tasks):
+    first, second = Stage({"cpu": 1}, tasks, 10, lasts=5), Stage({"disk": 1}, 1, 1)
+    run = simulate(Scenario({"cpu": 1, "disk": 1}, (User("A", Job((first, second))),)), checked=True, every=0)
+    assert run.samples.times[run.samples.used[:, 0, 1] > 0].tolist() == [5]
+    assert (run.ended, run.seconds) == (2, 10)
+
+
+def test_a_task_that_is_lost_after_its_stages_time_is_stopped_for_good():
+    job = Job(Stage({"cpu": 1}, 2, 10, lasts=5))
+    lost = Outage("m", 7, 1, lasts=1)
+    run = simulate(Scenario((Machine("m", {"cpu": 2}),), (User("A", job),), (lost,)), checked=True)
+    assert (run.ended, run.revoked, run.stopped) == (0, 0, 2)
+    assert run.jobs["closed"].tolist() == [7]
+
+
 def test_jobs_come_at_intervals_or_when_the_one_before_is_done():
     def stage(seconds):
         return Stage({"cpu": 1}, tasks=1, duration=seconds)
