@@ -44,7 +44,7 @@ class TooLargeToAsk(Exception):
     """The program is too large to be asked, or its numbers are too far apart."""
 
 
-Packings = Callable[[Instance, int, Sequence[int]], list[dict[int, int]] | None]
+Packings = Callable[[Instance, int, Sequence[int], Deadline], list[dict[int, int]] | None]
 """Lists what one machine of a class can run at most, None where that is too much."""
 
 
@@ -74,14 +74,17 @@ def optimum(
     return list(tasks)
 
 
-def _cluster(instance: Instance, members: list[int], name: str, packings: Packings) -> tuple[Any, dict[int, Any]]:
+def _cluster(
+    instance: Instance, members: list[int], name: str, packings: Packings, deadline: Deadline
+) -> tuple[Any, dict[int, Any]]:
     """Return a program with integer tasks of the members on the cluster."""
     import pulp
 
     listed: list[Any] = []
     columns = 0
     for k, machine in enumerate(instance.machines or ()):
-        listed.append(packings(instance, k, members))
+        listed.append(packings(instance, k, members, deadline))
+        deadline.check("the second solver's list of packings")
         columns += machine.count * int(instance.fits[members, k].sum()) if listed[k] is None else 0
         if columns > COLUMNS:
             raise TooLargeToAsk
@@ -166,7 +169,7 @@ def fewer(
 ) -> list[int] | None:
     """Return whole tasks (n,) with fewer users at a level and no more at each below, or None if none are found."""
     cluster, values = users.cluster, users.values(tasks)
-    model, x = _cluster(cluster, users.rows, "fewer", packings)
+    model, x = _cluster(cluster, users.rows, "fewer", packings, deadline)
     allowed = {below: values.count(below) - (below == level) for below in values if below <= level}
     stops = _stopping(model, users, x, allowed, level)
     if _solve(model, x, cluster.n, deadline, solver) is None:
@@ -214,7 +217,7 @@ def _larger_to(
     import pulp
 
     cluster = users.cluster
-    model, x = _cluster(cluster, users.rows, "largest", packings)
+    model, x = _cluster(cluster, users.rows, "largest", packings, deadline)
     _stopping(model, users, x, parts, users.first_level - 1)
     numbers: list[dict[int, Any]] = []
     for p, sequence in enumerate(users.sequences):
@@ -299,7 +302,7 @@ def _largest(
 ) -> list[int]:
     import pulp
 
-    model, x = _cluster(instance, members, "largest", packings)
+    model, x = _cluster(instance, members, "largest", packings, deadline)
     if policy.objective == "sum":
         rates = policy.exact_rates(instance)
         worth = program_values([rates[i] for i in members])

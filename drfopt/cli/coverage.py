@@ -126,8 +126,8 @@ ROWS = (
     Refusal(
         "servers rules",
         lambda a: a.family == "servers" and a.ruled and not a.excluding,
-        "every machine is divided by itself, and how amounts and an order of all are split among them no source says; "
-        "in a pool, which is one machine, it is drf",
+        "every machine is divided by itself, so that what is promised or forbidden of all of them together has no "
+        "definition; an order on each of them is not built; in a pool, which is one machine, it is drf",
     ),
     Refusal(
         "formulation rules",
@@ -142,8 +142,8 @@ ROWS = (
     Refusal(
         "servers limits",
         lambda a: a.family == "servers" and a.instance.limited,
-        "every machine is divided by itself, and no source says whose tasks count where a limit, count of tasks or "
-        "ceiling is on all of them; in a pool, which is one machine, it is drf",
+        "every machine is divided by itself, and a limit, count of tasks or ceiling is of their sum, which none of "
+        "them sees: no source says whose tasks count; in a pool, which is one machine, it is drf",
     ),
     Refusal(
         "scalar",

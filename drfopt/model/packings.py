@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from ..base.deadline import NEVER, Deadline
 from .devices import Dealt, DeviceRoom
 from .instance import Instance
 
@@ -36,6 +37,9 @@ PATTERNS = 3_000
 
 USERS = 40
 """Users of one class beyond which its patterns are not listed: there would be too many."""
+
+LOOKS = 100
+"""Steps between two looks at the clock: with devices one takes a tenth of a millisecond."""
 
 STEPS = 10
 """Steps in the search for them, per pattern that may be listed."""
@@ -152,9 +156,9 @@ def _fitting(demand: Sequence[Fraction], capacity: Sequence[Fraction]) -> int:
 
 
 def maximal_patterns(
-    instance: Instance, k: int, members: Sequence[int], budget: int = PATTERNS
+    instance: Instance, k: int, members: Sequence[int], deadline: Deadline = NEVER, budget: int = PATTERNS
 ) -> list[dict[int, int]] | None:
-    """Return every maximal set of tasks that fits on one machine of class k, or None beyond `budget` of them.
+    """Return every maximal set of tasks that fits on one machine of class k, None beyond `budget` or the deadline.
 
     Maximal means that no task of a member fits in addition; limits, which bind across machines, play no part.
     """
@@ -176,7 +180,7 @@ def maximal_patterns(
     def extend(position: int, left: list[int], pattern: list[int]) -> bool:
         nonlocal steps
         steps += 1
-        if steps > STEPS * budget or len(found) > budget:
+        if steps > STEPS * budget or len(found) > budget or (steps % LOOKS == 0 and not deadline.left()):
             return False
         if position == len(users):
             if full(left, pattern):

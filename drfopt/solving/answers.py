@@ -84,7 +84,7 @@ def allocation_of(
             instance,
             part["policy"].text("drf"),
             tasks,
-            levels,
+            partial(_as_it_is, levels),
             reading.certificate(),
             placed=partial(_as_it_is, placement),
             placed_by_type=by_type,
@@ -276,8 +276,8 @@ def _many(value: Any) -> bool:
     return isinstance(value, list | tuple)
 
 
-def _as_it_is(placement: np.ndarray | None) -> np.ndarray | None:
-    return placement
+def _as_it_is(found: Any) -> Any:
+    return found
 
 
 def _index(known: dict[str, int], name: str, part: TreePart) -> int:

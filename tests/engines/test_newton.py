@@ -198,6 +198,10 @@ def test_it_says_when_it_does_not_arrive(monkeypatch, paper):
     monkeypatch.setattr(newton, "PASSES", 2)
     with pytest.raises(SolverError, match="did not arrive in 2 passes: off by"):
         solve(paper, "ceei", engine="newton")
+    with pytest.raises(
+        SolverError, match=r"did not arrive in 2 passes.*: next to alpha 0 take utilitarian, or a larger"
+    ):
+        solve(paper, "alpha:0.05", engine="newton")
 
 
 def test_it_takes_what_it_declares(paper):

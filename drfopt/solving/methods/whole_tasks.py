@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.deadline import Deadline
 from ...base.errors import SolverError
 from ...certificates import second_solver, whole, whole_servers
 from ...certificates.exhaustive_search import worth
@@ -216,7 +217,7 @@ def improved(problem: Problem) -> list[int]:
     raise SolverError(f"CBC improved {IMPROVEMENTS} times and was not done")
 
 
-def _packings(instance: Instance, k: int, members: Sequence[int]) -> list[dict[int, int]] | None:
+def _packings(instance: Instance, k: int, members: Sequence[int], deadline: Deadline) -> list[dict[int, int]] | None:
     """Return what one machine of a class can run at most, listed by the reference and not by the engines."""
     users = [i for i in members if instance.fits[i, k]]
     try:
