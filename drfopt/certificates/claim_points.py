@@ -21,7 +21,15 @@ ROUGH = 1e-9
 
 
 class ClaimPoints:
-    """Numbers of users who take each option of a claim of a pool."""
+    """Numbers of users who take each option of a claim of a pool.
+
+    Attributes
+    ----------
+    uses : array (options, resources and rows)
+        What a user of each option needs, and at which level it stops.
+    change : array (options,)
+        How much other its needs are than those of the last option of its choice, in parts of the largest changes.
+    """
 
     def __init__(self, options: ClaimOptions, worth: Pool):
         self.options, self.claim, self.worth = options, options.claim, worth
@@ -30,6 +38,8 @@ class ClaimPoints:
         needs = needs if len(needs) == len(options.choice) or not len(needs) else np.add.reduceat(needs, options.starts)
         stops = np.equal.outer(options.row, np.arange(len(self.claim.allowed))).astype(float)
         self.uses = np.hstack([needs, stops])
+        changes = np.abs(needs - needs[options.first[1:] - 1][options.choice])
+        self.change = (changes / np.maximum(changes.max(axis=0, initial=0.0), 1.0)).sum(axis=1)
         fixed = np.array(self.claim.fixed, dtype=float) @ goods
         self.most = np.concatenate([np.array(worth.room, dtype=float) - fixed, self.claim.allowed])
 
@@ -42,7 +52,7 @@ class ClaimPoints:
         return all(sum(map(mul, asked, row)) <= most for row, most in zip(columns, self.worth.room, strict=True))
 
     def near(self, values: np.ndarray) -> np.ndarray | None:
-        """Return such numbers near those of a solution, those of which the fewest stop at the level; None if none is."""
+        """Return such numbers near those of a solution, of which the fewest stop at the level; None where none is."""
         options = self.options
         whole = np.floor(values + FRACTIONAL)
         parts = values - whole

@@ -181,8 +181,9 @@ class ClaimProgram(PackingProgram):
             low[count + self.place[load]], high[count + self.place[load]] = lowest, highest
         if len(low):
             self.highs.changeColsBounds(len(low), np.arange(len(low), dtype=np.int32), low, high)
-        for row, k in enumerate(self.several.tolist()):
-            self.highs.changeRowBounds(row, float(max(least[k], 0)), float(most[k]))
+        if several := len(self.several):
+            low_rows, high_rows = np.maximum(least[self.several], 0).astype(float), most[self.several].astype(float)
+            self.highs.changeRowsBounds(several, np.arange(several, dtype=np.int32), low_rows, high_rows)
         self.highs.run()
         while self.filled(self.highs, (solution := self.highs.getSolution()).row_dual):
             self.highs.run()

@@ -155,7 +155,7 @@ def refute(
     branch : bool
         Whether to branch where one linear program does not suffice.
     known : list of Refutation
-        What may do: what an engine says, or the refutation of the level before, since what is short there mostly is so here.
+        What may do: what an engine says, or what refutes the level before: what is short there mostly is so here.
 
     Raises
     ------
@@ -261,9 +261,13 @@ class _Tree:
     def _branched(self, values: np.ndarray, bounds: Bounds, loads: LoadBounds) -> Refutation:
         options = len(self.options.choice)
         distance = np.abs(values - np.round(values))
-        # What users take is branched upon first: of loads there are many that do the same.
+        # What users take is branched upon first: of loads there are many that do the same.  In a pool, what users take
+        # whose choice matters most: in the place of who changes little there is another.
         chosen, carried = distance[:options], distance[options:]
         place = int(np.argmax(chosen)) if chosen.max(initial=0.0) > FRACTIONAL else -1
+        if place >= 0 and self.points is not None:
+            weighed = np.where(chosen > FRACTIONAL, chosen * self.points.change, 0.0)
+            place = int(np.argmax(weighed)) if weighed.any() else place
         if place < 0 and carried.max(initial=0.0) > FRACTIONAL:
             place = options + int(np.argmax(carried))
         if place < 0:

@@ -115,7 +115,7 @@ class LevelSearch:
             for (_, row), number in zip(choice.options, taken, strict=False):
                 if row != ABOVE:
                     stopping[row][kind] = number
-        for place, row in enumerate(self.rows):
-            if row is not None:
-                self.stops[place] = tuple(stopping[row]), self.stops[place][1]
+        for place, at in enumerate(self.rows):
+            if at is not None:
+                self.stops[place] = tuple(stopping[at]), self.stops[place][1]
         return tuple(stopping[-1])
