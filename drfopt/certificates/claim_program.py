@@ -58,9 +58,9 @@ class ClaimProgram(PackingProgram):
             self._pool(worth)
         else:
             self._machines(worth)
-        excess, spare = self.column(math.inf, 1.0), self.column(SPARED, -1.0)
+        excess, self.spare = self.column(math.inf, 1.0), self.column(SPARED, -1.0)
         for terms, change in self.short:
-            terms |= {excess: -change, spare: change}
+            terms |= {excess: -change, self.spare: change}
         self.counted = [self._stops(row, allowed) for row, allowed in enumerate(self.claim.allowed)]
         self.place = {load: at for at, load in enumerate(self.loads)}
         self.highs = self._load()
@@ -161,8 +161,10 @@ class ClaimProgram(PackingProgram):
         highs.passModel(model)
         return highs
 
-    def solve(self, bounds: Bounds, loads: LoadBounds) -> tuple[np.ndarray, "Duals"]:
+    def solve(self, bounds: Bounds, loads: LoadBounds, spared: float = SPARED) -> tuple[np.ndarray, "Duals"]:
         """Return numbers of users who take each option, then of machines with each load, and multipliers.
+
+        Where much may be left over, that can be worth more than to stop too many costs: then nothing may be `spared`.
 
         Raises
         ------
@@ -181,6 +183,7 @@ class ClaimProgram(PackingProgram):
             low[count + self.place[load]], high[count + self.place[load]] = lowest, highest
         if len(low):
             self.highs.changeColsBounds(len(low), np.arange(len(low), dtype=np.int32), low, high)
+        self.highs.changeColBounds(self.spare, 0.0, spared)
         if several := len(self.several):
             low_rows, high_rows = np.maximum(least[self.several], 0).astype(float), most[self.several].astype(float)
             self.highs.changeRowsBounds(several, np.arange(several, dtype=np.int32), low_rows, high_rows)

@@ -272,11 +272,22 @@ class _Tree:
             place = options + int(np.argmax(carried))
         if place < 0:
             self._decide(np.round(values).astype(np.int64))
-            raise Inconclusive
+            return self._without_spare(bounds, loads)
         column = place if place < options else self.program.loads[place - options]
         most = math.floor(values[place])
         below, beyond = self.checks.branches(column, most, bounds, loads)
         return Refutation(column=column, most=most, low=self.grow(*below), high=self.grow(*beyond))
+
+    def _without_spare(self, bounds: Bounds, loads: LoadBounds) -> Refutation:
+        """Return multipliers that refute the claim when nothing counts that is left over."""
+        try:
+            _, duals = self.program.solve(bounds, loads, spared=0.0)
+        except Unsolved:
+            raise Inconclusive from None
+        leaf, left = self._left(duals, bounds, loads)
+        if left is not None:
+            raise Inconclusive
+        return leaf
 
     def _decide(self, values: np.ndarray) -> None:
         """Raise `Better` when these numbers of users, and of machines with loads, make an allocation."""

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import json
+import math
 import random
 from fractions import Fraction
 from operator import mul
@@ -95,3 +96,11 @@ def test_a_level_that_an_integer_program_missed_is_found_by_search():
     found = solve(Instance(demands, room, max_tasks=limits), integer=True)
     assert found.status == "optimal" and found.certificate.rigorous
     assert verify(loads(json.dumps(certificate_document(found)))).valid is True
+
+
+def test_room_left_over_does_not_pay_for_too_many_who_stop():
+    cluster = Instance(
+        [[0, 0, 6], [6, 2, 2], [1, 6, 2], [6, 0, 0], [2, 6, 1]], [7, 21, 37], max_tasks=[math.inf] * 3 + [3, 5]
+    )
+    found = solve(cluster, integer=True)
+    assert found.certificate.rigorous and found.certificate.evidence.judge == "multipliers"
