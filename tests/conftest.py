@@ -50,22 +50,32 @@ def pytest_cmdline_main(config):
     Not ``-n auto`` in the settings: that counts no hyperthreads, costs each single test two starts, and
     cannot be without the plugin.
     """
-    named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+    config.option.all_of_it = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if hasattr(config, "workerinput"):
+        return
     ours = getattr(config.option, "numprocesses", 0) is None and config.option.dist == "no"
-    if ours and not named and not config.option.usepdb and not hasattr(config, "workerinput"):
+    if ours and config.option.all_of_it and not config.option.usepdb:
         config.option.numprocesses, config.option.dist = min(joblib.cpu_count(), WORKERS), "worksteal"
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Leave about one case in so many of a test marked ``sampled`` to the ordinary run; the others are slow.
+def pytest_collection_modifyitems(config, items):
+    """Leave about one case in so many of a test marked ``sampled`` to the ordinary run; of the others a third is slow.
 
-    Chosen by a checksum of its name: every k-th would be the same value of a parameter that has k of them.
+    Chosen by a checksum of its name: every k-th would be the same value of a parameter that has k of them.  Those left
+    are for ``--every-case``, and for who names the file.
     """
+    left = set()
     for item in items:
         mark = item.get_closest_marker("sampled")
-        if mark and crc32(item.nodeid.encode()) % mark.args[0]:
+        turn, ordinary = divmod(crc32(item.nodeid.encode()), mark.args[0]) if mark else (0, 0)
+        if ordinary:
             item.add_marker(pytest.mark.slow)
+            if turn % 3 and config.option.all_of_it and not config.option.every_case:
+                left.add(item)
+    if left:
+        config.hook.pytest_deselected(items=list(left))
+        items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture(scope="session")

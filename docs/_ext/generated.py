@@ -143,12 +143,15 @@ def documents() -> None:
         'value is text such as `"63/25"`, or `"63/25*L1"` for a multiple of L1 under `long`, or the two ends between',
         "which it lies; null is what is not defined, not known or not finite.\n",
     ]
+    schemas = {document.name: schema(document.name) for document in DOCUMENTS}
+    # The first document that has a table, where its keys are listed.
+    home = {table: name for name, found in reversed(schemas.items()) for table in found.get("$defs", {})}
     for document in DOCUMENTS:
-        found = schema(document.name)
+        found = schemas[document.name]
         lines += [f"## {document.name}\n", f"{found['description']} Printed by: {document.printed_by}.\n"]
         tables = [("", found), *((name, table) for name, table in found.get("$defs", {}).items())]
         for name, table in tables:
-            if "properties" not in table or name.endswith("Document") or (name and document.name != home(name)):
+            if "properties" not in table or name.endswith("Document") or (name and document.name != home[name]):
                 continue
             lines += [f"`{name}`: {table['description']}\n"] if name else []
             keys = [
@@ -157,11 +160,6 @@ def documents() -> None:
             ]
             lines.append(row(["key", "holds", ""]) + row(["---"] * 3) + "".join(keys))
     (GENERATED / "documents.md").write_text("\n".join(lines), encoding="utf-8")
-
-
-def home(table: str) -> str:
-    """Return the first document that has a table, where its keys are listed."""
-    return next(document.name for document in DOCUMENTS if table in schema(document.name).get("$defs", {}))
 
 
 def told(value: dict[str, Any]) -> str:

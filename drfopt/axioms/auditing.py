@@ -103,8 +103,8 @@ class Audit(Result):
             notes.append(self.undefined)
         if any(finding.tied for finding in self.results):
             notes.append(
-                "other tasks are as good under this policy: verdicts are on the ones it gives here, and on one of them "
-                "each where divisions are compared (strategy-proofness, monotonicity)"
+                "other divisions may be as good under this policy, here or on a changed cluster: verdicts are on the "
+                "ones it gives, one each where divisions are compared (strategy-proofness, monotonicity)"
             )
         if not all(finding.exact for finding in self.results if finding.verdict == FAILS):
             notes.append("a violation is shown beyond the error that the certificates of computed tasks allow")

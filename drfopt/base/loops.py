@@ -15,7 +15,7 @@ from .market_loops import respond, spend
 
 __all__ = ["compiled"]
 
-NUMBERS = 1 << 22
+NUMBERS = 2_000_000
 """Numbers of a table from which on its loops are compiled: each process takes two thirds of a second to load them."""
 
 AT_ONCE = 256
@@ -159,45 +159,63 @@ def _reached(reach: np.ndarray, sets: np.ndarray, pace: np.ndarray, limits: np.n
             tasks[i] = limits[i] if tasks[i] > limits[i] else tasks[i]
 
 
-def _tops(
+def _seen(
     demands: np.ndarray,
     rates: np.ndarray,
     tasks: np.ndarray,
+    limits: np.ndarray,
     sets: np.ndarray,
     ends: tuple[float, float],
-    start: int,
-    stop: int,
-    used: np.ndarray,
+    window: float,
+    shift: int,
+    total: np.ndarray,
     highest: np.ndarray,
-) -> int:
-    """Add up what some users use, (m,), and find the highest level of every set, (2^m,).
+    lowest: np.ndarray,
+) -> tuple[int, float]:
+    """Add up what users below their limits hold by set, and the others by the last bits of their levels >> shift.
 
-    Return how many have a rate, tasks or a level that is not 0 and outside of two ends.
+    Find the highest level of every set, and the lowest of users below their limits, (2^m,). Limits are (0,) where
+    nobody has one; who is below it by a part of a window at most is at it.
+
+    Returns
+    -------
+    int, float
+        How many rates, tasks and levels are not 0 and outside of two ends; the least part of its limit that one of
+        those below is below it.
     """
-    m, outside = len(demands), 0
-    smallest, largest = ends
-    levels = np.empty(PAIRED)
-    for a in range(start, stop, PAIRED):
-        b = min(a + PAIRED, stop)
-        rate, x, level = rates[a:b], tasks[a:b], levels[: b - a]
+    n, outside, least, first = len(tasks), 0, np.inf, len(highest)
+    smallest, largest, last = *ends, np.int64(len(total) - first - 1)
+    part, count = np.zeros(total.shape), np.zeros(len(total), dtype=np.int64)
+    rows, levels, left = np.empty(AT_ONCE, dtype=np.int64), np.empty(AT_ONCE), np.empty(AT_ONCE)
+    bits = levels.view(np.int64)
+    for a in range(0, n, AT_ONCE):
+        b = min(a + AT_ONCE, n)
+        rate, x = rates[a:b], tasks[a:b]
         for p in range(b - a):
-            level[p] = rate[p] * x[p]
+            levels[p], rows[p] = rate[p] * x[p], sets[a + p]
             outside += not ((smallest <= x[p] <= largest) or x[p] == 0)
-            outside += not ((smallest <= level[p] <= largest) or level[p] == 0)
+            outside += not ((smallest <= levels[p] <= largest) or levels[p] == 0)
             outside += not ((smallest <= rate[p] <= largest) or rate[p] == 0)
-        for j in range(0, m, 2):
-            k = min(j + 1, m - 1)
-            first, second, one, two = 0.0, 0.0, demands[j, a:b], demands[k, a:b]
-            for p in range(b - a):
-                first += one[p] * x[p]
-                second += two[p] * x[p]
-            used[j] += first
-            used[k] += second * (k - j)
         for p in range(b - a):
-            s = sets[a + p]
-            if level[p] > highest[s] or level[p] != level[p]:
-                highest[s] = level[p]
-    return outside
+            if levels[p] > highest[rows[p]] or levels[p] != levels[p]:
+                highest[rows[p]] = levels[p]
+        if len(limits):
+            most = limits[a:b]
+            for p in range(b - a):
+                rest = 1 - x[p] / most[p]
+                rest = np.inf if most[p] == np.inf else rest
+                left[p] = 0.0 if most[p] == 0 else rest
+            for p in range(b - a):
+                stops = left[p] <= window
+                rows[p] = first + ((bits[p] >> shift) & last) if stops else rows[p]
+                least = left[p] if left[p] < least and not stops else least
+        for p in range(b - a):
+            s = rows[p]
+            if s < first and levels[p] < lowest[s]:
+                lowest[s] = levels[p]
+        _add(demands, a, b, x, rows, part, count, total)
+    total += part
+    return outside, least
 
 
 def _held(
@@ -316,7 +334,7 @@ def _loops() -> Any:
             survey=loop(_survey),
             by_set=loop(_by_set),
             sides=loop(_sides),
-            tops=summing(_tops),
+            seen=loop(_seen),
             dominant=loop(_dominant),
             reached=loop(_reached),
             held=loop(_held),

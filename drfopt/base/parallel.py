@@ -11,6 +11,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -198,14 +199,23 @@ def _backend(dask: str | None) -> Iterator[None]:
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
     """Connect to a Dask scheduler whose workers have this package."""
+    import asyncio
+
     try:
         from distributed import Client
     except ImportError:
         raise EngineError("a Dask cluster needs dask.distributed: pip install 'drfopt[dask]'") from None
     try:
+        # A Client that fails waits for itself when it is thrown away, and prints that it waited in vain: the address is
+        # tried before, in a thread of its own, as a notebook has a loop already.
+        with ThreadPoolExecutor(1) as apart:
+            apart.submit(asyncio.run, _reached(address)).result()
         client = Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise SolverError(f"no Dask scheduler answers at {address!r}: {error}") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise SolverError(
+            f"no Dask scheduler answers at {address!r}: {error}: give the address that it prints, such as "
+            "tcp://10.0.0.1:8786"
+        ) from None
     with client:
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
@@ -216,6 +226,15 @@ def connected(address: str) -> Iterator[Any]:
         except ImportError as error:
             raise SolverError(f"the Dask workers at {address!r} cannot import drfopt: {error}") from None
         yield client
+
+
+async def _reached(address: str) -> None:
+    """Connect to an address, with the certificates that Dask's own settings name, and leave again."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    comm = await connect(address, timeout=PATIENCE, **Security().get_connection_args("client"))
+    await comm.close()
 
 
 def _nothing() -> None:

@@ -37,7 +37,8 @@ what was found did so near a mark, by down_g' at most.  Who is in F_pj has not s
 whatever else stopped her would be full before z, so be tied and in her pattern, thus in p, and would have stopped i
 too.  So these hold exp(up_g - w) times what was found, and with the others more than there is of j.
 
-Rounding is an estimate, of sums whose errors grow with the root of their length; all else is a bound.
+Nothing of this is lost where A and F are taken smaller than they are, or N larger.  Rounding is an estimate, of sums
+whose errors grow with the root of their length; all else is a bound.
 
 Leximin on every class of machines by itself, `certify_servers`: each class is a pool, and has the certificate of one.
 """
@@ -59,15 +60,10 @@ from ..model.policies import Policy
 from ..model.single_machines import ON_EACH, pool_of
 from .exact import certify_filling
 from .feasibility import infeasibility
-from .holders import FirstLook, Holders, Marks, Tops, together
+from .holders import FirstLook, Holders, Tops, together
+from .marks import EPSILON, SAME, Marks, SetSums
 
 __all__ = ["certify", "certify_parts", "certify_servers"]
-
-EPSILON = float(np.finfo(np.float64).eps)
-"""Relative: of a level it counts `SAME` times, of a sum of n products a quarter of the root of n times more."""
-
-SAME = 16
-"""Roundings by which equal levels may differ: those of shares, of their sum, of a weight, and of the tasks."""
 
 TIED = 10
 """Resources that run out at one level up to which users are told apart by the set of them they use."""
@@ -87,6 +83,8 @@ class _Holdings:
         Whether somebody is so little below that rounding might decide.
     short, user : float, (int, int)
         Who misses most of her conditions, by part and number: of what she uses, the lowest mark is the best for her.
+    sets : SetSums or None
+        The sums that said so, where users were not looked at a second time.
     """
 
     marks: Marks
@@ -97,6 +95,7 @@ class _Holdings:
     unclear: bool
     short: float
     user: tuple[int, int]
+    sets: SetSums | None = None
 
 
 def certify(instance: Instance, policy: Policy, tasks: np.ndarray, rates: np.ndarray | None = None) -> Certificate:
@@ -205,8 +204,11 @@ class _Proof:
         hidden = (SAME + math.sqrt(self.n) / 4) * EPSILON
         full = (np.abs(unused) <= LEVEL * capacity) & (capacity > 0) & (highest > 0)
         window = SAME * EPSILON + infeasible
-        holdings = self._holdings(highest, full, window)
+        holdings = self._holdings(highest, full, window, reduce(_added, [part.by_set for part in seen]))
         rise, missed, error = self._bounded(holdings, unused, hidden)
+        if holdings.sets is not None and not max(missed, error) <= LEVEL:
+            holdings = self._holdings(highest, full, window)
+            rise, missed, error = self._bounded(holdings, unused, hidden)
         tops, short, user = Tops(highest, rise), holdings.short, holdings.user
         missed = max(missed, short)
         if window < short <= LEVEL:
@@ -224,10 +226,13 @@ class _Proof:
             missed, user = closer[part][0], (part, closer[part][1])
         return tops, missed, user, error if in_range else np.inf
 
-    def _holdings(self, highest: np.ndarray, full: np.ndarray, window: float) -> _Holdings:
-        """Return what is held at the marks of the full resources, in one pass."""
+    def _holdings(self, highest: np.ndarray, full: np.ndarray, window: float, sums: SetSums | None = None) -> _Holdings:
+        """Return what is held at the marks of the full resources: by sums, where these tell, or else in one pass."""
         marks = Marks.of_tops(highest, full, window)
         inverse = np.divide(1, highest, where=full, out=np.zeros(len(highest)))[:, None]
+        if sums is not None and (found := sums.at(marks, inverse)) is not None:
+            at, free, near, needed, unclear, short = found
+            return _Holdings(marks, at, free, near, needed, bool(unclear.any()), short, (0, 0), sums)
         parts = self.parts.each(Holders.held, marks, inverse, what="proof")
         at, free, near, needed, unclear, short, i, part = together([(*found, -q) for q, found in enumerate(parts)])
         return _Holdings(marks, at, free, near, needed, bool(unclear.any()), short, (-part, i))
@@ -248,7 +253,7 @@ class _Proof:
             down[g] = float(((rest[later] + carried) / at[later, g]).max()) + window
             tied = self._tied(marks, at, later, g)
             needed = holdings.needed[g]
-            held = free[tied][:, [g] if needed else []] if len(tied) == 1 else self._by_pattern(marks, tied, g)
+            held = free[tied][:, [g] if needed else []] if len(tied) == 1 else self._by_pattern(holdings, tied, g)
             if held.size:
                 # Of the resources of a pattern, the one that says most.
                 missed = max(missed, float((slack[tied, None] / held).min(axis=0).max()))
@@ -261,19 +266,24 @@ class _Proof:
     def _tied(self, marks: Marks, at: np.ndarray, later: np.ndarray, g: int) -> np.ndarray:
         """Return which of the full resources of a mark and later ones may run out before those who meet it stop."""
         reached = 1 - marks.low[g] * (1 + 2 * LEVEL) / marks.least
-        certain = np.array([np.max(at[j] * reached, where=np.arange(len(reached)) > g, initial=0.0) for j in later])
+        certain = (at[later, g + 1 :] * reached[g + 1 :]).max(axis=1, initial=0.0)
         return later[(marks.of[later] == g) | (certain <= 2 * LEVEL * self.capacity[later])]
 
-    def _by_pattern(self, marks: Marks, tied: np.ndarray, g: int) -> np.ndarray:
+    def _by_pattern(self, holdings: _Holdings, tied: np.ndarray, g: int) -> np.ndarray:
         """Return F of the tied resources, by the patterns of those who need the mark, (tied, patterns)."""
         if len(tied) > TIED:
             return np.zeros((len(tied), 1))
-        parts = self.parts.each(Holders.by_pattern, marks, tied, g, what="proof")
+        marks, sets = holdings.marks, holdings.sets
+        if sets is not None:
+            parts = [sets.by_pattern(marks, tied, g)]
+        else:
+            parts = self.parts.each(Holders.by_pattern, marks, tied, g, what="proof")
         held, needed = np.sum([part for part, _ in parts], axis=0), np.any([part for _, part in parts], axis=0)
         codes, bits = np.arange(1 << len(tied)), np.arange(len(tied))[:, None]
         own = ((codes >> bits) & 1 == 1) & (marks.of[tied] == g)[:, None]
-        within = (codes[:, None] & ~codes) == 0
-        return np.where(own, held @ within, 0.0)[:, needed & own.any(axis=0)]
+        some = np.flatnonzero(needed & own.any(axis=0))
+        within = (codes[:, None] & ~codes[some]) == 0
+        return np.where(own[:, some], held @ within, 0.0)
 
     def _unused(self, js: np.ndarray) -> np.ndarray:
         """Return what floats leave of some resources (r,), rounded once: of each part come a sum and its error."""
@@ -286,6 +296,10 @@ class _Proof:
         held = np.sum(self.parts.each(Holders.at_the_top, highest * (1 - LEVEL), what="proof"), axis=0)
         used = (held > 0) & (highest > 0) & (self.capacity > 0)
         return np.divide(slack, held, where=used, out=np.full(len(highest), np.inf))
+
+
+def _added(one: SetSums | None, other: SetSums | None) -> SetSums | None:
+    return None if one is None or other is None else one + other
 
 
 def certify_servers(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> Certificate:

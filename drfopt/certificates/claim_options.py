@@ -119,7 +119,7 @@ class ClaimOptions:
 
     def prices(self, costs: list[int], counts: tuple[int, ...]) -> np.ndarray:
         """Return what each option costs: its tasks, at the cost of each good, and the multiplier of its row."""
-        most = self.largest * max(costs, default=0) + max(counts, default=0)
+        most = max(self.largest, 1) * max(costs, default=0) + max(counts, default=0)
         kind = np.int64 if most * max(1, int(self.number.sum())) < SAFE else object
         each = np.array(costs, dtype=kind)[self.good] * self.tasks
         if len(each) != len(self.choice):

@@ -18,10 +18,11 @@ where it is long, or ``"63/25*L1"``, a multiple of what is long; in a file of fl
     proof.point               enclosures: an allocation {user: tasks} that is possible, and nearly optimal
     proof.packing             whole tasks on machines: a list of class, machines, tasks of each user on one of them;
                               devices: of each resource those of one machine that are shared, tasks of each user on it
-    proof.trees               whole tasks: a tree for each level of a leximin, one of a sum or product; its nodes,
+    proof.trees               whole tasks: a tree for each level of a leximin, or tier of a sum or product; its nodes,
                               a branch (user, or class and load; most; for levels tasks), or a leaf (prices of resources
                               or of tasks, of resources of classes and of parts of their devices, and multipliers of
-                              levels, integers in proportion), or what is written as a leaf and `tightens` the bounds
+                              levels, integers in proportion; of a sum or product `held`, by turn, what tiers before
+                              it count for), or what is written as a leaf and `tightens` the bounds
                               of what follows
 
 Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.
@@ -32,6 +33,7 @@ down to the leaves.  Numbers are text, since they are longer than floats are.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,7 @@ from ..model.evidence import Evidence, Text, type_names
 from ..model.instance import Instance
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
+from .level_bounds import BoundedLevel
 from .level_claims import LevelClaim
 from .packing_bound import Machines, Pool
 from .refutation import Refutation
@@ -51,7 +54,7 @@ from .verifier import SCHEMA
 from .verifier.claims import Claim
 from .verifier.cluster import Cluster
 
-__all__ = ["Names", "certificate_document", "document", "level_trees", "stated"]
+__all__ = ["Names", "bound_trees", "certificate_document", "document", "level_trees", "stated"]
 
 Node = dict[str, Any]
 
@@ -111,38 +114,61 @@ def _row(names: Sequence[str], prices: Sequence[Any]) -> dict[str, str]:
     return {name: str(price) for name, price in zip(names, prices, strict=True) if price}
 
 
-def level_trees(
-    users: WholeUsers, worth: Pool | Machines, proven: Sequence[tuple[LevelClaim, Refutation]]
-) -> list[list[Node]]:
-    """Return the trees of all levels."""
-    instance = users.instance
-    names = Names(instance, [rows[0] for rows in users.shapes])
-    kinds: dict[Any, str] = {}
-    for p, i in enumerate(users.members):
-        counts = users.sequences[p].counts if len(users.goods_of[p]) > 1 else (1,)
-        kinds.setdefault((users.goods_of[p], counts, users.scales[p]), instance.users[i])
+class _Trees:
+    """Trees of claims about levels, with users as the names of those who are alike."""
 
-    def nodes(claim: LevelClaim, proof: Refutation) -> Iterator[Node]:
+    def __init__(self, users: WholeUsers, worth: Pool | Machines):
+        self.users, self.worth = users, worth
+        self.names = Names(users.instance, [rows[0] for rows in users.shapes])
+        self.kinds: dict[Any, str] = {}
+        for p, i in enumerate(users.members):
+            counts = users.sequences[p].counts if len(users.goods_of[p]) > 1 else (1,)
+            self.kinds.setdefault((users.goods_of[p], counts, users.scales[p]), users.instance.users[i])
+
+    def nodes(self, claim: LevelClaim, proof: Refutation) -> Iterator[Node]:
+        """Yield the nodes of the tree that refutes a claim."""
         options = [(choice, tasks) for choice in claim.choices for tasks, _ in choice.options]
         waiting = [proof]
         while waiting:
             tree = waiting.pop()
             waiting += reversed(tree.parts)
             if tree.low is None:
-                found = names.prices(tree.prices, worth) | {"levels": list(map(str, tree.counts))}
+                found = self.names.prices(tree.prices, self.worth) | {"levels": list(map(str, tree.counts))}
                 yield found | ({"tightens": True} if tree.then is not None else {})
                 continue
-            if isinstance(tree.column, tuple) and isinstance(worth, Machines):
-                yield names.load(tree.column, worth) | {"most": tree.most}
+            if isinstance(tree.column, tuple) and isinstance(self.worth, Machines):
+                yield self.names.load(tree.column, self.worth) | {"most": tree.most}
             else:
                 choice, tasks = options[tree.column]
                 yield {
-                    "user": kinds[choice.sequence.rows, choice.sequence.counts, choice.scale],
+                    "user": self.kinds[choice.sequence.rows, choice.sequence.counts, choice.scale],
                     "tasks": tasks,
                     "most": tree.most,
                 }
 
-    return [list(nodes(claim, proof)) for claim, proof in proven]
+    def worth_so_much(self, value: int) -> Node:
+        """Return some user, and how many of its tasks are worth a value."""
+        scales = zip(self.users.members, self.users.scales, strict=True)
+        i, scale = next((i, scale) for i, scale in scales if scale.value(scale.least(value)) == value)
+        return {"user": self.users.instance.users[i], "tasks": scale.least(value)}
+
+
+def level_trees(
+    users: WholeUsers, worth: Pool | Machines, proven: Sequence[tuple[LevelClaim, Refutation]]
+) -> list[list[Node]]:
+    """Return the trees of all levels."""
+    trees = _Trees(users, worth)
+    return [list(trees.nodes(claim, proof)) for claim, proof in proven]
+
+
+def bound_trees(users: WholeUsers, worth: Pool | Machines, bounds: Sequence[BoundedLevel]) -> list[Node]:
+    """Return why levels that are not proven are no higher, from the lowest up to the first that nothing refutes."""
+    trees = _Trees(users, worth)
+    return [
+        {"most": trees.worth_so_much(one.bound), "tree": list(trees.nodes(one.claim, one.refuted))}
+        for one in takewhile(lambda one: one.refuted is not None, bounds)
+        if one.refuted is not None
+    ]
 
 
 def _plain(value: Any) -> Any:

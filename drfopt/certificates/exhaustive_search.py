@@ -222,15 +222,15 @@ class UtilitySum(Fraction):
         return sign
 
 
-def _utilities(users: WholeUsers) -> Callable[[Sequence[int]], tuple]:
-    """Return the function from tasks to (users with a task, for alpha above 1; the sum of utilities)."""
+def _utilities(users: WholeUsers, mine: Sequence[int]) -> Callable[[Sequence[int]], tuple]:
+    """Return the function from tasks of some to (users with a task, for alpha above 1; the sum of utilities)."""
     utility, serving = AlphaUtility(Fraction(str(users.policy.alpha))), users.serving
     known: dict[tuple[int, int], int] = {}
-    rows = list(zip(users.incomes, users.market_rates, strict=True))
+    rows = [(users.incomes[p], users.market_rates[p]) for p in mine]
     ends = (
         abs(utility.about(rate * x, 10))
-        for (_, rate), most in zip(rows, users.most, strict=True)
-        for x in (1, most)
+        for (_, rate), p in zip(rows, mine, strict=True)
+        for x in (1, users.most[p])
         if x
     )
     unit = math.ceil(10**DIGITS / max(ends, default=1)) + 1
@@ -251,9 +251,17 @@ def _utilities(users: WholeUsers) -> Callable[[Sequence[int]], tuple]:
 
 
 def _value(users: WholeUsers) -> Callable[[Sequence[int]], tuple]:
+    """Return what tasks are worth: to the first tier that is served, then to the second, and so on."""
+    if len(users.tiers) < 2:
+        return _of_tier(users, range(len(users.members)))
+    tiers = [(mine, _of_tier(users, mine)) for mine in users.tiers]
+    return lambda tasks: tuple(number for mine, value in tiers for number in value([tasks[p] for p in mine]))
+
+
+def _of_tier(users: WholeUsers, mine: Sequence[int]) -> Callable[[Sequence[int]], tuple]:
     if users.policy.objective == "sum":
-        return _sums(users.rates)
-    return products(users.incomes) if users.policy.alpha == 1 else _utilities(users)
+        return _sums([users.rates[p] for p in mine])
+    return products([users.incomes[p] for p in mine]) if users.policy.alpha == 1 else _utilities(users, mine)
 
 
 def worth(users: WholeUsers) -> Callable[[Sequence[int]], tuple]:

@@ -37,6 +37,7 @@ def infeasibility(
         What is used, where it has been added up before.
     """
     worst, reason = 0.0, ""
+    cells: tuple[str, ...] = instance.resources
 
     def seen(amounts: np.ndarray, words: str, name: Callable[[int], object]) -> None:
         nonlocal worst, reason
@@ -48,9 +49,10 @@ def infeasibility(
     def users(i: int) -> object:
         return instance.users[i] if instance.n <= NAMED else i
 
-    if not _finite(tasks) or (placement is not None and not _finite(placement)):
+    least, most = _ends(tasks)
+    if not (most < np.inf and least > -np.inf) or (placement is not None and not np.isfinite(_ends(placement)).all()):
         return np.inf, "some number of tasks is not finite"
-    if tasks.min(initial=0) < 0:
+    if least < 0:
         # One task may be larger than the cluster: what is not there is measured in shares of it, not in tasks.
         seen(
             -np.minimum(tasks, 0) * _largest_share(instance, instance.demands),
@@ -64,7 +66,6 @@ def infeasibility(
     if placement is None:
         used = (tasks @ instance.demands if used is None else used)[None, :]
         used = used + (_by_types(instance, tasks) if integer else 0.0)
-        cells: tuple[str, ...] = instance.resources
     else:
         types = instance.type_table
         demands, fits = (instance.demands, instance.fits) if types is None else (types.demands, types.fits)
@@ -107,9 +108,9 @@ def _by_types(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     return more
 
 
-def _finite(values: np.ndarray) -> bool:
-    """Say whether all are finite; NaN is neither above nor below anything."""
-    return bool(values.max(initial=0) < np.inf and values.min(initial=0) > -np.inf)
+def _ends(values: np.ndarray) -> tuple[float, float]:
+    """Return the least number, 0 at most, and the largest, 0 at least; NaN where there is one."""
+    return values.min(initial=0), values.max(initial=0)
 
 
 def _over_limit(instance: Instance, tasks: np.ndarray, rows: slice) -> tuple[float, int]:

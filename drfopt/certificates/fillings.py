@@ -9,7 +9,7 @@ worth of parts: an unbounded knapsack, solved in integers. Half-free devices tha
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ..model.devices import DeviceRoom
@@ -34,6 +34,8 @@ class Fillings:
         The same as parts of a device.
     taken : tuple of (int, int)
         Of each shape the place of its size, and how many devices it takes so much of; (0, 0) where it needs none.
+    known : dict
+        Fillings that some prices made worth a column, (parts of each size); the next program begins with them.
     """
 
     resource: str
@@ -42,10 +44,15 @@ class Fillings:
     sizes: tuple[int, ...]
     parts: tuple[Fraction, ...]
     taken: tuple[tuple[int, int], ...]
+    known: dict[tuple[int, ...], None] = field(default_factory=dict, compare=False)
 
     def worth(self, prices: Sequence[int]) -> int:
         """Return what all devices of a machine are worth at most."""
         return self.count * dearest(self.sizes, prices, self.room)[0]
+
+    def alone(self, place: int) -> tuple[int, ...]:
+        """Return a device full of parts of one size, as parts of each size."""
+        return tuple(self.room // size if z == place else 0 for z, size in enumerate(self.sizes))
 
 
 def dearest(sizes: Sequence[int], prices: Sequence, room: int) -> tuple:

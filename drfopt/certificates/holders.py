@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache, partial, reduce
+from functools import partial, reduce
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -13,15 +13,13 @@ from ..base.tolerances import LEVEL
 from ..model.arrays import LARGEST, LONG, MOST_IN_SETS, SMALLEST, columns, in_blocks, in_mid_range
 from ..model.instance import Instance
 from .feasibility import infeasibility
+from .marks import BUCKETS, EPSILON, SAME, SHIFT, Marks, SetSums, at_marks, set_members
 
-__all__ = ["FirstLook", "Holders", "Marks", "Tops", "together"]
+__all__ = ["FirstLook", "Holders", "Tops", "together"]
 
 HUGE = 1e300
 """Times any positive demand this is above any level, so that the smaller of both is a user's level where she demands
 something, and 0 elsewhere; two operations on floats, where a product with yes or no is slower."""
-
-CHUNK = 1 << 12
-"""Users of whom a product of matrices is made in one go: its operands stay in the processor's first caches."""
 
 HALVES = 2.0**27 + 1
 """Splits a float into two of half its digits, whose products have no rounding (Dekker 1971)."""
@@ -38,49 +36,19 @@ class Tops:
     rise: np.ndarray
 
 
-@dataclass(frozen=True)
-class Marks:
-    """The levels at which full resources run out, ascending.
-
-    Attributes
-    ----------
-    low, high : arrays (g,)
-        The levels that are one mark to rounding.
-    of : int array (m,)
-        The mark of each resource, -1 where it is not full.
-    window : float
-        How far levels may be below their marks, relative to them.
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    of: np.ndarray
-    window: float
-
-    @classmethod
-    def of_tops(cls, highest: np.ndarray, full: np.ndarray, window: float) -> "Marks":
-        """Return the marks of tops (m,)."""
-        order = np.flatnonzero(full)[np.argsort(highest[full], kind="stable")]
-        tops, of = highest[order], np.full(len(highest), -1)
-        first, last = np.ones((2, len(tops)), dtype=bool)
-        first[1:] = last[:-1] = tops[1:] > tops[:-1] * (1 + window)
-        of[order] = np.cumsum(first) - 1
-        return cls(tops[first], tops[last], of, window)
-
-    @property
-    def least(self) -> np.ndarray:
-        """The least levels that count as at the marks, (g,)."""
-        return self.low * (1 - self.window)
-
-
 class FirstLook(NamedTuple):
-    """What the first look at a part's users finds: sums (m,), the highest levels (m,), and what is not possible."""
+    """What the first look at a part's users finds.
+
+    Sums (m,), the highest levels (m,), what is not possible, and sums by the sets of resources that users need, where
+    compiled loops have made these.
+    """
 
     used: np.ndarray
     highest: np.ndarray
     in_range: bool
     infeasible: float
     reason: str
+    by_set: SetSums | None = None
 
 
 class Holders:
@@ -90,7 +58,7 @@ class Holders:
         self.instance, self.rates, self.tasks = instance, rates, tasks
         unplaced = instance.unplaced()
         self.unplaced = unplaced if unplaced.any() else None
-        self.by_set = instance.m <= MOST_IN_SETS
+        self.by_set = instance.m <= MOST_IN_SETS and instance.n >> instance.m > 0
 
     @property
     def loops(self) -> Any:
@@ -104,22 +72,28 @@ class Holders:
     def seen(self) -> FirstLook:
         """Return what one pass over the users finds."""
         with np.errstate(all="ignore"):
-            used, highest, in_range = zip(*in_blocks(self.instance.n, self._seen), strict=True)
-            total: np.ndarray = reduce(np.add, used)
-            tops: np.ndarray = reduce(np.maximum, highest)
+            if self.loops is not None:
+                total, tops, in_range, sums = self._seen_by_set()
+            else:
+                used, highest, within = zip(*in_blocks(self.instance.n, self._seen), strict=True)
+                total, tops, in_range, sums = reduce(np.add, used), reduce(np.maximum, highest), all(within), None
             if self.by_set:
-                tops = np.where(_members(self.instance.m), tops, 0.0).max(axis=1)
+                tops = np.where(set_members(self.instance.m), tops, 0.0).max(axis=1)
             infeasible, reason = infeasibility(self.instance, self.tasks, None, used=total)
-        kept = all(in_range) and self.instance.mid_range
-        return FirstLook(total, tops, kept, infeasible, reason)
+        return FirstLook(total, tops, in_range and self.instance.mid_range, infeasible, reason, sums)
+
+    def _seen_by_set(self) -> tuple[np.ndarray, np.ndarray, bool, SetSums]:
+        """Return what users use, the highest level on each set, whether floats hold it all, and sums by set."""
+        instance, sets = self.instance, 1 << self.instance.m
+        limits = instance.limits if instance.limited else np.empty(0)
+        sums = np.zeros((sets + (BUCKETS if instance.limited else 1), instance.m))
+        highest, lowest = np.zeros(sets), np.full(sets, np.inf)
+        given = (instance.demands.T, self.rates, self.tasks, limits, instance.needs, (SMALLEST, LARGEST))
+        outside, least = self.loops.seen(*given, SAME * EPSILON, SHIFT, sums, highest, lowest)
+        return sums.sum(axis=0), highest, not outside, SetSums(sums[:sets], sums[sets:], lowest, highest, least)
 
     def _seen(self, rows: slice) -> tuple[np.ndarray, np.ndarray, bool]:
         """Return what some users use, the highest level on each resource or set, and whether floats hold it all."""
-        if self.loops is not None:
-            used, highest = np.zeros(self.instance.m), np.zeros(1 << self.instance.m)
-            given = (self.rates, self.tasks, self.instance.needs, (SMALLEST, LARGEST), rows.start, rows.stop)
-            outside = self.loops.tops(self.instance.demands.T, *given, used, highest)
-            return used, highest, not outside
         block, tasks = columns(self.instance.demands, rows), self.tasks[rows]
         levels = self.rates[rows] * tasks
         in_range = in_mid_range(levels) and in_mid_range(tasks) and in_mid_range(self.rates[rows])
@@ -136,7 +110,7 @@ class Holders:
     def held(self, marks: Marks, inverse: np.ndarray) -> tuple:
         """Return what users hold at the marks, as `the certificate` has it, in one pass."""
         with np.errstate(all="ignore"):
-            best = (_members(self.instance.m) * inverse).max(axis=0) if self.by_set else inverse
+            best = (set_members(self.instance.m) * inverse).max(axis=0) if self.by_set else inverse
             # What is held at one mark is a product.
             several = self.instance.limited or len(marks.low) > 1
             if several and self.loops is not None:
@@ -148,7 +122,7 @@ class Holders:
         instance, (g, m) = self.instance, (len(marks.low), self.instance.m)
         limits = instance.limits if instance.limited else np.empty(0)
         sums, near, needed = np.zeros((4 * (g + 1), m)), np.zeros((g, m)), np.zeros((2, g), dtype=bool)
-        levels = np.array([marks.least, marks.low * (1 - 2 * LEVEL), marks.high * (1 + marks.window)])
+        levels = np.array([marks.least, marks.near, marks.most])
         given = (instance.demands.T, self.rates, self.tasks, limits, instance.needs, best, levels)
         windows = (marks.window, 2 * LEVEL)
         short, i = self.loops.held(*given, windows, rows.start, rows.stop, sums, near, needed)
@@ -176,29 +150,7 @@ class Holders:
         if short is not None:
             np.minimum(bound, short, out=bound)
         i = int(bound.argmax())
-        above = levels >= marks.least[:, None]
-        if short is None:
-            # Without limits everybody is at the first mark or above: what that holds is all that is used.
-            at = np.column_stack([block @ tasks, _held(block, tasks, above[1:])])
-            near = at.copy()
-            near[:, :-1] -= at[:, 1:]
-            everybody = np.ones(len(marks.low), dtype=bool)
-            return at, at, near, everybody, ~everybody, float(bound[i]), rows.start + i
-        stops = short <= marks.window
-        below = levels <= (marks.high * (1 + marks.window))[:, None]
-        close = below & (levels >= (marks.low * (1 - 2 * LEVEL))[:, None])
-        free = above & ~stops
-        at, rising = np.split(_held(block, tasks, np.concatenate([above, free])), 2, axis=1)
-        near = rising.copy()
-        near[:, :-1] -= rising[:, 1:]
-        # Who is near a mark is below her limit, and at the mark; the others are few.
-        own = free.copy()
-        own[:-1] &= ~above[1:]
-        if (few := np.flatnonzero((own != close).any(axis=0))).size:
-            near += block[:, few] @ ((close[:, few].astype(float) - own[:, few]) * tasks[few]).T
-        free &= below
-        needed, unclear = free.any(axis=1), (free & (short <= 2 * LEVEL)).any(axis=1)
-        return at, rising, near, needed, unclear, float(bound[i]), rows.start + i
+        return *at_marks(marks, block, levels, tasks, short), float(bound[i]), rows.start + i
 
     def by_pattern(self, marks: Marks, tied: np.ndarray, g: int) -> tuple[np.ndarray, np.ndarray]:
         """Return what users hold at a mark or above and below their limits, by pattern, and which patterns need it."""
@@ -304,22 +256,6 @@ def _both(one: tuple, other: tuple) -> tuple:
     sums = (a + b for a, b in zip(one[:3], other[:3], strict=True))
     some = (a | b for a, b in zip(one[3:5], other[3:5], strict=True))
     return (*sums, *some, *max(one[5:], other[5:]))
-
-
-@lru_cache(maxsize=MOST_IN_SETS)
-def _members(m: int) -> np.ndarray:
-    """Say which of m resources are in which sets, (m, 2^m)."""
-    members: np.ndarray = (np.arange(1 << m) >> np.arange(m)[:, None]) & 1 == 1
-    return members
-
-
-def _held(block: np.ndarray, tasks: np.ndarray, some: np.ndarray) -> np.ndarray:
-    """Return what some users (g, rows) hold of each resource, (m, g)."""
-    sums = np.zeros((len(some), len(block)))
-    for a in range(0, len(tasks), CHUNK):
-        rows = slice(a, a + CHUNK)
-        sums += (some[:, rows] * tasks[rows]) @ block[:, rows].T
-    return sums.T
 
 
 def _deficits(demands: np.ndarray, levels: np.ndarray, tops: Tops) -> np.ndarray:

@@ -6,79 +6,136 @@ the claim's level.  The level in a place above is no higher than L where a claim
 """
 
 from collections import Counter
-from fractions import Fraction
+from dataclasses import dataclass
 
 from ..base.deadline import Deadline
 from ..model.whole_values import WholeUsers
 from .level_claims import LevelClaim, highest
 from .packing_bound import Machines, Pool
-from .refutation import Better, Inconclusive, refute
+from .refutation import Better, Inconclusive, Refutation, holds, refute
 
-__all__ = ["LevelBound", "levels_above", "reached"]
+__all__ = ["BoundedLevel", "level_bounds"]
 
 SECONDS = 20.0
 """For the bounds of the levels above the first that is not proven: later ones have that of each resource alone."""
 
 HALVINGS = 25
-"""Times that the interval of a bound is halved: a few parts in ten million of it are left."""
-
-LevelBound = tuple[Fraction, int, Fraction]
-"""A level, how many users have it, and the most that the place of the last of them could be."""
+"""Linear programs for one bound: a few parts in ten million of an interval are left."""
 
 
-def reached(claim: LevelClaim, worth: Pool | Machines, high: int, spare: int = 0) -> int:
-    """Return a level that the next user but so many cannot exceed, as high is one: a highest below what is refuted."""
-    low, high = claim.level, high + 1
-    for _ in range(HALVINGS):
-        if high - low <= 1:
-            break
-        middle = (low + high) // 2
-        if _refuted(claim.raised(middle, spare), worth):
-            high = middle
+@dataclass(frozen=True)
+class BoundedLevel:
+    """A level that is not proven, and the most that a place in it could be, as values of whole tasks.
+
+    Attributes
+    ----------
+    level, count : int
+        What so many users have.
+    bound : int
+        Of the first unproven level what the first of them could have, of others what the last could.
+    apart : int
+        Tasks between the two, of whose are most.
+    claim : LevelClaim
+        That the place could be above the bound.
+    refuted : Refutation or None
+        Why it could not; None where that was not asked.
+    """
+
+    level: int
+    count: int
+    bound: int
+    apart: int
+    claim: LevelClaim
+    refuted: Refutation | None
+
+
+class _Place:
+    """One place in the sorted levels, and the bound that it has so far."""
+
+    def __init__(self, claim: LevelClaim, worth: Pool | Machines, level: int, spare: int, bound: int):
+        self.claim, self.worth, self.level, self.spare, self.bound = claim, worth, level, spare, bound
+        self.scales = [choice.scale for choice in claim.choices]
+        self.refuted: Refutation | None = None
+
+    def beyond(self, bound: int) -> LevelClaim:
+        """Return the claim that the place could be above a bound."""
+        return self.claim.raised(bound + 1, self.spare)
+
+    def lower(self, bound: int) -> bool:
+        """Take this bound where multipliers refute that the place could be above it; say whether they do."""
+        try:
+            self.refuted = refute(self.beyond(bound), self.worth, branch=False)
+        except (Better, Inconclusive):
+            return False
+        self.bound = bound
+        return True
+
+    def halve(self, low: int, middle: int, ends: Deadline) -> None:
+        """Look for the lowest bound above `low`, which is none: at `middle` first, and at what users can have only."""
+        programs = 0
+        while self.bound - low > 1 and programs < HALVINGS and ends.left() > 0:
+            value = max((scale.value(x - 1) for scale in self.scales if (x := scale.least(middle + 1))), default=low)
+            if value <= low:
+                low = middle
+            else:
+                programs += 1
+                low = low if self.lower(value) else middle
+            middle = (low + self.bound) // 2
+
+    def explained(self, known: Refutation | None) -> None:
+        """Say why the place could not be above its bound, by multipliers that may serve, or others."""
+        if known is not None and holds(self.beyond(self.bound), self.worth, known):
+            self.refuted = known
         else:
-            low = middle
-    scales = [choice.scale for choice in claim.choices]
-    return max(scale.value(scale.least(high) - 1) for scale in scales if scale.least(high))
+            self.lower(self.bound)
 
 
-def _refuted(claim: LevelClaim, worth: Pool | Machines) -> bool:
-    try:
-        refute(claim, worth, branch=False)
-    except (Better, Inconclusive):
-        return False
-    return True
-
-
-def levels_above(
-    users: WholeUsers, tasks: list[int], claim: LevelClaim, below: int, worth: Pool | Machines, deadline: Deadline
-) -> tuple[list[LevelBound], int]:
-    """Return the levels above that of a claim, below which so many users stop, and how many tasks more can be had.
+def level_bounds(
+    users: WholeUsers,
+    tasks: list[int],
+    claim: LevelClaim,
+    worth: Pool | Machines,
+    deadline: Deadline,
+    above: bool = True,
+) -> list[BoundedLevel]:
+    """Return what bounds the level of a claim, and the levels `above` it if they are asked.
 
     One task more of a user is tried first: mostly it is refuted.
     """
     values = users.values(tasks)
-    levels = sorted(Counter(value for value in values if value > claim.level).items())
+    below = sum(value < claim.level for value in values)
+    levels = sorted(Counter(value for value in values if value >= claim.level).items())[: None if above else 1]
     own = [[users.scales[p] for p, value in enumerate(values) if value == level] for level, _ in levels]
+    one = [
+        max(scale.value(scale.least(level) + 1) for scale in scales)
+        for (level, _), scales in zip(levels, own, strict=True)
+    ]
+    places = [_Place(claim, worth, claim.level, 0, max(claim.level, highest(users, below)))]
+    places[0].halve(claim.level - 1, min(one[0], places[0].bound - 1), deadline)
     ends, seen = deadline.sooner(SECONDS), below + claim.count
-    one: list[int] = []
-    spare: list[int] = []
-    bounds: list[int] = []
-    for (level, count), scales in zip(levels, own, strict=True):
+    for (level, count), more in zip(levels[1:], one[1:], strict=True):
         seen += count
-        spare.append(seen - 1 - below)
-        one.append(max(scale.value(scale.least(level) + 1) for scale in scales))
-        bounds.append(highest(users, seen - 1))
-        if one[-1] < bounds[-1] and ends.left() > 0 and _refuted(claim.raised(one[-1] + 1, spare[-1]), worth):
-            bounds[-1] = one[-1]
-    for place in reversed(range(len(levels))):
-        # No place is above the next one.
-        bounds[place] = min(bounds[place : place + 2])
-        if bounds[place] > one[place] and ends.left() > 0:
-            found = reached(claim, worth, bounds[place], spare[place])
-            bounds[place] = min(bounds[place], max(one[place], found))
-    told: list[LevelBound] = []
-    apart = 0
-    for (level, count), bound, scales in zip(levels, bounds, own, strict=True):
-        apart = max(apart, *(scale.least(max(level, bound) + 1) - 1 - scale.least(level) for scale in scales))
-        told.append((users.told(level), count, users.told(max(level, bound))))
-    return told, apart
+        places.append(_Place(claim, worth, level, seen - 1 - below, max(level, highest(users, seen - 1))))
+        if more < places[-1].bound and ends.left() > 0:
+            places[-1].lower(more)
+    after: _Place | None = None
+    for place, more in zip(reversed(places), reversed(one), strict=True):
+        known = None if after is None else after.refuted
+        if after is not None and after.bound < place.bound:  # No place is above the next one.
+            place.bound, place.refuted = after.bound, None
+        if place is not places[0] and place.bound > more:
+            place.halve(more, (more + place.bound) // 2, ends)
+        if place.refuted is None and ends.left() > 0:
+            place.explained(known)
+        after = place
+    return [
+        BoundedLevel(
+            level,
+            count,
+            place.bound,
+            max(scale.least(place.bound + 1) - 1 - scale.least(level) for scale in scales),
+            place.beyond(place.bound),
+            place.refuted,
+        )
+        for place, (level, count), scales in zip(places, levels, own, strict=True)
+    ]

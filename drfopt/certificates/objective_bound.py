@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from operator import mul
 
+from ..base.numbers.shown import counted
 from ..model.whole_values import WholeUsers
 from .exhaustive_search import powers
 from .sequence_bound import most_served, room_above
@@ -29,36 +29,49 @@ class ObjectiveBound:
     gap: float
 
 
-def told(users: WholeUsers, own: Sequence[int], more: Fraction | None) -> ObjectiveBound | None:
+def told(users: WholeUsers, own: Sequence[int], more: Fraction | None, tier: int = 0) -> ObjectiveBound | None:
     """Return what is known of tasks of the members that can be exceeded by so much at most; None where that is nothing.
 
-    Where somebody has nothing, more users served would be better than any product: how many can be is told first.
+    Of several tiers it is of one, to which those before it leave no more.  Where somebody has nothing, more users
+    served would be better than any product: how many can be is told first.
     """
+    mine, several = users.tiers[tier], len(users.tiers) > 1
     if users.policy.objective == "sum":
-        return _sum(users, own, more)
-    if users.serving and not all(own):
-        served, most = sum(map(bool, own)), most_served(users, own)
+        found = _sum(users, own, more, mine)
+    elif users.serving and not all(own[p] for p in mine):
+        served, most = sum(map(bool, own)), None if several else most_served(users, own)
         if most is not None and served < most:
             words = f"{served} of {len(own)} users have a task, and {most} can at most"
             return ObjectiveBound(Fraction(served), Fraction(most), words, 1 - served / most)
-        more = None if most is None else room_above(users, own)
-    return (_product if users.policy.alpha == 1 else _utility)(users, own, more)
+        found = _curved(users, own, None if most is None else room_above(users, own), mine)
+    else:
+        found = _curved(users, own, more, mine)
+    if found is None or not several:
+        return found
+    return replace(found, words=f"{counted(tier, 'tier')} proven; of the next {found.words}")
 
 
-def _sum(users: WholeUsers, own: Sequence[int], more: Fraction | None) -> ObjectiveBound | None:
+def _curved(users: WholeUsers, own: Sequence[int], more: Fraction | None, mine: Sequence[int]) -> ObjectiveBound | None:
+    return (_product if users.policy.alpha == 1 else _utility)(users, own, more, mine)
+
+
+def _sum(users: WholeUsers, own: Sequence[int], more: Fraction | None, mine: Sequence[int]) -> ObjectiveBound | None:
     if more is None:
         return None
-    value = sum(map(mul, users.rates, own), Fraction(0))
+    value = sum((users.rates[p] * own[p] for p in mine), Fraction(0))
     bound = value + more
     words = f"the sum is {float(value):.6g} and can be {float(bound):.6g} at most"
     return ObjectiveBound(value, bound, words, float(more / bound) if bound else 0.0)
 
 
-def _product(users: WholeUsers, own: Sequence[int], more: Fraction | None) -> ObjectiveBound | None:
+def _product(
+    users: WholeUsers, own: Sequence[int], more: Fraction | None, mine: Sequence[int]
+) -> ObjectiveBound | None:
     # The mean is told, weighted and geometric: the product itself may be beyond all numbers.
     if more is None:
         return None
-    served = [(w, x) for w, x in zip(powers(users.incomes), own, strict=True) if x]
+    raised = powers(users.incomes)
+    served = [(raised[p], own[p]) for p in mine if own[p]]
     whole = sum(w for w, _ in served) or 1
     value = Fraction(math.exp(math.fsum(w * math.log(x) for w, x in served) / whole))
     factor = math.exp(min(float(more / whole), LARGEST)) * ROUNDED
@@ -66,29 +79,31 @@ def _product(users: WholeUsers, own: Sequence[int], more: Fraction | None) -> Ob
     return ObjectiveBound(value, value * Fraction(factor), words, 1 - 1 / factor)
 
 
-def _utility(users: WholeUsers, own: Sequence[int], more: Fraction | None) -> ObjectiveBound | None:
-    most = None if more is None else _mean(users, own, more)
-    if most is None and (all(own) or not users.serving):
+def _utility(
+    users: WholeUsers, own: Sequence[int], more: Fraction | None, mine: Sequence[int]
+) -> ObjectiveBound | None:
+    most = None if more is None else _mean(users, own, mine, more)
+    if most is None and (all(own[p] for p in mine) or not users.serving):
         # Nobody has more than alone.
-        most = _mean(users, users.most)
+        most = _mean(users, users.most, mine)
     if most is None:
         return None
-    value = Fraction(_mean(users, own) or 0)
+    value = Fraction(_mean(users, own, mine) or 0)
     bound = max(value, Fraction(most * ROUNDED))
     words = f"the mean of levels is {float(value):.6g} and can be {float(bound):.6g} at most"
     return ObjectiveBound(value, bound, words, 1 - float(value / bound) if bound else 0.0)
 
 
-def _mean(users: WholeUsers, tasks: Sequence[int], more: Fraction = Fraction(0)) -> float | None:
+def _mean(users: WholeUsers, tasks: Sequence[int], mine: Sequence[int], more: Fraction = Fraction(0)) -> float | None:
     """Return the weighted power mean of the levels of tasks, were the sum of utilities so much larger.
 
     Above alpha = 1 of those who are served.  None where that is beyond all numbers.
     """
     power = 1 - users.policy.alpha
     rows = [
-        (float(m), float(rate * x))
-        for m, rate, x in zip(users.incomes, users.market_rates, tasks, strict=True)
-        if x or not users.serving
+        (float(users.incomes[p]), float(users.market_rates[p] * tasks[p]))
+        for p in mine
+        if tasks[p] or not users.serving
     ]
     if not any(y for _, y in rows):
         return None if more else 0.0

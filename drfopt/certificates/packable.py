@@ -66,6 +66,17 @@ class Packable:
         """Say whether the members' tasks are within ceilings of groups, and the cluster as if it were a pool."""
         return self._within(self._goods(tasks))
 
+    def refuted_at_once(self, tasks: Sequence[int]) -> bool:
+        """Say whether one linear program has multipliers that refute the members' tasks; if not, nothing is known."""
+        try:
+            refute(self._claim(self._goods(tasks)), self.worth, branch=False)
+        except (Better, Inconclusive):
+            return False
+        return True
+
+    def _claim(self, goods: Sequence[int]) -> LevelClaim:
+        return LevelClaim(0, self.users.told(0), 0, (), tuple(goods), ())
+
     def _goods(self, tasks: Sequence[int]) -> list[int]:
         goods = [0] * len(self.users.goods)
         for p, x in enumerate(tasks):
@@ -78,7 +89,7 @@ class Packable:
         return all(sum(map(mul, goods, column)) <= c for column, c in zip(columns, self.room, strict=False))
 
     def _packed(self, goods: tuple[int, ...], deadline: Deadline) -> bool:
-        claim = LevelClaim(0, self.users.told(0), 0, (), goods, ())
+        claim = self._claim(goods)
         try:
             self.refuted.append((claim, refute(claim, self.worth, deadline)))
         except Better:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..model.devices import DeviceRoom
-from ..model.packings import PATTERNS, device_room, integer_rows
+from ..model.packings import PATTERNS, device_room, integer_rows, too_many
 from ..model.whole_values import WholeUsers
 from .fillings import Fillings, dearest, fillings_of
 
@@ -159,6 +159,8 @@ def cheapest(each: Sequence[int], ends: Sequence[tuple[int, int]], number: int) 
 
 def _loads(rows: list[list[int]], room: list[int], devices: DeviceRoom) -> list[tuple[int, ...]] | None:
     """Return what one machine can carry, and no task besides; None after `LOADS` steps."""
+    if too_many(rows, room, devices, LOADS):
+        return None
     partial: list[tuple[tuple[int, ...], list[int]]] = [((), list(room))]
     steps = 0
     for position, row in enumerate(rows):
@@ -261,14 +263,16 @@ class PackingProgram:
         return runs
 
     def _device_rows(self, one: Fillings, machines: int, columns: Sequence[int]) -> tuple[int, list[int]]:
-        """Add the devices of a class, each filled with parts of one size for now; return their rows."""
-        alone = [self.column(math.inf) for _ in one.sizes]
-        devices = self.row(-math.inf, machines * one.count, dict.fromkeys(alone, 1.0))
+        """Add the devices of a class, filled with parts of one size or as is known for now; return their rows."""
+        alone = (one.alone(z) for z in range(len(one.sizes)))
+        fillings = {self.column(math.inf): held for held in dict.fromkeys([*alone, *one.known])}
+        devices = self.row(-math.inf, machines * one.count, dict.fromkeys(fillings, 1.0))
         rows = []
-        for z, (size, filled) in enumerate(zip(one.sizes, alone, strict=True)):
+        for z in range(len(one.sizes)):
             taking = zip(columns, one.taken, strict=True)
             terms = {column: float(number) for column, (place, number) in taking if number and place == z}
-            rows.append(self.row(-math.inf, 0.0, terms | {filled: -float(one.room // size)}))
+            terms |= {column: -float(held[z]) for column, held in fillings.items() if held[z]}
+            rows.append(self.row(-math.inf, 0.0, terms))
         return devices, rows
 
     def filled(self, highs: Any, duals: Sequence[float]) -> bool:
@@ -281,5 +285,6 @@ class PackingProgram:
                 rows = [(devices, 1.0), *((row, -float(x)) for row, x in zip(parts, held, strict=True) if x)]
                 at = np.array([row for row, _ in rows], dtype=np.int32)
                 highs.addCol(0.0, 0.0, math.inf, len(rows), at, np.array([x for _, x in rows]))
+                one.known[tuple(held)] = None
                 new = True
         return new

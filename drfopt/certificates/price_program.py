@@ -30,12 +30,16 @@ OVERESTIMATED = 1e-9
 
 @dataclass(frozen=True)
 class BoxPoint:
-    """What the program of a box found: tasks of each user, machines with each load, and prices as rows of a leaf."""
+    """What the program of a box found: tasks of each user, machines with each load, and prices as rows of a leaf.
+
+    Of tiers before, `held` has what each counts for.
+    """
 
     tasks: np.ndarray
     machines: np.ndarray
     loads: Sequence[tuple[int, tuple[int, ...]]]
     prices: list[list[float]]
+    held: list[float]
     ray: bool = False
 
     def branch(self, proof: ValueProof, bounds: Bounds) -> tuple[Any, int, int, int]:
@@ -63,13 +67,17 @@ class BoxPoint:
 
 
 class BoxProgram(PackingProgram):
-    """The linear program of a box: tasks, what they are worth (below chords of logarithms), machines with loads."""
+    """The linear program of a box: tasks, what they are worth (below chords of logarithms), machines with loads.
+
+    What tasks are worth to one tier is made the most; to those before it they are worth what they are, or more.
+    """
 
     def __init__(self, proof: ValueProof, worth: Pool | Machines, whole: WholeUsers):
         import highspy
 
         super().__init__()
         self.value, self.worth, self.cluster, self.whole = proof.value, worth, proof.cluster, whole
+        before, self.mine = proof.value.tiers[: proof.tier], set(proof.value.tiers[proof.tier])
         users = proof.cluster.users
         self.least, self.most = [proof.floor[i] for i in users], [proof.value.most[i] for i in users]
         # Several types of tasks need what they do by steps: every number of them is a column of its own.
@@ -93,11 +101,15 @@ class BoxProgram(PackingProgram):
             self.power = [proof.value.rate[i] / largest for i in users]
         n = len(users)
         self.n = n
-        self.cost += [0.0] * n if self.curved else [0.0 if p in self.typed else -w for p, w in enumerate(self.power)]
+        straight = [] if self.curved else [p for p in self.mine if p not in self.typed]
+        self.cost += [-self.power[p] if p in straight else 0.0 for p in range(n)]
         self.high += map(float, self.most)
         # What is branched upon stands together, at the front.
         supplied = self.machine_columns(worth) if isinstance(worth, Machines) else []
-        self.numbers = {p: [self.column(1.0, -self._worth(p, x)) for x in range(self.most[p] + 1)] for p in self.typed}
+        self.numbers = {
+            p: [self.column(1.0, -self._worth(p, x) if p in self.mine else 0.0) for x in range(self.most[p] + 1)]
+            for p in self.typed
+        }
         for p, columns in self.numbers.items():
             self.row(1.0, 1.0, dict.fromkeys(columns, 1.0))
             self.row(0.0, 0.0, {p: -1.0} | {column: float(x) for x, column in enumerate(columns) if x})
@@ -106,7 +118,11 @@ class BoxProgram(PackingProgram):
             self._pool(worth)
         else:
             self._machines(worth, supplied)
-        self.values = [self.column(0.0 if p in self.typed else math.inf, -1.0) for p in range(n)] if self.curved else []
+        self.values = []
+        if self.curved:
+            high = [0.0 if p in self.typed else math.inf for p in range(n)]
+            self.values = [self.column(most, -1.0 if p in self.mine else 0.0) for p, most in enumerate(high)]
+        self.held = [self._held(positions) for positions in before]
         self.chords: set[tuple[int, int]] = set()
         self.optimal = highspy.HighsModelStatus.kOptimal
         self.highs: Any = highspy.Highs()
@@ -139,6 +155,18 @@ class BoxProgram(PackingProgram):
         unit = float(max([most, *needs]) or 1)
         terms = {column: x / unit for column, x in self._terms(needs).items()}
         return self.row(-math.inf, most / unit, terms), unit
+
+    def _held(self, positions: Sequence[int]) -> tuple[int, float]:
+        """Add the row in which a tier is worth what it is, or more; return the row, and its unit."""
+        terms: dict[int, float] = {}
+        for p in positions:
+            if p in self.numbers:
+                terms |= {column: self._worth(p, x) for x, column in enumerate(self.numbers[p]) if x}
+            else:
+                terms |= {self.values[p]: 1.0} if self.curved else {p: self.power[p]}
+        unit = max(map(abs, terms.values()), default=1.0) or 1.0
+        own = math.fsum(self._worth(p, self.value.own[p]) for p in positions)
+        return self.row(own / unit, math.inf, {column: x / unit for column, x in terms.items()}), unit
 
     def _asked(self, p: int) -> dict[int, Sequence[int]]:
         """Return of how many of each type a column is."""
@@ -233,7 +261,8 @@ class BoxProgram(PackingProgram):
             duals = found.row_dual
         prices = self._prices(duals)
         tasks, machines = values[: self.n], values[self.n : size]
-        return BoxPoint(tasks, machines, self.loads, prices, ray is not None)
+        held = [abs(duals[row]) / unit for row, unit in self.held]
+        return BoxPoint(tasks, machines, self.loads, prices, held, ray is not None)
 
     def _run(self) -> tuple[Any, bool]:
         """Return the solution, with all fillings of devices that matter, and whether it is one."""

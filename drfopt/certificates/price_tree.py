@@ -10,6 +10,9 @@ from alpha = 1 on with more for the first task than all else together, so that u
 tree is a box with prices at which the right side is no more than the tasks at hand are worth, or a box of one
 allocation, which is compared exactly.  A branch splits the tasks of one user, or the machines with some load.
 
+Of tiers that are served in turn each has a tree, of all that is worth no less to those before it: these are added to
+f_i at weights that are prices too, and what the tasks at hand are worth to them is taken off.
+
 Prices come from the duals of a linear program, by HiGHS: any prices are right.  What they prove is decided in integers,
 by the verifier (`verifier.whole_values`) that also reads the tree when it is written.  The largest right side of what
 is left bounds the optimum whenever the search ends.
@@ -52,14 +55,16 @@ SIMPLE = (100, 10**4, 10**7)
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search found: tasks (n,) that are worth more, or the tree that proves that there are none, or neither.
+    """What a search found: tasks (n,) that are worth more, or trees that prove that there are none, one a tier.
 
-    `more` is by how much the value can be exceeded at most: in levels of a sum, in logarithms of a product.
+    `more` is by how much the value can be exceeded at most to a tier to which nothing is proven, the first of them: in
+    levels of a sum, in logarithms of a product.
     """
 
     better: list[int] | None
-    tree: list[Node] | None
+    trees: list[list[Node]] | None
     more: Fraction
+    tier: int = 0
 
 
 def search(
@@ -79,7 +84,13 @@ def search(
     Undecided
         When not even a bound is known.
     """
-    return _Search(instance, policy, tasks).grow(deadline, NODES if nodes is None else nodes, impatient)
+    found, trees = _Search(instance, policy, tasks), list[list[Node]]()
+    for tier in range(len(found.whole.tiers)):
+        of_tier = found.grow(tier, deadline, NODES if nodes is None else nodes, impatient)
+        if of_tier.trees is None:
+            return of_tier
+        trees += of_tier.trees
+    return Searched(None, trees, Fraction(0))
 
 
 def better(
@@ -100,7 +111,7 @@ def better(
     for i, x in zip(members, tasks, strict=True):
         own[i] = int(x)
     found = search(instance, policy_named("ceei"), own, deadline, nodes)
-    if found.better is None and found.tree is None:
+    if found.better is None and found.trees is None:
         raise Undecided("the tree grows too large")
     return None if found.better is None else [found.better[i] for i in members]
 
@@ -139,10 +150,11 @@ class _Search:
         whole = WholeUsers(instance, policy, self.users)
         self.worth, self.names = worth_of(whole), Names(instance, [rows[0] for rows in whole.shapes])
         self.whole = whole
-        self.program = BoxProgram(self.proof, self.worth, whole)
 
-    def grow(self, deadline: Deadline, nodes: int, impatient: bool = False) -> Searched:
-        """Split the box that leaves most room, until none does."""
+    def grow(self, tier: int, deadline: Deadline, nodes: int, impatient: bool = False) -> Searched:
+        """Split the box that leaves most room to a tier, until none does."""
+        self.proof.tier = tier
+        self.program = BoxProgram(self.proof, self.worth, self.whole)
         root = _Box({})
         count, most_of_all = 0, Fraction(0)
         waiting: list[tuple[Any, int, _Box, Any]] = []
@@ -176,7 +188,7 @@ class _Search:
         while waiting and point is None:
             slow = count in pace and -waiting[0][0] > pace[count] * most_of_all * unit
             if slow or count >= nodes or deadline.stopped or deadline.left() <= 0:
-                return Searched(None, None, max(Fraction(-waiting[0][0]), Fraction(0)) / unit)
+                return Searched(None, None, max(Fraction(-waiting[0][0]), Fraction(0)) / unit, tier)
             report(f"proof: {count} parts of what could be better looked at, {len(waiting)} left")
             _, _, box, found = heapq.heappop(waiting)
             for part in self.split(box, found):
@@ -185,30 +197,46 @@ class _Search:
             tasks = [0] * self.instance.n
             for i, x in zip(self.users, point, strict=True):
                 tasks[i] = x
-            return Searched(tasks, None, most_of_all)
-        return Searched(None, list(root.nodes()), Fraction(0))
+            return Searched(tasks, None, most_of_all, tier)
+        return Searched(None, [list(root.nodes())], Fraction(0))
 
     def is_better(self, point: list[int]) -> bool:
         """Say whether tasks are worth more than those at hand: exactly, whatever the weights."""
         value = self.proof.value
-        found = value.better(point)
-        if found is None and value.utility is None and all(point) and all(value.own):
-            return larger(self.whole.incomes, point, value.own)
-        return bool(found)
+        for t in range(self.proof.tier + 1):
+            sign = value.compared(point, t)
+            if sign is None and value.utility is None:
+                # Who has nothing is no factor.
+                mine = [(self.whole.incomes[p], max(point[p], 1), max(value.own[p], 1)) for p in value.tiers[t]]
+                weights, tasks, own = zip(*mine, strict=True)
+                sign = larger(weights, tasks, own) - larger(weights, own, tasks)
+            if sign != 0:
+                return bool(sign and sign > 0)
+        return False
 
     def leaves(self, found: "BoxPoint") -> Iterator[Node]:
         """Yield leaves to try, of the prices that the program found."""
-        yield self.leaf([[Fraction(repr(p)) for p in row] for row in found.prices])
+
+        def fractions(more: int = 1, simple: int = 0) -> Node:
+            def exactly(price: float) -> Fraction:
+                value = Fraction(repr(price)) * more
+                return value.limit_denominator(simple) if simple else value
+
+            return self.leaf([[exactly(p) for p in row] for row in found.prices], [exactly(h) for h in found.held])
+
+        yield fractions()
         if found.ray:
             for more in FARTHER:
-                yield self.leaf([[Fraction(repr(p)) * more for p in row] for row in found.prices])
+                yield fractions(more)
         elif not self.proof.value.curved:
             for most in SIMPLE:
-                yield self.leaf([[Fraction(p).limit_denominator(most) for p in row] for row in found.prices])
+                yield fractions(simple=most)
 
-    def leaf(self, rows: list[list[Fraction]]) -> Node:
+    def leaf(self, rows: list[list[Fraction]], held: Sequence[Fraction]) -> Node:
         """Return prices as a leaf."""
-        return self.names.prices(tuple(tuple(row) for row in rows), self.worth)
+        found = self.names.prices(tuple(tuple(row) for row in rows), self.worth)
+        turns = {str(turn): str(h) for turn, h in zip(self.proof.value.turns, held, strict=False) if h}
+        return found | ({"held": turns} if turns else {})
 
     def split(self, box: _Box, found: "BoxPoint") -> list[_Box]:
         """Return the two parts of a box."""

@@ -29,7 +29,7 @@ from ..base.loops import compiled
 from ..base.partitions import Partitions
 from ..base.tolerances import CAPACITY, FIRST_ORDER, GAP, LEVEL_CEEI
 from ..model.allocation import Certificate
-from ..model.arrays import columns, in_blocks
+from ..model.arrays import LONG, columns, in_blocks
 from ..model.evidence import PriceEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
@@ -248,7 +248,10 @@ class Buyers:
         with np.errstate(all="ignore"):
             pool = self.placement is None
             loops: Any = compiled(self.instance.demands) if pool and self.alpha == 1 else None
-            found = in_blocks(self.n, self._seen if loops is None else partial(self._looped, loops))
+            if loops is None:
+                found = in_blocks(self.n, self._seen)
+            else:
+                found = in_blocks(self.n, partial(self._looped, loops), size=LONG)
             used: np.ndarray = np.sum([part.used for part in found], axis=0)
             infeasible, reason = infeasibility(
                 self.instance, self.tasks, self.placement, used=used[0] if pool else None

@@ -16,7 +16,7 @@ from ..model.instance import Instance
 from ..model.packings import integer_rows, maximal_patterns, most_alone, program_rows, program_values
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
-from .exhaustive_search import playing
+from .exhaustive_search import playing, worth
 
 __all__ = ["FAR_APART", "TooLargeToAsk", "fewer", "larger", "optimum", "variable"]
 
@@ -44,7 +44,7 @@ class TooLargeToAsk(Exception):
     """The program is too large to be asked, or its numbers are too far apart."""
 
 
-Packings = Callable[[Instance, int, Sequence[int]], list[dict[int, int]] | None]
+Packings = Callable[[Instance, int, Sequence[int], Deadline], list[dict[int, int]] | None]
 """Lists what one machine of a class can run at most, None where that is too much."""
 
 
@@ -74,10 +74,20 @@ def optimum(
     return list(tasks)
 
 
-def _cluster(instance: Instance, members: list[int], name: str, packings: Packings) -> tuple[Any, dict[int, Any]]:
+def _cluster(
+    instance: Instance, members: list[int], name: str, packings: Packings, deadline: Deadline
+) -> tuple[Any, dict[int, Any]]:
     """Return a program with integer tasks of the members on the cluster."""
     import pulp
 
+    listed: list[Any] = []
+    columns = 0
+    for k, machine in enumerate(instance.machines or ()):
+        listed.append(packings(instance, k, members, deadline))
+        deadline.check("the second solver's list of packings")
+        columns += machine.count * int(instance.fits[members, k].sum()) if listed[k] is None else 0
+        if columns > COLUMNS:
+            raise TooLargeToAsk
     model = pulp.LpProblem(name, pulp.LpMaximize)
     x = {i: variable(model, f"x_{i}", 0, most_alone(instance, i), "Integer") for i in members}
     if instance.machines is None:
@@ -86,9 +96,7 @@ def _cluster(instance: Instance, members: list[int], name: str, packings: Packin
             model += pulp.lpSum(d * x[i] for i, d in zip(members, row, strict=True)) <= total
         return model, x
     placed: dict[int, list] = {i: [] for i in members}
-    columns = 0
-    for k, machine in enumerate(instance.machines):
-        patterns = packings(instance, k, members)
+    for k, (machine, patterns) in enumerate(zip(instance.machines, listed, strict=True)):
         if patterns is not None:
             count = [variable(model, f"y_{k}_{q}", 0, machine.count, "Integer") for q in range(len(patterns))]
             model += pulp.lpSum(count) <= machine.count
@@ -97,15 +105,14 @@ def _cluster(instance: Instance, members: list[int], name: str, packings: Packin
                     placed[i].append(number * column)
             continue
         users = [i for i in members if instance.fits[i, k]]
-        columns += machine.count * len(users)
-        if columns > COLUMNS:
-            raise TooLargeToAsk
         demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
         for copy in range(machine.count):
             z = {i: variable(model, f"z_{k}_{copy}_{i}", 0, None, "Integer") for i in users}
             for row, total in program_rows(demands, room):
                 model += pulp.lpSum(d * z[i] for i, d in zip(users, row, strict=True)) <= total
             columns += _on_devices(model, instance, k, copy, z)
+            if columns > COLUMNS:
+                raise TooLargeToAsk
             for i in users:
                 placed[i].append(z[i])
     for i in members:
@@ -162,7 +169,7 @@ def fewer(
 ) -> list[int] | None:
     """Return whole tasks (n,) with fewer users at a level and no more at each below, or None if none are found."""
     cluster, values = users.cluster, users.values(tasks)
-    model, x = _cluster(cluster, users.rows, "fewer", packings)
+    model, x = _cluster(cluster, users.rows, "fewer", packings, deadline)
     allowed = {below: values.count(below) - (below == level) for below in values if below <= level}
     stops = _stopping(model, users, x, allowed, level)
     if _solve(model, x, cluster.n, deadline, solver) is None:
@@ -182,14 +189,35 @@ def larger(
 ) -> list[int]:
     """Return whole tasks (n,) that keep guarantees better than these, or as well and with the largest sum or product.
 
-    Under rules, and of several types of one user.
+    Under rules, and of several types of one user; of tiers of the first one, of which larger ones are found.
     """
-    cluster, values = users.cluster, users.values(tasks)
+    values = users.values(tasks)
     parts = {value: values.count(value) for value in sorted(set(values)) if value < users.first_level}
     for level in parts:
         if (found := fewer(users, tasks, level, deadline, solver, packings)) is not None:
             return found
-    model, x = _cluster(cluster, users.rows, "largest", packings)
+    compared, own = worth(users), [tasks[i] for i in users.members]
+    for tier in range(len(users.tiers)):
+        found = _larger_to(users, own, tier, parts, deadline, solver, packings)
+        if tier + 1 == len(users.tiers) or compared([found[i] for i in users.members]) > compared(own):
+            return found
+    return list(tasks)
+
+
+def _larger_to(
+    users: WholeUsers,
+    own: list[int],
+    tier: int,
+    parts: dict[int, int],
+    deadline: Deadline,
+    solver: str,
+    packings: Packings,
+) -> list[int]:
+    """Return whole tasks (n,) that a tier makes the most of, which are worth no less to those before it."""
+    import pulp
+
+    cluster = users.cluster
+    model, x = _cluster(cluster, users.rows, "largest", packings, deadline)
     _stopping(model, users, x, parts, users.first_level - 1)
     numbers: list[dict[int, Any]] = []
     for p, sequence in enumerate(users.sequences):
@@ -203,18 +231,23 @@ def larger(
             # A count of tasks and a ceiling are hers, and not of her row of the cluster.
             model += x[sequence.rows[0]] <= users.most[p]
         numbers.append(chosen)
-    own = [
+    columns = [
         _sum(y * one for y, one in chosen.items()) if chosen else x[sequence.rows[0]]
         for chosen, sequence in zip(numbers, users.sequences, strict=True)
     ]
-    if users.policy.objective == "sum":
-        worth = program_values(users.rates)
-        model += _sum(w * mine for w, mine in zip(worth, own, strict=True))
-    else:
-        import pulp
-
-        plain = {p: mine for p, mine in enumerate(own) if not numbers[p]}
-        _utilities(pulp, model, plain, users, numbers, deadline)
+    for mine in users.tiers[: tier + 1]:
+        if users.policy.objective == "sum":
+            rates = program_values([users.rates[p] for p in mine])
+            total = _sum(rate * columns[p] for p, rate in zip(mine, rates, strict=True))
+            least = math.fsum(rate * own[p] for p, rate in zip(mine, rates, strict=True))
+        else:
+            plain = {p: columns[p] for p in mine if not numbers[p]}
+            total, value = _utilities(pulp, model, plain, users, {p: numbers[p] for p in mine}, deadline)
+            least = value(own)
+        if mine is users.tiers[tier]:
+            model += total
+        else:
+            model += total >= least
     if _solve(model, x, cluster.n, deadline, solver) is None:
         raise SolverError(f"{solver} calls a program infeasible that has a solution: the solver is not believed")
     found = [0] * users.instance.n
@@ -269,7 +302,7 @@ def _largest(
 ) -> list[int]:
     import pulp
 
-    model, x = _cluster(instance, members, "largest", packings)
+    model, x = _cluster(instance, members, "largest", packings, deadline)
     if policy.objective == "sum":
         rates = policy.exact_rates(instance)
         worth = program_values([rates[i] for i in members])
@@ -277,7 +310,8 @@ def _largest(
     else:
         users = WholeUsers(instance, policy, members)
         plain = {p: x[i] for p, i in enumerate(members)}
-        _utilities(pulp, model, plain, users, [{} for _ in members], deadline)
+        total, _ = _utilities(pulp, model, plain, users, {p: {} for p in plain}, deadline)
+        model += total
     found = _solve(model, x, instance.n, deadline, solver)
     if found is None:
         raise SolverError(f"{solver} calls a program infeasible that has a solution: the solver is not believed")
@@ -285,23 +319,31 @@ def _largest(
 
 
 def _utilities(
-    pulp: Any, model: Any, x: dict[int, Any], users: WholeUsers, numbers: list[dict[int, Any]], deadline: Deadline
-) -> None:
-    """Maximise users served, then weighted logarithms, or utilities: all chords, written out.
+    pulp: Any, model: Any, x: dict[int, Any], users: WholeUsers, numbers: dict[int, dict[int, Any]], deadline: Deadline
+) -> tuple[Any, Callable[[Sequence[int]], float]]:
+    """Return users served, and then weighted logarithms, or utilities, of some: as columns, and of tasks as a number.
 
-    `x` are the tasks of members, `numbers` a variable for each number of tasks of those with several types.
+    `numbers` has them, and for those with several types a variable for each number of tasks; `x` the tasks of the
+    others.  All chords are written out.
     """
     worth, served = [], []
-    if sum(most for most, several in zip(users.most, numbers, strict=True) if not several) > CHORDS:
+    if sum(users.most[p] for p in x) > CHORDS:
         raise TooLargeToAsk
     if users.policy.alpha != 1 and users.utility_spread > FAR_APART:
         raise TooLargeToAsk
-    ends = [[users.utility(p, x) for x in (1, most) if x] for p, most in enumerate(users.most)]
     unit = users.utility_unit
-    for p, most in enumerate(users.most):
-        if numbers[p]:
-            worth += [users.utility(p, y) / unit * one for y, one in numbers[p].items() if y]
-            served += [one for y, one in numbers[p].items() if y]
+    ends = [[users.utility(p, y) for y in (1, users.most[p]) if y] for p in numbers]
+    # One more user with a task is worth more than any product.
+    first = 1 + sum(max(map(abs, row), default=0.0) for row in ends) / unit if users.serving else 0
+
+    def value(tasks: Sequence[int]) -> float:
+        return math.fsum(first + users.utility(p, tasks[p]) / unit for p in numbers if tasks[p])
+
+    for p, chosen in numbers.items():
+        most = users.most[p]
+        if chosen:
+            worth += [users.utility(p, y) / unit * one for y, one in chosen.items() if y]
+            served += [one for y, one in chosen.items() if y]
             continue
         has: Any = 1
         if users.serving:
@@ -320,9 +362,7 @@ def _utilities(
                 deadline.check("stating the product for a second solver")
             model += mine <= (later - this) * x[p] + (this - (later - this) * q) * has
         worth.append(mine)
-    # One more user with a task is worth more than any product.
-    ceiling = 1 + sum(max(map(abs, row), default=0.0) for row in ends) / unit
-    model += (ceiling if users.serving else 0) * pulp.lpSum(served) + pulp.lpSum(worth)
+    return first * pulp.lpSum(served) + pulp.lpSum(worth), value
 
 
 def _solve(model: Any, x: dict[int, Any], n: int, deadline: Deadline, solver: str) -> list[int] | None:

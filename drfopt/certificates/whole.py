@@ -1,11 +1,12 @@
 """Whole tasks: feasible in exact arithmetic, and nothing strictly better is.
 
-Feasibility is decided in integers, machine by machine.  Leximin is a list of claims, a level each, and a claim is
-proven by a tree of multipliers that anybody can check in integers (`claims`, `refute`).  Sums and products are bounded
-by prices, box by box, in integers (`price_tree`).  Both trees are what a certificate file has.  Where one grows too
-large, small sums and products of a pool are searched exhaustively (`exhaustive_search`; under rules or of several
-types, on machines too), and then a second solver is asked for something better on a program of its own
-(`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS where CBC was the first.
+Feasibility is decided in integers, machine by machine. Leximin is a list of claims, a level each, and a claim is
+proven by a tree of multipliers that anybody can check in integers (`claims`, `refute`). Sums and products are bounded
+by prices, box by box, in integers (`price_tree`), tier after tier where they are served in turn. Both trees are what
+a certificate file has. Where one grows too large, small sums and products of a pool are searched exhaustively
+(`exhaustive_search`; under rules or of several types, on machines too), and then a second solver is asked for
+something better on a program of its own (`second_solver`), and its answer is compared in exact numbers: CBC, or HiGHS
+where CBC was the first.
 
 A product or alpha utility of a pool whose tree grows too large is searched near a bound, in integers
 (`meet_in_the_middle`), which is also what the engine ``nash-halves`` does.  Of its answers that search, run again, is
@@ -23,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -38,11 +40,11 @@ from ..model.packings import Packing, dealt
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
 from . import exhaustive_search, group_stops, price_tree, second_solver
-from .document import level_trees
+from .document import bound_trees, level_trees
 from .exhaustive_search import exactly
 from .feasibility import exactly_feasible
-from .level_bounds import levels_above, reached
-from .level_claims import LevelClaim, claims, highest
+from .level_bounds import level_bounds
+from .level_claims import LevelClaim, claims
 from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from .objective_bound import told
 from .packable import Packable
@@ -213,11 +215,7 @@ class _Levels:
             self.proven.append((claim.value, claim.count, proof))
             self.stated.append(claim)
         judge = " and ".join(self.judges) or "nobody to judge"
-        proofs = [proof for _, _, proof in self.proven]
-        written: Any = list
-        if all(proof is not None for proof in proofs):
-            written = partial(level_trees, self.whole, self.worth, list(zip(self.stated, proofs, strict=True)))
-        evidence = WholeEvidence(claims=self.proven, judge=judge, trees=written)
+        evidence = WholeEvidence(claims=self.proven, judge=judge, trees=self._trees)
         return Certificate("bound", True, 0.0, gap=0.0, evidence=evidence)
 
     def _proof(self, claim: LevelClaim) -> Any:
@@ -246,23 +244,39 @@ class _Levels:
     def _partly(self, claim: LevelClaim, why: str, *, late: bool = False, above: bool = True) -> Certificate:
         """Return what is proven, and a bound for the first level that is not; for those above it, if they are asked."""
         below = sum(count for _, count, _ in self.proven)
-        most = reached(claim, self.worth, highest(self.whole, below))
-        bound = max(claim.value, self.whole.told(max(claim.level, most)))
+        told = self.whole.told
+        first, *others = found = level_bounds(self.whole, self.tasks, claim, self.worth, self.deadline, above)
+        bound = told(first.bound)
         gap = float(1 - claim.value / bound) if bound else 0.0
         reason = (
             f"{why}: {counted(len(self.proven), 'level')} ({counted(below, 'user')}) proven; "
             f"the next is {float(claim.value):.6g} and can be {float(bound):.6g} at most"
         )
-        bounds, apart = (
-            levels_above(self.whole, self.tasks, claim, below, self.worth, self.deadline) if above else ([], 0)
-        )
-        if bounds:
-            number = sum(count for _, count, _ in bounds)
+        if others:
+            apart, number = max(one.apart for one in others), sum(one.count for one in others)
             reason += f"; the {number} above can be {apart} task{'s' * (apart != 1)} higher at most"
         evidence = WholeEvidence(
-            claims=self.proven, judge="nobody", level=claim.value, bound=bound, above=bounds, late=late
+            claims=self.proven,
+            judge="nobody",
+            level=claim.value,
+            bound=bound,
+            above=[(told(one.level), one.count, told(one.bound)) for one in others],
+            late=late,
+            trees=self._trees,
+            bounds=partial(bound_trees, self.whole, self.worth, found) if self._all_refuted else list,
         )
         return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
+
+    @property
+    def _all_refuted(self) -> bool:
+        """Whether multipliers prove every level that is proven."""
+        return all(proof is not None for _, _, proof in self.proven)
+
+    def _trees(self) -> list[Any]:
+        """Return the trees of the lowest levels, as many as multipliers prove one after the other."""
+        proofs = (proof for _, _, proof in self.proven)
+        refuted = takewhile(lambda one: one[1] is not None, zip(self.stated, proofs, strict=True))
+        return level_trees(self.whole, self.worth, list(refuted))
 
 
 def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline, finder: Finder) -> Certificate:
@@ -288,8 +302,8 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             outcome = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), impatient=impatient)
             if outcome.better is not None:
                 return _beaten(instance, policy, tasks, outcome.better, outcome.more)
-            if outcome.tree is not None:
-                return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, [outcome.tree])))
+            if outcome.trees is not None:
+                return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, outcome.trees)))
             bound = outcome.more if bound is None else min(bound, outcome.more)
         return None
 
@@ -336,30 +350,37 @@ def _largest_under_rules(
     """Search for a larger sum or product under rules, or of several types: by prices, exactly, by a second solver."""
     users = WholeUsers(instance, policy, exhaustive_search.playing(instance))
     own = [tasks[i] for i in users.members]
-    judge = "exact search" if own else "nobody to judge"
-    most: Fraction | None = None
+    judge, several = "exact search" if own else "nobody to judge", len(users.tiers) > 1
+    most, tier = None, 0
     with contextlib.suppress(price_tree.Undecided):
         limit = deadline.sooner(PATIENCE)
         outcome = price_tree.search(instance, policy, tasks, limit, impatient=len(own) > SMALL)
-        if outcome.tree is not None:
-            return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, [outcome.tree])))
+        if outcome.trees is not None:
+            return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, outcome.trees)))
+        most, tier = outcome.more, outcome.tier
         if outcome.better is not None:
-            above = room_above(users, own)
-            more = outcome.more if above is None else min(above, outcome.more)
-            return _beaten(instance, policy, tasks, outcome.better, more)
-        most = outcome.more
+            above = None if several else room_above(users, own)
+            more = most if above is None else min(above, most)
+            return _beaten(instance, policy, tasks, outcome.better, more, tier)
+
+    def bounded(reason: str = NO_TIME, *, late: bool = False) -> Certificate:
+        if several:
+            return _bounded(instance, policy, tasks, most, reason, late=late, users=users, tier=tier)
+        return _bounded_without_rules(users, tasks, deadline, reason, late=late, known=most)
+
     try:
         found = exhaustive_search.better_under_rules(users, own, deadline)
         if found is None:
             judge = finder.second
             other = second_solver.larger(users, tasks, deadline.sooner(PATIENCE), judge)
-            found = score(instance, policy, other) > score(instance, policy, tasks)
-            if found and not _can_run(users, other, deadline):
-                return _bounded_without_rules(users, tasks, deadline, _beyond(judge), known=most)
+            theirs, ours = score(instance, policy, other), score(instance, policy, tasks)
+            found = theirs > ours
+            if (found and not _can_run(users, other, deadline)) or (several and theirs < ours):
+                return bounded(_beyond(judge) if found else _blurred(judge))
     except TimeLimitError:
-        return _bounded_without_rules(users, tasks, deadline, late=True, known=most)
+        return bounded(late=True)
     except TooLargeToAsk:
-        return _bounded_without_rules(users, tasks, deadline, _too_large(judge), known=most)
+        return bounded(_too_large(judge))
     return _verdict(judge, found, WholeEvidence(judge=judge))
 
 
@@ -385,7 +406,7 @@ def _bounded_without_rules(
         # A product is of tasks, whatever they are measured by; all else has to be of the same shares.
         if rates is None or [rates[i] for i in users.members] == theirs:
             found = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), BOXES_WITHOUT_RULES)
-            if found.tree is not None and users.kept(tasks):
+            if found.trees is not None and users.kept(tasks):
                 return _verdict(BOXES, False, WholeEvidence(judge=BOXES))
             more = found.more if more is None else min(more, found.more)
     if more == 0 and users.kept(tasks):
@@ -437,14 +458,21 @@ def _beyond(solver: str) -> str:
     return f"what {solver} finds is more than the cluster is known to run, so that it is no judge here"
 
 
+def _blurred(solver: str) -> str:
+    return f"{solver} lets the tiers before it have less than they have, so that it is no judge of the last"
+
+
 def _too_large(solver: str) -> str:
     return (
         f"the allocation is feasible, and the program of something better is beyond {solver}, too large or too uneven"
     )
 
 
-def _beaten(instance: Instance, policy: Policy, tasks: list[int], better: list[int], more: Fraction) -> Certificate:
-    known, reason = _bounded(instance, policy, tasks, more), f"{BOXES} finds a strictly better allocation"
+def _beaten(
+    instance: Instance, policy: Policy, tasks: list[int], better: list[int], more: Fraction, tier: int = 0
+) -> Certificate:
+    known = _bounded(instance, policy, tasks, more, tier=tier)
+    reason = f"{BOXES} finds a strictly better allocation"
     evidence = replace(known.proof(WholeEvidence), judge=BOXES, better=better)
     return replace(known, valid=False, reason=reason, evidence=evidence)
 
@@ -463,10 +491,14 @@ def _bounded(
     *,
     late: bool = False,
     users: WholeUsers | None = None,
+    tier: int = 0,
 ) -> Certificate:
-    """Return what is known of a sum, product or utility that is not proven: how much larger another can be."""
+    """Return what is known of a sum, product or utility that is not proven: how much larger another can be.
+
+    Of the first tier of which it is not.
+    """
     users = users or WholeUsers(instance, policy, exhaustive_search.playing(instance))
-    found = told(users, [tasks[i] for i in users.members], more)
+    found = told(users, [tasks[i] for i in users.members], more, tier)
     if found is None:
         evidence = WholeEvidence(judge="nobody", late=late)
         return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=reason)

@@ -66,11 +66,10 @@ class Inquiry:
         return policy_on(self.policy, self.instance).objective
 
     @property
-    def turns(self) -> int | None:
-        """How many are served one after the other; None where there is no one order of all."""
+    def ordered(self) -> bool:
+        """Whether there is one order of all, in which they are served one tier after the other."""
         rules = self.instance.organisation
-        turns = (0,) if rules is None else rules.in_turn
-        return None if turns is None else len(set(turns))
+        return rules is None or rules.in_turn is not None
 
     @property
     def excluding(self) -> bool:
@@ -116,13 +115,8 @@ ROWS = (
     ),
     Refusal(
         "order",
-        lambda a: a.family in MARKETS and a.turns is None,
+        lambda a: a.family in MARKETS and not a.ordered,
         "inside a group that has others beside it, who wait for none of its tiers, a market or sum has no order of all",
-    ),
-    Refusal(
-        "whole order",
-        lambda a: a.family in MARKETS and a.whole and a.turns != 1,
-        "markets and sums of whole tasks, whose optima are not unique, are not built to be held tier after tier",
     ),
     Refusal(
         "levels",
@@ -132,8 +126,8 @@ ROWS = (
     Refusal(
         "servers rules",
         lambda a: a.family == "servers" and a.ruled and not a.excluding,
-        "every machine is divided by itself, and how amounts and an order of all are split among them no source says; "
-        "in a pool, which is one machine, it is drf",
+        "every machine is divided by itself, so that what is promised or forbidden of all of them together has no "
+        "definition; an order on each of them is not built; in a pool, which is one machine, it is drf",
     ),
     Refusal(
         "formulation rules",
@@ -148,8 +142,8 @@ ROWS = (
     Refusal(
         "servers limits",
         lambda a: a.family == "servers" and a.instance.limited,
-        "every machine is divided by itself, and no source says whose tasks count where a limit, count of tasks or "
-        "ceiling is on all of them; in a pool, which is one machine, it is drf",
+        "every machine is divided by itself, and a limit, count of tasks or ceiling is of their sum, which none of "
+        "them sees: no source says whose tasks count; in a pool, which is one machine, it is drf",
     ),
     Refusal(
         "scalar",

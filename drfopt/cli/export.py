@@ -25,6 +25,7 @@ def _names() -> tuple[str, ...]:
 
 
 def export(
+    context: typer.Context,
     instance: options.InstanceName,
     to: Annotated[
         str,
@@ -83,6 +84,11 @@ def export(
         if len(found) != 1:
             raise InstanceError(f"{answer}: is no answer: give what 'drfopt solve --json' wrote")
         allocation = allocation_of(found[0], cluster, exact=False)
+        said = context.get_parameter_source("policy")
+        if said is not None and said.name == "COMMANDLINE" and policy != allocation.policy:
+            raise InstanceError(f"{answer}: is the answer of {allocation.policy}: leave --policy {policy} out")
+        if integer and not allocation.integer:
+            raise InstanceError(f"{answer}: is an answer in divisible tasks: leave --integer out")
     else:
         from ..solving.allocating import solve
 

@@ -110,6 +110,8 @@ class Program(TyperGroup):
         """Run the command named by the arguments and exit."""
         if not sys.warnoptions:
             warnings.simplefilter("ignore")
+            # Processes that are started know nothing of this filter; Python's own tell what an interrupt leaves behind.
+            os.environ.setdefault("PYTHONWARNINGS", "ignore")
         extra["standalone_mode"] = False
         try:
             status = super().main(*args, **extra) or 0
@@ -131,12 +133,15 @@ def _failed(error: BaseException) -> int:
         error = error.__context__
     status = status_of(error)
     if status == BROKEN_PIPE:
-        _silence()
+        _silence(sys.stdout)
         return status
     if os.environ.get("DRFOPT_TRACEBACK"):
         raise error
     if sys.stderr is not None:
-        print(sentence(error), file=sys.stderr)
+        print(sentence(error), file=sys.stderr, flush=True)
+        if status == INTERRUPTED:
+            # Workers that had not even started are missed by whoever takes them down.
+            _silence(sys.stderr)
     return status
 
 
@@ -145,9 +150,9 @@ def _flush() -> None:
         sys.stdout.flush()
 
 
-def _silence() -> None:
-    """Point standard output at nothing: the interpreter flushes it once more on its way out."""
+def _silence(stream: Any) -> None:
+    """Point a standard stream at nothing: the interpreter uses it once more on its way out."""
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except (OSError, ValueError):
         return

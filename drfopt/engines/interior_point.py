@@ -32,6 +32,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.linalg.blas import dger, dsymv
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..base.errors import SolverError
@@ -111,21 +112,25 @@ class RowMatrix:
 
     def __init__(self, matrix: np.ndarray, there: np.ndarray):
         self.there = there
-        matrix = matrix.copy() if len(there) == len(matrix) else matrix[np.ix_(there, there)]
+        if len(there) < len(matrix):
+            matrix = matrix[np.ix_(there, there)]
         self.size = 1 / np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
-        matrix *= self.size
+        matrix = matrix * self.size
         matrix *= self.size[:, None]
-        self.matrix = matrix
+        self.diagonal = matrix.diagonal().copy()
         ridge = RIDGE
         while True:
-            full = matrix.copy()
-            full.flat[:: len(full) + 1] += ridge
-            self.factor, failed = dpotrf(full.T, lower=True, overwrite_a=True, clean=False)
+            matrix.flat[:: len(matrix) + 1] = self.diagonal + ridge
+            # The root takes one triangle, and the other one stays what it was.
+            self.factor, failed = dpotrf(matrix.T, lower=True, overwrite_a=True, clean=False)
             if not failed:
+                self.hidden = self.diagonal - self.factor.diagonal()
                 return
             ridge *= 100
             if not ridge < 1:
                 raise SolverError("the interior point method lost its matrix to rounding")
+            matrix = np.tril(matrix, -1)
+            matrix += matrix.T
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """Return y (rows,), 0 where there is no row."""
@@ -133,7 +138,8 @@ class RowMatrix:
             return np.zeros(len(right))
         scaled = right[self.there] * self.size
         found, _ = dpotrs(self.factor, scaled, lower=True)
-        found += dpotrs(self.factor, scaled - self.matrix @ found, lower=True)[0]
+        product = dsymv(1.0, self.factor, found) + self.hidden * found
+        found += dpotrs(self.factor, scaled - product, lower=True)[0]
         y = np.zeros(len(right))
         y[self.there] = found * self.size
         return y
@@ -344,7 +350,7 @@ class LevelMethod:
         matrix.flat[:: len(matrix) + 1] += np.where(
             free, self.v / np.where(free, self.p, 1.0), PROXIMAL * tables[2].ravel() if self.tight else 0.0
         )
-        matrix += np.outer(per_level, per_level / down)
+        dger(1 / down, per_level, per_level, a=matrix.T, overwrite_a=True)
         rows = RowMatrix(matrix, self.there)
         del matrix
 

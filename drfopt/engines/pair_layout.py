@@ -162,6 +162,8 @@ class PairList:
         self.owner, self.place = owner, place
         self.degrees = np.bincount(owner, minlength=self.g)
         self.starts = np.concatenate([[0], np.cumsum(self.degrees)])
+        # Of every block a matrix, whose numbers are those of the last sum: to make one takes as long as to use it.
+        self._rows: dict[int, sparse.csc_array] = {}
 
     @cached_property
     def couples(self) -> "Couples | None":
@@ -240,9 +242,12 @@ class PairList:
 
     def placed(self, block: PairBlock, values: np.ndarray, need: np.ndarray) -> np.ndarray:
         """Add up values of the block's pairs, times what their groups need (b, q), on each class, (k, q)."""
-        starts = self.starts[block.groups.start : block.groups.stop + 1] - block.pairs.start
-        rows = sparse.csr_array((values, self.place[block.pairs], starts), shape=(len(need), self.k))
-        return np.asarray(rows.T @ need)
+        if (rows := self._rows.get(block.pairs.start)) is None:
+            starts = self.starts[block.groups.start : block.groups.stop + 1] - block.pairs.start
+            rows = sparse.csc_array((values, self.place[block.pairs], starts), shape=(self.k, len(need)))
+            self._rows[block.pairs.start] = rows
+        rows.data = values
+        return np.asarray(rows @ need)
 
     def table(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
         """Return values of a block's pairs as a table (groups, classes)."""
@@ -275,6 +280,27 @@ class Couples:
     def added(self, values: np.ndarray) -> np.ndarray:
         """Add up values of the couples (q,) of each two classes, (b,)."""
         return np.add.reduceat(values, self.starts) if len(values) else values
+
+    def products(self, layout: "PairList", open_: "Values", total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the blocks off the diagonal of `laplacian`, (k m, k m), and what those on it are, (k, m, m)."""
+        k, m, rate = layout.k, layout.m, layout.place_rate
+        values = np.concatenate([open_(block) for block in layout.blocks()])
+        owner, (one, two) = layout.owner[self.first], self.classes
+        weight = values[self.first] * values[self.second] / total[owner]
+        need = layout.need.T[:, owner]
+        matrix, within = np.zeros((k * m, k * m)), np.zeros((k, m, m))
+        flat = matrix.ravel()
+        for j in range(m):
+            weighed = weight * need[j]
+            for other in range(j, m):
+                part = self.added(weighed * need[other])
+                within[:, j, other] = within[:, other, j] = np.bincount(one, part, k) + np.bincount(two, part, k)
+                for a, b in {(j, other), (other, j)}:
+                    scaled = part * rate[one, a]
+                    scaled *= -rate[two, b]
+                    row, column = one * m + a, two * m + b
+                    flat[row * (k * m) + column] = flat[column * (k * m) + row] = scaled
+        return matrix, within
 
 
 Layout = PairTable | PairList
@@ -332,11 +358,17 @@ def laplacian(layout: Layout, open_: Values, total: np.ndarray, ground: np.ndarr
     ground : array (g,)
         What a group has beside its pairs, if anything.
     """
-    k, m = layout.k, layout.m
-    gram = _tall(layout, open_, total) if k * m <= TALL else _by_resources(layout, open_, total)
-    classes = np.arange(k)
-    gram[classes, :, classes, :] = 0
-    within = gram.sum(axis=2)
+    k, m, rate = layout.k, layout.m, layout.place_rate.ravel()
+    if isinstance(layout, PairList) and (couples := layout.couples) is not None:
+        matrix, within = couples.products(layout, open_, total)
+    else:
+        gram = _tall(layout, open_, total) if k * m <= TALL else _by_resources(layout, open_, total)
+        classes = np.arange(k)
+        gram[classes, :, classes, :] = 0
+        within = gram.sum(axis=2)
+        matrix = gram.reshape(k * m, k * m)
+        matrix *= -rate
+        matrix *= rate[:, None]
     if ground is not None:
 
         def alone(block: PairBlock) -> tuple:
@@ -345,12 +377,8 @@ def laplacian(layout: Layout, open_: Values, total: np.ndarray, ground: np.ndarr
             return (d.T @ (need[:, :, None] * need[:, None, :]).reshape(len(need), m * m),)
 
         within = within + summed(layout, alone)[0].reshape(k, m, m)
-    np.negative(gram, out=gram)
-    gram[classes, :, classes, :] = within
-    rate = layout.place_rate.ravel()
-    matrix = gram.reshape(k * m, k * m)
-    matrix *= rate
-    matrix *= rate[:, None]
+    rows = np.arange(k * m).reshape(k, m)
+    matrix[rows[:, :, None], rows[:, None, :]] = within * layout.place_rate[:, :, None] * layout.place_rate[:, None, :]
     return matrix
 
 
@@ -370,18 +398,6 @@ def _by_resources(layout: Layout, open_: Values, total: np.ndarray) -> np.ndarra
     """Return the same, one pair of resources at a time: each time only of the groups that need both."""
     k, m = layout.k, layout.m
     found = np.zeros((k, m, k, m))
-    if isinstance(layout, PairList) and (couples := layout.couples) is not None:
-        values = np.concatenate([open_(block) for block in layout.blocks()])
-        owner, (one, two) = layout.owner[couples.first], couples.classes
-        weight = values[couples.first] * values[couples.second] / total[owner]
-        need = layout.need.T[:, owner]
-        for j in range(m):
-            weighed = weight * need[j]
-            for other in range(j, m):
-                part = couples.added(weighed * need[other])
-                found[one, j, two, other] = found[two, j, one, other] = part
-                found[one, other, two, j] = found[two, other, one, j] = part
-        return found
     needs = layout.need > 0
     twos = [(j, other) for j in range(m) for other in range(j, m) if (needs[:, j] & needs[:, other]).any()]
     if isinstance(layout, PairList) and layout.count <= CROWDED * layout.g * k:

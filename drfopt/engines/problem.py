@@ -128,7 +128,7 @@ class Problem:
     def patterns(self) -> list[list[dict[int, int]] | None]:
         """Maximal packings of one machine of each class, tasks of a shape under its first user; None for too many."""
         users = [int(self.members[positions[0]]) for positions in self.shapes]
-        return [maximal_patterns(self.instance, k, users) for k in range(self.instance.k)]
+        return [maximal_patterns(self.instance, k, users, self.deadline) for k in range(self.instance.k)]
 
     @cached_property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:

@@ -197,8 +197,8 @@ class Allocation(Result):
     policy : str
     tasks : array (n,)
         Tasks of each user: floats, or fractions (dtype object) when asked for exact values.
-    levels : array (n,)
-        The policy's weighted share of each user; for ``ceei`` the weighted dominant share.
+    leveled : callable
+        Returns the level of each user; `levels` asks it once.
     placed : callable
         Returns the tasks of each user on each machine class, (n, k), None for a pool; `placement` asks it once.
     placed_by_type : array (q, k) or None
@@ -224,7 +224,7 @@ class Allocation(Result):
     instance: Instance
     policy: str
     tasks: np.ndarray
-    levels: np.ndarray
+    leveled: Callable[[], np.ndarray] = field(repr=False, compare=False)
     certificate: Certificate
     placed: Callable[[], np.ndarray | None] = field(default=_nowhere, repr=False, compare=False)
     placed_by_type: np.ndarray | None = None
@@ -235,6 +235,11 @@ class Allocation(Result):
     solver: str = ""
     status: str = "optimal"
     seconds: float = field(default=0.0, compare=False)
+
+    @cached_property
+    def levels(self) -> np.ndarray:
+        """The policy's weighted share of each user, (n,); for ``ceei`` the weighted dominant share."""
+        return self.leveled()
 
     @cached_property
     def placement(self) -> np.ndarray | None:

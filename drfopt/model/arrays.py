@@ -34,6 +34,7 @@ __all__ = [
     "amount_in_range",
     "as_float",
     "columns",
+    "constant",
     "in_blocks",
     "in_mid_range",
     "needed_sets",
@@ -51,6 +52,9 @@ LONG = 1 << 16
 
 SMALL = 1 << 10
 """Rows up to which the linear algebra does not think of threads."""
+
+FEW = 16
+"""Numbers up to which going through them takes less than calling for their smallest and largest."""
 
 BLOCKS_PER_CORE = 8
 """A thread with fewer blocks to do is not worth starting."""
@@ -142,6 +146,11 @@ def in_blocks(n: int, work: Callable[[slice], Result], threads: bool = False, si
         return [result for part in parts for result in part]
 
 
+def constant(value: float, n: int) -> np.ndarray:
+    """Return n times the same number, in the memory of one."""
+    return np.ndarray((n,), buffer=np.float64(value).tobytes(), strides=(0,))
+
+
 def columns(values: np.ndarray, rows: slice) -> np.ndarray:
     """Return some rows of a table (n, m) as its columns, (m, rows), each contiguous in memory."""
     block = values[rows].T
@@ -173,6 +182,8 @@ def _no_sets(n: int, m: int) -> np.ndarray:
 
 def in_mid_range(values: np.ndarray) -> bool:
     """Say whether all of the numbers, none negative, are far from the ends of the range of floats, or 0, or inf."""
+    if values.size <= FEW:
+        return all(SMALLEST <= value <= LARGEST or value in (0, np.inf) for value in values.ravel().tolist())
     if not values.size or (values.min() >= SMALLEST and values.max() <= LARGEST):
         return True
     return bool((((values >= SMALLEST) & (values <= LARGEST)) | (values == 0) | (values == np.inf)).all())

@@ -81,6 +81,10 @@ class DeviceRoom:
                 found.append(count * (unit // parts[position]))
         return min(found, default=None)
 
+    def takes(self, position: int) -> bool:
+        """Say whether a task of a user needs any device."""
+        return any(whole[position] or parts[position] for *_, whole, parts in self.rows)
+
     def fit(self, tasks: Mapping[int, int]) -> bool:
         """Say whether so many tasks of each user fit together; exactly."""
         return all(self._bins(row, tasks) is not None for row in self.rows)

@@ -258,7 +258,9 @@ class WholeEvidence(Evidence):
         Whether it was time that was wanting.
     seconds : float
     trees : callable
-        Returns the proof as data, a tree for each level, or one of a sum or product; none where it is not all written.
+        Returns the proof as data, a tree for each level that is proven, or each tier of a sum.
+    bounds : callable
+        Returns as data why the levels that are not proven are no higher.
     better : list of int
         Tasks of every user, (n,), that are strictly better, where branch and bound met some; else empty.
     """
@@ -272,11 +274,12 @@ class WholeEvidence(Evidence):
     late: bool = False
     seconds: float = 0.0
     trees: Callable[[], list[Any]] = list
+    bounds: Callable[[], list[Any]] = list
 
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
         """Return the packing, and the trees that refute whatever would be better."""
-        trees = self.trees()
-        return super().written(instance, text) | ({"trees": trees} if trees else {})
+        found = {"trees": self.trees(), "bounds": self.bounds()}
+        return super().written(instance, text) | {what: trees for what, trees in found.items() if trees}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -346,8 +346,25 @@ class Instance:
         if self.task_types is None:
             return {}
         rooms = (self.exact_capacity,) if self.machines is None else self.exact_machine_capacity
+        known: dict[tuple[int, Fraction], np.ndarray] = {}
+
+        def there(j: int, d: Fraction) -> np.ndarray:
+            """Return on which classes there is so much of a resource, on devices that accept it where it has any."""
+            if (j, d) not in known:
+                row = [d if at == j else Fraction(0) for at in range(self.m)]
+                known[j, d] = np.array([d <= room[j] and self.accepted(row, k) for k, room in enumerate(rooms)])
+            return known[j, d]
+
+        def open_to(i: int, kind: TaskType) -> np.ndarray:
+            allowed = np.ones(1, dtype=bool) if self.machines is None else self.eligible[i].copy()
+            if kind.machines is not None:
+                allowed &= np.array([name in kind.machines for name in self.machine_names])
+            for j, d in enumerate(kind.demand):
+                allowed &= there(j, d) if d else True
+            return allowed
+
         return {
-            i: np.array([self._open_to(i, kind, rooms) for kind in kinds])
+            i: np.array([open_to(i, kind) for kind in kinds])
             for i, kinds in enumerate(self.task_types)
             if kinds is not None
         }
@@ -423,15 +440,6 @@ class Instance:
                 fits.append(self.fits[i] if kind is None else self.type_fits[i][t])
         return TypeTable(np.array(owner), np.array(part), np.array(demands), np.array(fits))
 
-    def _open_to(self, i: int, kind: TaskType, rooms: Sequence[Sequence[Fraction]]) -> list[bool]:
-        allowed = [True] if self.machines is None else self.eligible[i].tolist()
-        if kind.machines is not None:
-            allowed = [open_ and name in kind.machines for open_, name in zip(allowed, self.machine_names, strict=True)]
-        return [
-            open_ and all(d <= c for d, c in zip(kind.demand, room, strict=True)) and self.accepted(kind.demand, k)
-            for k, (open_, room) in enumerate(zip(allowed, rooms, strict=True))
-        ]
-
     def accepted(self, demand: Sequence[Fraction], k: int) -> bool:
         """Say whether a machine of class k has the devices of which a task takes a part of one, or whole ones."""
         devices = self.machines[k].devices if self.machines else None
@@ -459,7 +467,7 @@ class Instance:
 
     def unplaced(self, integer: bool = False) -> np.ndarray:
         """Who can run no task at all, though it has no limit of 0: bool (n,)."""
-        helpless = self.helpless(integer)
+        helpless = self.helpless(integer) if integer or self.machines is not None else self._helpless
         if not self.limited:
             return helpless
         return helpless & ((self.whole_limits if integer else self.limits) > 0)
@@ -485,6 +493,13 @@ class Instance:
                 placed = rows.any(axis=1)
                 helpless[i] = not (placed.any() if integer else placed.all())
         return helpless
+
+    @cached_property
+    def _helpless(self) -> np.ndarray:
+        """Who could run no part of a task in a pool, bool (n,)."""
+        found = self.helpless()
+        found.flags.writeable = False
+        return found
 
     def _whole_task_fits(self, capacity: np.ndarray, k: int | None) -> np.ndarray:
         fits = np.asarray((self.demands <= capacity).all(axis=1))

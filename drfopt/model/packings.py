@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from ..base.deadline import NEVER, Deadline
 from .devices import Dealt, DeviceRoom
 from .instance import Instance
 
@@ -21,6 +22,7 @@ __all__ = [
     "program_values",
     "shapes",
     "split",
+    "too_many",
     "trimmed",
 ]
 
@@ -35,6 +37,9 @@ PATTERNS = 3_000
 
 USERS = 40
 """Users of one class beyond which its patterns are not listed: there would be too many."""
+
+LOOKS = 100
+"""Steps between two looks at the clock: with devices one takes a tenth of a millisecond."""
 
 STEPS = 10
 """Steps in the search for them, per pattern that may be listed."""
@@ -151,9 +156,9 @@ def _fitting(demand: Sequence[Fraction], capacity: Sequence[Fraction]) -> int:
 
 
 def maximal_patterns(
-    instance: Instance, k: int, members: Sequence[int], budget: int = PATTERNS
+    instance: Instance, k: int, members: Sequence[int], deadline: Deadline = NEVER, budget: int = PATTERNS
 ) -> list[dict[int, int]] | None:
-    """Return every maximal set of tasks that fits on one machine of class k, or None beyond `budget` of them.
+    """Return every maximal set of tasks that fits on one machine of class k, None beyond `budget` or the deadline.
 
     Maximal means that no task of a member fits in addition; limits, which bind across machines, play no part.
     """
@@ -162,6 +167,8 @@ def maximal_patterns(
         return None
     demands, room = integer_rows([instance.exact_demands[i] for i in users], instance.exact_machine_capacity[k])
     devices = device_room(instance, k, users)
+    if too_many(demands, room, devices, STEPS * budget):
+        return None
     found: list[dict[int, int]] = []
     steps = 0
 
@@ -173,7 +180,7 @@ def maximal_patterns(
     def extend(position: int, left: list[int], pattern: list[int]) -> bool:
         nonlocal steps
         steps += 1
-        if steps > STEPS * budget or len(found) > budget:
+        if steps > STEPS * budget or len(found) > budget or (steps % LOOKS == 0 and not deadline.left()):
             return False
         if position == len(users):
             if full(left, pattern):
@@ -192,6 +199,24 @@ def maximal_patterns(
         return True
 
     return found if extend(0, room, []) else None
+
+
+def too_many(demands: Sequence[Sequence[int]], room: Sequence[int], devices: DeviceRoom, steps: int) -> bool:
+    """Say whether one machine surely holds more sets of tasks than so many, without listing them.
+
+    Where t tasks fit as large as the largest of q users, those of any t of them do, repeated or not: these are
+    C(q + t, t) sets. The last user may be one who only takes what is left, and is not counted.
+    """
+    sizes = [max((d / f for d, f in zip(row, room, strict=True) if d), default=0.0) for row in demands]
+    largest, most = [0] * len(room), math.inf
+    for q, p in enumerate(sorted(range(len(demands)), key=lambda p: sizes[p])):
+        largest = [max(d, e) for d, e in zip(demands[p], largest, strict=True)]
+        most = min([most, *(f // d for d, f in zip(largest, room, strict=True) if d)])
+        if (alone := devices.most(p)) is not None:
+            most = min(most, alone)
+        if most < math.inf and math.comb(q + int(most), q) > steps:
+            return True
+    return False
 
 
 def trimmed(packing: Sequence[Packing], tasks: dict[int, int]) -> list[Packing]:

@@ -156,7 +156,7 @@ class Policy:
                 "out"
             )
         if instance.organisation is not None and self.objective in ("alpha", "sum"):
-            self._refuse_order(instance.organisation, integer)
+            self._refuse_order(instance.organisation)
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
         if self.measure == "alone" and instance.type_table is not None:
@@ -214,17 +214,12 @@ class Policy:
             why = "that is not built here: leave them out"
         raise PolicyError(f"{self.name} is asked of an instance with {rules.rules}, and {why}")
 
-    def _refuse_order(self, rules: Organisation, integer: bool) -> None:
+    def _refuse_order(self, rules: Organisation) -> None:
         """Raise the error of a market or sum asked of an order that is none of all, or of levels nobody can buy."""
         if rules.in_turn is None:
             raise PolicyError(
                 f"{self.name} serves one tier after the other, but some group has tiers or weights of 0 inside and has "
                 "others beside it, who wait for none of them: use drf, or put the tiers at the top"
-            )
-        if integer and len(set(rules.in_turn)) > 1:
-            raise PolicyError(
-                f"{self.name} serves one tier after the other in divisible tasks only: whole ones, whose optima "
-                "are not unique, are not built: use drf, or leave tiers and weights of 0 out"
             )
         promised = any(rules.guarantees) or any(group.guarantee for group in rules.groups)
         if promised and rules.meaning != "floor":

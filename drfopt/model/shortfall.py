@@ -239,11 +239,20 @@ class Shortfall:
 
     def _held(self, users: list[int]) -> str:
         counts: dict[str, int] = {}
+        own = 0
         for i in users:
-            for name in {cell.name for cell in self.cells(i)}:
+            names = {cell.name for cell in self.cells(i)}
+            for name in names:
                 counts[name] = counts.get(name, 0) + 1
-        names = sorted(counts, key=lambda name: -counts[name])
-        return f": stopped by {_few(names)}" if names else ""
+            # Who names no end has a limit of its ceilings only.
+            own += not names and self.got[i] >= self.instance.limits[i] * (1 - LEVEL)
+        held = f": stopped by {_few(sorted(counts, key=lambda name: -counts[name]))}" if counts else ""
+        if not own:
+            return held
+        ceilings = "its own ceiling" if own == 1 else "their own ceilings"
+        if held:
+            return f"{held}, {own:,} by {ceilings}"
+        return f": stopped by {ceilings}" if own == len(users) else f": {own:,} stopped by {ceilings}"
 
 
 def _few(names: Sequence[str], most: int = 3) -> str:

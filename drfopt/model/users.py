@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, listed, suggestion
-from .arrays import ExactTable, amount_in_range, table
+from .arrays import ExactTable, amount_in_range, constant, table
 from .naming import Places, aligned, as_sequence, by_user, labels, row_of, some, with_names
 
 __all__ = [
@@ -216,7 +216,7 @@ def weight_table(weights: Any, users: Names, resources: Names) -> tuple[ExactTab
     """Return the weights, (n,) or (n, m), with 1 for who has 0; and who that is, bool (n,), None for nobody."""
     n = len(users)
     if weights is None:
-        return ExactTable(np.broadcast_to(1.0, (n,))), None  # one float, however many users
+        return ExactTable(constant(1.0, n)), None
     weights = aligned(weights, "weights", ("user", users), ("resource", resources))
     if isinstance(weights, Mapping):
         weights = by_user(weights, users, "weights", 1)
@@ -257,7 +257,7 @@ def _weight_row(user: str, value: Any, resources: Names) -> list:
 
 def limit_table(limits: Any, users: Names, types: Types | None) -> ExactTable:
     """Return the most tasks of each user, (n,), inf for no limit: of who has types, at most their number."""
-    found, places = ExactTable(np.broadcast_to(np.inf, (len(users),))), Places("max_tasks", users)
+    found, places = ExactTable(constant(np.inf, len(users))), Places("max_tasks", users)
     limits = aligned(limits, "max_tasks", ("user", users))
     if isinstance(limits, Mapping):
         limits = by_user(limits, users, "max_tasks", None)

@@ -404,6 +404,16 @@ class WholeUsers:
         """What a task of each member adds to a sum: its share of what is not excluded."""
         return [max(slope for slope, _ in rows) for rows in self._levels]
 
+    @cached_property
+    def tiers(self) -> list[list[int]]:
+        """Members, as positions, of each tier that a market or sum serves in turn: the first makes its own the most."""
+        rules = self.instance.organisation
+        turns = None if rules is None or not self.ruled else rules.in_turn
+        by_turn: dict[int, list[int]] = {}
+        for p, i in enumerate(self.members):
+            by_turn.setdefault(0 if turns is None else turns[i], []).append(p)
+        return [by_turn[turn] for turn in sorted(by_turn)] or [[]]
+
     @property
     def serving(self) -> bool:
         """Whether users with a task come before all else: a product is 0 without one, and alpha > 1 no number."""

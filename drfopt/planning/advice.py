@@ -26,6 +26,7 @@ from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall, cells_of
 from ..solving.allocating import solve
 from .before_and_after import WhatIf, as_float
 from .changes import Change
+from .least_needed import least_needed
 from .pricing.price_table import Prices, Worth
 from .pricing.units import units_of
 
@@ -335,14 +336,19 @@ def _no_more_than_helps(bought: ToBuy, deadline: Deadline) -> ToBuy:
     """Return the purchase without what changes nothing: where ceilings hold those who are short before it is used."""
     before, after = bought.found.before, bought.found.after
     step = Fraction(1) if bought.machines else Fraction(10) ** (math.floor(math.log10(bought.amount)) - 1)
-    low, high, at = Fraction(0), bought.amount / step, bought.amount / step - 1
-    while high - low > 1 and at >= 1:
+    # Where they do not fit the tasks are others, and where they just fit most likely these.
+    needed = math.ceil((Fraction(least_needed(after, bought.name)) - Fraction(bought.now)) / step)
+    low, high = Fraction(max(needed - 1, 0)), bought.amount / step
+    first = [low + 1, high - 1]
+    while high - low > 1:
+        at = first.pop() if first else Fraction((low + high) // 2)
+        if not low < at < high:
+            continue
         fewer = _tried(before, bought.name, at * step, bought.worth, deadline)
         if fewer is not None and np.allclose(fewer.found.after.tasks, after.tasks, rtol=LEVEL, atol=0):
             bought, high = fewer, at
         else:
             low = at
-        at = Fraction((low + high) // 2)
     return bought
 
 

@@ -57,15 +57,20 @@ def verdict(document: Document) -> Markup:
             said += Markup(": {} <bdi>{}</bdi> missing{}").format(amount, clean(row["name"]), _at_classes(document))
         said += Markup(".")
     elif short["endless"]:
-        names = [resource["name"] for resource in document["resources"] if resource["stopped"][0]]
+        holding = [resource for resource in document["resources"] if resource["stopped"][0]]
+        names = [resource["name"] for resource in holding]
         one = short["endless"] == 1
+        # Their own ceilings may stop the others.
+        all_of_them = sum(resource["stopped"][0] for resource in holding) >= short["endless"]
         said = Markup("{} of {} {} {} for tasks without an end{}.").format(
             shown(document, ("short", "endless"), "count"),
             users,
             noun,
             "asks" if one else "ask",
             Markup("; <bdi>{}</bdi> stop{} {}").format(
-                clean(", ".join(names)), "s" * (len(names) == 1), "it" if one else "them"
+                clean(", ".join(names)),
+                "s" * (len(names) == 1),
+                "it" if one else "them" if all_of_them else "some of them",
             )
             if names
             else "",

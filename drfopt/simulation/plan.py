@@ -109,11 +109,14 @@ class Lot:
         ``waiting + running + done + withdrawn``, always.
     revoked : int
         Tasks that were stopped and wait, or have waited, again.
+    closed : bool
+        Whether its time is over: no more tasks of it start.
     """
 
     __slots__ = (
         "_again", "_law", "_next", "_random", "_times",
-        "done", "job", "kind", "number", "revoked", "running", "stage", "tasks", "user", "waiting", "withdrawn",
+        "closed", "done", "job", "kind", "number", "revoked", "running", "stage", "tasks", "user", "waiting",
+        "withdrawn",
     )  # fmt: skip
 
     def __init__(
@@ -128,6 +131,7 @@ class Lot:
         self.user, self.kind, self.number, self.stage = where
         self.tasks = ENDLESS if tasks is None else tasks
         self.waiting, self.running, self.done, self.withdrawn, self.revoked = self.tasks, 0, 0, 0, 0
+        self.closed = False
         self._law, self._random, self._next = law, random, 0
         self._again: deque[float] = deque()
         self._times: float | array = 0.0

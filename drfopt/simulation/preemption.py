@@ -3,9 +3,10 @@
 After the rule has started what fits, a user with waiting tasks who stands lowest may claim room: tasks of users who
 stand higher are warned, and those that still run when the grace period is over are stopped, lose what they have done,
 and wait again as the first of their users' tasks.  A claim is made only if it helps: the user whose task is stopped
-must afterwards still stand at least as high as the one who claimed.  Nobody falls below her guarantee, and no task is
-stopped more than once on average, so that a rule which gives the room back to whom it was taken from comes to an end.
-Rules without shares of which somebody could be short (`Rule.revokes`) are left as they are.
+must afterwards still stand at least as high as the one who claimed, when it is warned and when it is stopped.  Nobody
+falls below her guarantee, and no task is stopped more than once on average, so that a rule which gives the room back to
+whom it was taken from comes to an end.  Rules without shares of which somebody could be short (`Rule.revokes`) are left
+as they are.
 
 What is compared is the rule's own measure (`Rule.standing`).  The newest tasks are stopped first, of those that hold
 what is lacking, on the machine on which the fewest have to be.
@@ -96,12 +97,9 @@ class Preempting(Rule):
 
     def dispatch(self, cluster: ClusterState) -> None:
         """Stop what is due, let the rule serve, and warn whom it is time to warn."""
-        for due in [claim for claim in self._claims if claim.due <= cluster.now]:
-            self._claims.remove(due)
-            if cluster.queues[due.user].get(due.kind):
-                for batch, count in due.warned:
-                    if batch.end >= 0 and cluster.up[batch.machine]:
-                        cluster.revoke(batch, min(count, batch.count))
+        if due := [claim for claim in self._claims if claim.due <= cluster.now]:
+            self._claims = [claim for claim in self._claims if claim.due > cluster.now]
+            self._meet(cluster, due)
         self.rule.dispatch(cluster)
         if not self.rule.revokes:
             return
@@ -109,6 +107,35 @@ class Preempting(Rule):
         while claim := self._claim(cluster):
             self._claims.append(claim)
             cluster.wake(claim.due)
+
+    def _meet(self, cluster: ClusterState, due: list[_Claim]) -> None:
+        """Stop what was warned, where that still helps who claimed: much may have ended since."""
+        used, running, free = list(cluster.used), list(cluster.running), list(cluster.free)
+        stopped: Counter[StartedLot] = Counter()
+        for claim in due:
+            user, kind, machine = claim.user, claim.kind, claim.machine
+            if not cluster.queues[user].get(kind) or not cluster.up[machine]:
+                continue
+            after = self.standing(cluster, user, list(map(add, used[user], cluster.demands[kind])), running[user] + 1)
+            held, tasks, taken = list(used), list(running), Counter[StartedLot]()
+            lacks = list(map(sub, cluster.needs[kind], free[machine]))
+            for batch, count in claim.warned:
+                lot = batch.lot
+                there = batch.count - stopped[batch] if batch.end >= 0 else 0
+                while max(lacks) > 0 and taken[batch] < min(count, there):
+                    self._move(cluster, held, tasks, lot.user, lot.kind, -1)
+                    if not self._may_lose(cluster, lot.user, held, tasks, after):
+                        self._move(cluster, held, tasks, lot.user, lot.kind, 1)
+                        break
+                    lacks = list(map(sub, lacks, cluster.needs[lot.kind]))
+                    taken[batch] += 1
+            if max(lacks) <= 0:
+                used, running = held, tasks
+                self._move(cluster, used, running, user, kind, 1)
+                free[machine] = [-lack for lack in lacks]
+                stopped += taken
+        for batch, count in stopped.items():
+            cluster.revoke(batch, count)
 
     def _claim(self, cluster: ClusterState) -> _Claim | None:
         """Return the next claim worth making, as if all that were made had been met already."""

@@ -1,8 +1,8 @@
 """What a simulation is given: machines, users with their jobs, and what happens to the machines meanwhile.
 
 A task needs one demand on one machine for a time.  A stage is a number of like tasks; the stages of a job follow one
-another, the next beginning when the last task of the one before has ended.  A job may come again and again, at
-intervals or as soon as the one before is done.  Everything is checked here, once.
+another, the next beginning when the last task of the one before has ended, or its time is over.  A job may come again
+and again, at intervals or as soon as the one before is done.  Everything is checked here, once.
 """
 
 import math
@@ -47,7 +47,8 @@ class Stage:
     duration : float, Draw, one float a task, or None
         Seconds that a task runs; None for ever.
     lasts : float or None
-        Seconds after which no more tasks of it start; those that run run on.
+        Seconds after which no more tasks of it start, not even those that an outage or revocation stops, and the next
+        stage begins; those that run run on.
     machines : tuple of str, or None
         The classes of machines that may run it; None for all.
     """

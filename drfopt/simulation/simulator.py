@@ -164,6 +164,7 @@ class Simulator:
             self.moments += 1
             rule.dispatch(cluster)
             self._settle()
+            self._expire()
             if self.checked:
                 verify(cluster, self.pace)
             if self._idles(before):
@@ -273,11 +274,24 @@ class Simulator:
         return stream(*self.cluster.seed, coming.user, coming.index, 2, visit.number, visit.stage)
 
     def _close(self, lot: Lot) -> None:
-        """End a stage whose time is over; what runs of it runs on."""
+        """End a stage whose time is over, and go on to the next; what runs of it runs on."""
+        visit = lot.job
+        if lot not in visit.lots or visit not in self._visits[visit.coming.user]:
+            return
+        lot.closed = True
         if lot.waiting:
-            lot.job.cut = True
+            visit.cut = True
             self.cluster.withdraw(lot, running=False)
-            self._over(lot)
+        self._over(lot)
+
+    def _expire(self) -> None:
+        """Take note of tasks that were stopped after their stage's time was over."""
+        lots = dict.fromkeys(self.cluster.expired)
+        self.cluster.expired.clear()
+        for lot in lots:
+            lot.job.cut = True
+            if lot.over and lot in lot.job.lots:
+                self._over(lot)
 
     def _over(self, lot: Lot) -> None:
         """Go on to the next stage of a job, or end it, when nothing of a lot waits."""
@@ -324,6 +338,7 @@ class Simulator:
         lost = able[: outage.count]
         for machine in lost:
             cluster.lose(machine)
+        self._expire()
         self.rule.resized(cluster)
         if outage.lasts is not None and lost:
             cluster.foresee(cluster.now + outage.lasts, "back", partial(self._bring_back, lost))

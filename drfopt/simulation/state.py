@@ -111,6 +111,8 @@ class ClusterState:
         self.busy: dict[tuple[int, int], float] = {}
         self._offered, self._counted = [0.0] * m, 0.0
         self.started = self.ended = self.revoked = self.stopped = 0
+        # Lots whose time is over and of which tasks were stopped since the simulator looked.
+        self.expired: list[Lot] = []
         self._fresh: dict[tuple[Lot, int, float], int] = {}
         self.foreseen = 0
         self._number = 0
@@ -172,10 +174,17 @@ class ClusterState:
                 self._nobody_asks(user, kind)
 
     def revoke(self, batch: StartedLot, count: int | None = None) -> None:
-        """Stop tasks of a batch, all by default; they wait again, as the first of their lot, and begin anew."""
+        """Stop tasks of a batch, all by default; they wait again, as the first of their lot, and begin anew.
+
+        Of a lot whose time is over none begins anew.
+        """
         count = batch.count if count is None else count
         lot = batch.lot
         self._end(batch, count)
+        if lot.closed:
+            self._give_up(lot, count)
+            self.expired.append(lot)
+            return
         lot.revoked += count
         lot.give_back(batch.seconds, count)
         self.revoked += count
@@ -232,9 +241,7 @@ class ClusterState:
             for batch in [batch for on in self.on for batch in on.values() if batch.lot is lot]:
                 count = batch.count
                 self._end(batch, count)
-                lot.withdrawn += count
-                self.stopped += count
-                self._want(lot, -count)
+                self._give_up(lot, count)
         if lot.waiting:
             line = self.queues[lot.user][lot.kind]
             line.remove(lot)
@@ -244,6 +251,11 @@ class ClusterState:
             self._want(lot, -lot.waiting)
             lot.withdrawn += lot.waiting
             lot.waiting = 0
+
+    def _give_up(self, lot: Lot, count: int) -> None:
+        lot.withdrawn += count
+        self.stopped += count
+        self._want(lot, -count)
 
     def lose(self, machine: int) -> None:
         """Take a machine away; what ran on it waits again."""

@@ -141,7 +141,7 @@ def solve(
         instance=instance,
         policy=chosen.name,
         tasks=tasks,
-        levels=_levels(problem, tasks, answer),
+        leveled=_leveled(problem, tasks, answer),
         certificate=proof,
         placed=placed,
         placed_by_type=None if instance.type_table is None else placement,
@@ -155,9 +155,9 @@ def solve(
     )
 
 
-def _as_it_is(placement: np.ndarray | None) -> np.ndarray | None:
-    """Return the placement that was found (a function with a name, so that an allocation can be pickled)."""
-    return placement
+def _as_it_is(found: Any) -> Any:
+    """Return what was found (a function with a name, so that an allocation can be pickled)."""
+    return found
 
 
 def in_whole_tasks(instance: Instance, policy: AnyPolicy, integer: bool = False) -> bool:
@@ -313,6 +313,19 @@ def _spread(problem: Problem, answer: Answer, exact: bool) -> np.ndarray:
     return tasks
 
 
+def _leveled(problem: Problem, tasks: np.ndarray, answer: Answer) -> Callable[[], np.ndarray]:
+    """Return who returns the levels: of a market of many users nobody needs rates but who asks for levels."""
+    if answer.exact is None and tasks.dtype != object and _market(problem):
+        return partial(problem.policy.levels, problem.instance, tasks)
+    return partial(_as_it_is, _levels(problem, tasks, answer))
+
+
+def _market(problem: Problem) -> bool:
+    """Say whether this is a market of divisible tasks in a pool whose incomes are spent whatever the rates are."""
+    plain = problem.instance.machines is None and "organisation" not in problem.instance.features
+    return plain and not problem.integer and problem.policy.objective == "alpha" and problem.policy.alpha == 1
+
+
 def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
     if answer.exact is not None:
         # Rates that floats hold badly would spoil levels that floats hold well.
@@ -390,7 +403,8 @@ def _prices(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, a
     if answer.exact is not None:
         return _rounded(problem, tasks, placement, answer.exact)
     fine, priced = answer.fine, _priced(answer)
-    return prices.certify(problem.instance, problem.policy, tasks, placement, priced, problem.all_rates, fine)
+    rates = None if problem.policy.alpha == 1 else problem.all_rates
+    return prices.certify(problem.instance, problem.policy, tasks, placement, priced, rates, fine)
 
 
 def _duals(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:

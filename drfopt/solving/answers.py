@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InstanceError, suggestion
+from ..base.errors import InstanceError, PolicyError, suggestion
 from ..base.numbers.enclosures import Enclosure
 from ..certificates.feasibility import infeasibility
 from ..certificates.verifier import Multiple, long_numbers, number, with_long
@@ -20,11 +20,15 @@ from ..io.text.parts import TreePart
 from ..model.allocation import Allocation, Broken, Certificate
 from ..model.evidence import QuotedEvidence
 from ..model.instance import Instance, checked_instance
+from ..model.policies import policy_on
 
 __all__ = ["allocation_of"]
 
 READ = ("drfopt allocation 1", "drfopt certificate 1")
 """Documents that are read, with their newest versions."""
+
+UNLIKE = 1e-6
+"""Relative difference of levels that is none of rounding."""
 
 Number = Callable[[TreePart], Any]
 
@@ -74,13 +78,13 @@ def allocation_of(
         _, reason = infeasibility(
             instance, _ends(tasks), _ends(placement if by_type is None else by_type), part["integer"].true()
         )
-        if reason:
+        if reason := reason or _unlike(instance, part["policy"].text("drf"), _ends(tasks), _ends(levels)):
             raise InstanceError(f"{part.place}: {reason}: it is no answer for this instance")
         return Allocation(
             instance,
             part["policy"].text("drf"),
             tasks,
-            levels,
+            partial(_as_it_is, levels),
             reading.certificate(),
             placed=partial(_as_it_is, placement),
             placed_by_type=by_type,
@@ -92,6 +96,24 @@ def allocation_of(
             status=part["status"].text("optimal"),
             seconds=float(part["seconds"].number()),
         )
+
+
+def _unlike(instance: Instance, name: str, tasks: np.ndarray, levels: np.ndarray) -> str:
+    """Return which level is not that of the tasks here, as with the answer of other weights or of a larger cluster."""
+    if instance.features or name.endswith(".py"):
+        return ""
+    try:
+        policy = policy_on(name, instance)
+    except PolicyError:  # a notion of somebody's own, of which only the name is known
+        return ""
+    if policy.objective in ("servers", "formulation"):
+        return ""
+    expected = policy.levels(instance, np.asarray(tasks, dtype=float))
+    off = np.flatnonzero(np.abs(levels - expected) > UNLIKE * expected)
+    if not len(off):
+        return ""
+    i = int(off[0])
+    return f"level of user {instance.users[i]!r} is {levels[i]:.6g}, and of its {tasks[i]:.6g} tasks {expected[i]:.6g}"
 
 
 class _Reading:
@@ -254,8 +276,8 @@ def _many(value: Any) -> bool:
     return isinstance(value, list | tuple)
 
 
-def _as_it_is(placement: np.ndarray | None) -> np.ndarray | None:
-    return placement
+def _as_it_is(found: Any) -> Any:
+    return found
 
 
 def _index(known: dict[str, int], name: str, part: TreePart) -> int:

@@ -231,6 +231,7 @@ def most_in(instance: Instance, i: int, rooms: Rooms) -> int:
             ]
         open_to = np.array([[bool(instance.eligible[i][k]) for k, _, _ in rooms]])
         cluster = {"machines": machines, "eligible": open_to}
-    limit = None if parts["max_tasks"] is None else [parts["max_tasks"][i]]
-    one = Instance([demand], **cluster, resources=instance.resources, max_tasks=limit)
+    # A user's own ceilings bind it there too.
+    limit = instance.whole_limits[i]
+    one = Instance([demand], **cluster, resources=instance.resources, max_tasks=[limit] if limit < math.inf else None)
     return int(solve(one, integer=True).tasks[0])

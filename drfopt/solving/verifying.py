@@ -22,6 +22,8 @@ __all__ = ["Verification", "verify"]
 
 HELD = {True: "holds", False: "FAILS", None: "not decided"}
 VERDICTS = {True: "valid", False: "NOT valid", None: "feasibility checked, optimality not proven"}
+IN_PART = "feasibility checked, optimality proven in part"
+"""Of whole tasks of which some levels are proven: of those checks say that no fewer users can be there."""
 OF_AN_AUDIT = VERDICTS | {None: "not all verdicts are decided"}
 
 
@@ -63,12 +65,19 @@ class Verification(Result):
 
     def sheet(self) -> Sheet:
         """Return the table: a row a check."""
+        verdict = (OF_AN_AUDIT if self.audit else VERDICTS)[self.valid]
+        if (
+            self.valid is None
+            and not self.audit
+            and any(c.holds and c.name.startswith("no fewer") for c in self.checks)
+        ):
+            verdict = IN_PART
         floats = f"to {float(self.accuracy):.0e}, which is what floats are held to" if self.accuracy else "exactly"
         return Sheet(
             self.answer,
             (Column("check"), Column(""), Column("first fault")),
             [(check.name, HELD[check.holds], check.worst) for check in self.checks],
-            (f"{(OF_AN_AUDIT if self.audit else VERDICTS)[self.valid]}: decided in fractions, {floats}",),
+            (f"{verdict}: decided in fractions, {floats}",),
             document=self.to_dict,
         )
 

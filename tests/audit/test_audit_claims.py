@@ -53,7 +53,7 @@ HOLDING = [
 ]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("claim", HOLDING)
 def test_what_holds_survives_every_small_instance(claim):
     standing = proven(claim)

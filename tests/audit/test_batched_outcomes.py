@@ -47,7 +47,7 @@ def test_it_pays_where_the_market_is_no_single_line():
 
 @pytest.mark.parametrize("name", [PM, RM])
 def test_a_search_finds_the_same_without_a_batch(name, monkeypatch):
-    space = Space(3, 3, 3, 2, sample=40, seed=2)
+    space = Space(3, 3, 3, 2, sample=15, seed=2)
     with_batch = search("ceei", name, space).to_dict()
     monkeypatch.setattr(Question, "batched", lambda self, cases: {})
     assert search("ceei", name, space).to_dict() == with_batch

@@ -48,6 +48,7 @@ def test_no_report_beats_the_bound(policy, seeds, draw):
     assert decided > seeds
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_two_resources_agree_with_the_curve(seed, draw):
     at = AuditCase(draw(seed, users=(2, 4), resources=(2, 2)).cluster(), policy_named("ceei"))
@@ -146,3 +147,10 @@ def test_what_has_no_price_is_claimed_as_it_is_needed(alpha):
 def test_who_is_at_its_limit_as_far_as_can_be_told_cannot_gain():
     told = Instance([[3, 4], [2, 0]], [5, 3], max_tasks=[0.25, 0.25])
     assert audit(told, "alpha:1.5", SP).results[0].verdict == "holds"
+
+
+def test_a_small_demand_is_no_claim_of_nothing():
+    """What a search proposes is rounded in parts of it: in absolute terms 1e-9 would be 0."""
+    case = audit_case(Instance([[1, 2], [Fraction(1, 10**9), 0]], [7, 11]), "alpha:3")
+    report = best_response(case, 1).report
+    assert report is not None and all(r > 0 for r in report)

@@ -18,6 +18,7 @@ from drfopt.model.policies import policy_named
 AMOUNTS = [Fraction(p, 4) for p in range(17)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(16))
 def test_no_report_of_a_grid_beats_the_sum_of_shares(seed, draw):
     at = AuditCase(draw(seed, users=(2, 4), resources=(2, 2), weights=1, limits=seed % 2 == 0).cluster(), UTILITARIAN)

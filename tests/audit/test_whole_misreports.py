@@ -24,6 +24,7 @@ def audit_case(case, policy):
     return AuditCase(case.cluster(), policy_named(policy), integer=True)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "utilitarian"])
 @pytest.mark.parametrize("seed", range(8))
 def test_no_report_of_a_grid_beats_the_bound(policy, seed, draw):

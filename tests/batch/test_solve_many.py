@@ -89,7 +89,7 @@ def takes(policy, demands):
     return not policy.startswith("single") or demands[..., 0].all()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("policy", LEXIMIN)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_leximin_is_the_reference(family, policy):
@@ -114,6 +114,7 @@ def reference(instance, policy):
     return np.array([float(x) for x in tasks])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_ceei_is_what_solve_returns(family):
     for shape in SHAPES:
@@ -400,6 +401,7 @@ def test_letters_of_a_block_are_those_of_its_instances():
                 assert block.rates[:, i] == pytest.approx(policy_named(policy).rates(instance), rel=1e-15)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_the_bound_of_pools_with_ties_is_that_of_one_alone(family):
     """Of prices as they are found, and of prices that were moved."""

@@ -128,8 +128,10 @@ class Model:
         if policy == "tsf":
             alone = Fraction(0)
             for room, count in self.classes:
-                alone += count * min(c / d for d, c in zip(self.demands[i], room, strict=True) if d)
-            return 1 / alone / self.weights[i][0]
+                # Of what is excluded there is enough.
+                rows = zip(self.demands[i], room, range(self.m), strict=True)
+                alone += count * min((c / d for d, c, j in rows if d and f"r{j}" not in out), default=Fraction(0))
+            return 1 / alone / self.weights[i][0] if alone else Fraction(0)
         return max(weighted)
 
     def polytope(self) -> Polytope:

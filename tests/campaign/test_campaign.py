@@ -49,8 +49,8 @@ def test_whole_tasks_that_were_a_fault_once_are_right():
 
 
 def test_a_few_divisions_of_every_machine_by_itself_are_right_or_refused_and_so_are_their_files():
-    words = Counter(result.verdict.word for result in results(41, range(80), cases.servers, files=True))
-    assert words["right"] > 65 and set(words) <= {"right", "not judged", "refused: PolicyError"}
+    words = Counter(result.verdict.word for result in results(41, range(40), cases.servers, files=True))
+    assert words["right"] > 30 and set(words) <= {"right", "not judged", "refused: PolicyError"}
 
 
 @pytest.mark.slow

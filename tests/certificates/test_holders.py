@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from drfopt.certificates.holders import Holders, Marks
+from drfopt.certificates.holders import Holders
+from drfopt.certificates.marks import Marks
 from drfopt.model.instance import Instance
 
 

@@ -34,7 +34,7 @@ def all_served(instance):
     ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_tree_decides_every_small_pool_as_brute_force_does(seed):
     instance = drawn(seed)

@@ -129,6 +129,7 @@ def test_without_an_instance_it_is_about_all_of_them(drfopt):
     assert drfopt("audit", "--policy", "drf", "--property", "strategy-proofness").status == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

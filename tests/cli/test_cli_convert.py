@@ -125,6 +125,10 @@ def test_an_answer_that_is_none_is_refused(drfopt, refused, tmp_path):
         answer.write_text(text)
         return drfopt("export", "nsdi2011", "--to", "csv", "--answer", answer)
 
+    other = ("export", "nsdi2011-weighted", "--to", "csv", "--answer", answer)
+    refused(drfopt(*other), "level of user 'A' is", "it is no answer for this instance")
+    asked = drfopt("export", "nsdi2011", "--to", "csv", "--answer", answer, "--policy", "ceei")
+    refused(asked, "is the answer of drf: leave --policy ceei out")
     document["users"][0]["tasks"] = 4
     refused(exported(json.dumps(document)), "capacity of", "is exceeded", "it is no answer for this instance")
     document["users"][0]["name"] = "C"

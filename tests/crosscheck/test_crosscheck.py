@@ -27,7 +27,7 @@ def takes(instance, policy, integer=False):
     return chosen.weights != "scalar" or not instance.weights_per_resource
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", library.names())
 def test_every_library_instance(name):
     instance = Instance.library(name)
@@ -42,7 +42,7 @@ LONG = {"sec72"}
 """In whole tasks these take ten seconds."""
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in library.names()]
 )

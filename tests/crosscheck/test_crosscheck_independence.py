@@ -67,7 +67,7 @@ def off(factor):
     return change
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("instance", "policy", "integer"), ASKED)
 def test_every_way_that_is_off_by_a_millionth_is_found_out(instance, policy, integer, monkeypatch):
     for name in answers(instance, policy, integer):
@@ -96,6 +96,7 @@ def test_the_same_levels_for_other_users_are_not_the_same(monkeypatch):
     assert crosscheck(POOL).agree is False
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("policy", ["drf", "asset", "tsf", "ceei"])
 @pytest.mark.parametrize("factor", [0.9985, 1 + 1e-6, 1 - 1e-6, 1 + 1e-7])
 def test_a_formulation_that_is_off_is_found_out(policy, factor, monkeypatch):

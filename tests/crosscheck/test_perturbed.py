@@ -58,6 +58,7 @@ def checked(instance, policy, kind, **options):
     return crosscheck(instance, policy, integer=kind == "whole", exact=kind == "exact", **options)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("instance", "policy", "kind"), CELLS)
 def test_every_engine_and_second_author_that_is_off_is_found_out(instance, policy, kind, monkeypatch):
     found = checked(instance, policy, kind)

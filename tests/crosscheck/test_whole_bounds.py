@@ -7,7 +7,7 @@ import pytest
 
 from drfopt.base.deadline import NEVER
 from drfopt.certificates import meet_in_the_middle, price_tree, whole
-from drfopt.certificates.level_bounds import levels_above
+from drfopt.certificates.level_bounds import level_bounds
 from drfopt.certificates.level_claims import claims
 from drfopt.certificates.packing_bound import worth_of
 from drfopt.model.instance import Instance
@@ -138,10 +138,11 @@ def test_levels_above_the_first_that_is_not_proven_are_bounded(seed):
     ]
     below = 0
     for claim in claims(users, tasks):
-        place = below + claim.count
-        lower = sorted(users.values(tasks))[:below]
-        for _, count, bound in levels_above(users, tasks, claim, below, worth_of(users), NEVER)[0]:
-            place += count
+        place, lower = below + 1, sorted(users.values(tasks))[:below]
+        for at, one in enumerate(level_bounds(users, tasks, claim, worth_of(users), NEVER)):
+            place += one.count if at else 0
             known = (levels[place - 1] for levels in every if levels[:below] == lower and levels[below] >= claim.level)
-            assert users.told(max(known)) <= bound
+            assert max(known) <= one.bound
+            assert one.refuted is not None
+            place += 0 if at else one.count - 1
         below += claim.count

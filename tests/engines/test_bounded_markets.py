@@ -110,9 +110,7 @@ def test_guarantees_of_groups_are_decided_by_the_verifier():
 
 
 @pytest.mark.parametrize("policy", [*MARKETS, *SUMS])
-def test_levels_and_an_order_of_whole_tasks_are_none_of_a_market(policy):
-    with pytest.raises(PolicyError, match="serves one tier after the other in divisible tasks only"):
-        solve(pool(tiers={"A": 1}), policy, integer=True)
+def test_levels_in_terms_of_guarantees_are_none_of_a_market(policy):
     with pytest.raises(PolicyError, match=r"knows guarantees as floors, and not that guarantees are \'surplus\'"):
         solve(pool(guarantees={"A": {"cpu": 1}}, meaning="surplus"), policy)
 

@@ -5,7 +5,7 @@ import pytest
 
 from drfopt.certificates import chain
 from drfopt.engines import linear_programs
-from drfopt.engines.leximin import interior_chain, lp_round
+from drfopt.engines.leximin import lp_round
 from drfopt.engines.problem import Problem
 from drfopt.engines.symmetry import Merged
 from drfopt.model.instance import Instance
@@ -177,18 +177,3 @@ def test_later_programs_begin_where_the_one_before_ended(monkeypatch):
     monkeypatch.setattr(lp_round, "run", counted)
     assert solve(sparse_cluster(3), engine="auto").certificate.valid
     assert len(steps) > 5 and max(steps[1:]) < steps[0] / 2
-
-
-def test_of_users_on_few_classes_only_the_first_round_is_solved_inside(monkeypatch):
-    inside = []
-    run = interior_chain.InteriorRound.solve
-
-    def counted(self, *given):
-        inside.append(self.part.rounds)
-        return run(self, *given)
-
-    monkeypatch.setattr(interior_chain.InteriorRound, "solve", counted)
-    cluster = sparse_cluster(3)
-    found, other = solve(cluster, engine="interior-chain"), solve(cluster, engine="lp-chain")
-    assert set(inside) == {0} and len(found.certificate.evidence.rounds) > 5
-    np.testing.assert_allclose(found.levels, other.levels, rtol=1e-9)

@@ -11,7 +11,8 @@ from drfopt.base import loops as kernels
 from drfopt.base.errors import InstanceError
 from drfopt.certificates import prices
 from drfopt.certificates.bottleneck import certify
-from drfopt.certificates.holders import Holders, Marks
+from drfopt.certificates.holders import Holders
+from drfopt.certificates.marks import Marks
 from drfopt.certificates.prices import Buyers
 from drfopt.engines.leximin import filling, saturation
 from drfopt.model.arrays import BLOCK, needed_sets
@@ -88,6 +89,46 @@ def test_the_certificate_adds_up_the_same(loops, seed, limited):
             assert np.asarray(found) == pytest.approx(np.asarray(expected), rel=1e-13, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("limited", [False, True])
+def test_sums_by_set_say_what_a_second_look_says(loops, seed, limited):
+    """Of who is at a limit they know the level about: they may say that less is at a mark, and more is near one."""
+    random = np.random.default_rng(seed)
+    demands = random.integers(0, 3, (900, 4)).astype(float)
+    demands[~demands.any(axis=1), 0] = 1
+    tops = np.array([0.25, 0.5, 0.5, 0.75])[random.permutation(4)]
+    tasks = np.where(demands > 0, tops, 1).min(axis=1) * (1 - 1e-16 * random.integers(0, 4, 900))
+    limits = np.full(900, np.inf)
+    for some, below in ((5, 0), (6, 3e-10), (7, 0.1), (8, 1)):
+        mine = np.arange(900) % 20 == some
+        tasks[mine] *= 1 - below
+        limits[mine] = tasks[mine]
+    if not limited:
+        tasks[limits < np.inf] = np.where(demands > 0, tops, 1).min(axis=1)[limits < np.inf]
+    users = Holders(Instance(demands, demands.sum(axis=0), max_tasks=limits if limited else None), np.ones(900), tasks)
+    sums, marks = users.seen().by_set, Marks.of_tops(tops, tops > 0, 1e-14)
+    inverse = 1 / tops[:, None]
+    at, free, near, needed, unclear, short = sums.at(marks, inverse)
+    exact_at, exact_free, exact_near, *who, exact_short, _ = users.held(marks, inverse)
+    assert free == pytest.approx(exact_free, rel=1e-13)
+    assert (at <= exact_at * (1 + 1e-13)).all() and (near >= exact_near * (1 - 1e-13)).all()
+    assert (needed == who[0]).all() and not unclear.any() and max(short, exact_short) <= marks.window
+    for g in range(len(marks.low)):
+        tied = np.flatnonzero(marks.of >= g)
+        for found, expected in zip(sums.by_pattern(marks, tied, g), users.by_pattern(marks, tied, g), strict=True):
+            assert found == pytest.approx(expected, rel=1e-13)
+
+
+def test_sums_by_set_do_not_tell_who_is_below_a_mark_or_hardly_below_a_limit(loops):
+    demands, tops = np.ones((40, 2)), np.array([0.5, 0.5])
+    marks, inverse = Marks.of_tops(tops, tops > 0, 1e-14), 1 / tops[:, None]
+    for tasks, limit in ((0.5 * (1 - 1e-10), np.inf), (0.5, 0.5 * (1 + 1e-10)), (0.4, 1.0)):
+        users = np.full(40, 0.5)
+        users[3] = tasks
+        pool = Instance(demands, [20, 20], max_tasks=np.where(np.arange(40) == 3, limit, np.inf))
+        assert Holders(pool, np.ones(40), users).seen().by_set.at(marks, inverse) is None
+
+
 def market(n, limited):
     demands, capacity, limits = crowd(n)
     most = np.where(np.arange(n) % 7, limits * 3, 0) if limited else None
@@ -134,9 +175,11 @@ def test_wrong_tasks_of_a_market_are_not_proven(loops, limited, change):
     assert not prices.certify(pool, policy, wrong, None, answer.prices[None, :]).valid
 
 
-def test_wrong_tasks_are_not_proven(loops):
-    demands, capacity, _ = crowd(BLOCK + 3)
-    pool, policy = Instance(demands, capacity), policy_named("drf")
+@pytest.mark.parametrize("limited", [False, True])
+def test_wrong_tasks_are_not_proven(loops, limited):
+    demands, capacity, limits = crowd(BLOCK + 3)
+    limits[BLOCK + 1] = np.inf
+    pool, policy = Instance(demands, capacity, max_tasks=limits if limited else None), policy_named("drf")
     tasks = solve(pool).tasks.copy()
     assert certify(pool, policy, tasks).valid
     for change in (1 - 1e-6, 1 + 1e-6, np.nan, -1.0):

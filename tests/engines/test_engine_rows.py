@@ -83,8 +83,8 @@ def test_rows_of_the_paper_by_hand():
 def test_sparse_clusters_of_users_who_need_different_resources_are_solved_inside():
     random = np.random.default_rng(1)
     demands = random.integers(1, 100, (400, 4))
-    eligible = np.arange(9)[None, :] // 3 == (np.arange(400) % 3)[:, None]
-    machines = [Machine(f"c{k}", random.integers(500, 2_000, 4) * 40) for k in range(9)]
+    eligible = np.arange(18)[None, :] // 3 == (np.arange(400) % 6)[:, None]
+    machines = [Machine(f"c{k}", random.integers(500, 2_000, 4) * 20) for k in range(18)]
     drf = policy_named("drf")
     alike = Problem(Instance(demands, machines=machines, eligible=eligible), drf)
     assert engine_for("auto", alike).name == "lp-chain"
@@ -92,3 +92,14 @@ def test_sparse_clusters_of_users_who_need_different_resources_are_solved_inside
         Instance(demands * (random.random((400, 4)) < 0.4) + [1, 0, 0, 0], machines=machines, eligible=eligible), drf
     )
     assert engine_for("auto", unlike).name == "interior-chain"
+
+
+def test_sparse_clusters_whose_users_have_next_to_no_choice_go_to_simplex():
+    random = np.random.default_rng(2)
+    demands = random.integers(1, 100, (600, 4)) * (random.random((600, 4)) < 0.4) + [1, 0, 0, 0]
+    machines = [Machine(f"c{k}", random.integers(500, 2_000, 4) * 20) for k in range(90)]
+    eligible = (np.arange(600)[:, None] + np.arange(90)[None, :]) % 45 == 0
+    drf = policy_named("drf")
+    assert engine_for("auto", Problem(Instance(demands, machines=machines, eligible=eligible), drf)).name == "lp-chain"
+    eligible |= (np.arange(600)[:, None] + np.arange(90)[None, :]) % 18 == 0
+    assert engine_for("auto", Problem(Instance(demands, machines=machines, eligible=eligible), drf)).name != "lp-chain"

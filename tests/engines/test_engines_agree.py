@@ -25,7 +25,7 @@ def exact_levels(instance, name):
 
 @pytest.mark.parametrize("engine", ["filling", "lp-chain"])
 @pytest.mark.parametrize("policy", ["drf", "asset", "tasks"])
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(instance=pools())
 def test_leximin_in_a_pool_is_the_reference(instance, policy, engine):
     allocation = solve(instance, policy, engine=engine)
@@ -50,6 +50,7 @@ def test_leximin_on_machines_is_the_slow_chain(instance, policy):
     assert allocation.levels == pytest.approx(slow_chain.levels(instance, policy), rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("policy", ["ceei", "alpha:2", "alpha:0.5"])
 @pytest.mark.parametrize("strategy", [pools, clusters])
 def test_markets_by_two_methods(policy, strategy):
@@ -70,6 +71,7 @@ def test_sums_by_two_methods(instance, policy):
     assert crosscheck(instance, policy).agree is True
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "ceei", "utilitarian", "throughput"])
 @pytest.mark.parametrize("strategy", [pools, clusters])
 def test_whole_tasks_are_the_best_of_all(policy, strategy):

@@ -35,6 +35,7 @@ def test_theorem_5(precision):
     assert allocation.certificate.valid and allocation.certificate.violation == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("policy", ["ceei", "alpha:2", "alpha:3"])
 @pytest.mark.parametrize("strategy", [pools, clusters])
 def test_enclosures_are_where_the_floats_are(policy, strategy):

@@ -76,6 +76,7 @@ def by_hand(instance: Instance, policy: str) -> dict[str, float]:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("policy", MARKETS)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_pool_is_divided_as_by_hand(policy, seed):

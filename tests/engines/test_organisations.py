@@ -42,13 +42,13 @@ def apart(one: np.ndarray, other: np.ndarray) -> float:
 
 def test_fractions_and_the_step_by_step_reference_are_equal():
     compared = ambiguous = 0
-    for instance, policy, exact in answers(range(200)):
+    for instance, policy, exact in answers(range(100)):
         try:
             assert exact.tasks.tolist() == slow_exact.tree_tasks(instance, policy_named(policy))
             compared += 1
         except Ambiguous:
             ambiguous += 1
-    assert compared > 100
+    assert compared > 50
     assert ambiguous < compared / 20
 
 
@@ -75,7 +75,7 @@ def test_machines_of_one_class_are_a_pool():
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_machines_are_proven(classes: int):
-    for instance, policy, _ in answers(range(3000, 3100)):
+    for instance, policy, _ in answers(range(3000, 3040)):
         found = solve(on_machines(instance, seed=instance.n, classes=classes), policy)
         assert found.certificate.valid
         assert found.certificate.violation <= LEVEL
@@ -277,6 +277,7 @@ def test_counting_tasks_counts_no_resources_that_could_be_excluded():
     assert solve(pool, "tsf", exact=True).tasks.tolist() == solve(pool, "drf", exact=True).tasks.tolist()
     racks = [Machine("m", {"cpu": 6, "gpu": 8}), Machine("n", {"cpu": 6, "gpu": 4})]
     excluding = Instance(demands, machines=racks, organisation=rules)
+    assert crosscheck(pool, "tsf").agree
     assert policy_named("tsf").exact_rates(excluding) == [F(1, 12), F(1, 6)]
     assert policy_named("tsf").rates(excluding) == pytest.approx([1 / 12, 1 / 6])
     for integer in (False, True):

@@ -28,6 +28,7 @@ def drawn(seed):
     return Instance(demands, capacity, weights=weights, max_tasks=limits), name
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(60))
 def test_engine_and_reference_say_the_same_exactly(seed):
     instance, name = drawn(seed)

@@ -80,6 +80,7 @@ def directly(seed, machines, name):
     return whole.score(instance, policy_named(name), found.tasks.tolist())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("solver", [name for name in HERE if name != DIRECT])
 @pytest.mark.parametrize("machines", [False, True])
 def test_every_solver_finds_the_same(solver, machines):

@@ -18,7 +18,7 @@ def faults(report):
     return [check for check in report.checks if not check.holds]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("strategy", [pools, clusters])
 def test_certificate_files_are_accepted(policy, strategy):

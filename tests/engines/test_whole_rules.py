@@ -84,6 +84,7 @@ def test_a_sum_that_is_not_proven_has_a_bound_whatever_weights_per_resource_say(
 
 
 MARKETS = ("ceei", "utilitarian", "ceei", "throughput")
+TIERED = (*MARKETS, "alpha:2", "alpha:0.5")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,10 +92,16 @@ def test_sums_and_products_equal_enumeration(kind):
     assert compared(kind, range(10), MARKETS, market=True) > 7
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_tiers_of_sums_and_products_equal_enumeration(kind):
+    assert compared(kind, range(30, 42), TIERED, market=True, tiers=True) > 9
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_and_products_equal_enumeration_at_length(kind, some):
     assert compared(kind, range(100, 100 + some(900)), MARKETS, market=True) > some(600)
+    assert compared(kind, range(1000, 1000 + some(600)), TIERED, market=True, tiers=True) > some(400)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -24,11 +24,17 @@ MANY = 60
 
 
 def awkward(
-    seed: int, types: bool = False, rules: bool = True, machines: bool = False, market: bool = False
+    seed: int,
+    types: bool = False,
+    rules: bool = True,
+    machines: bool = False,
+    market: bool = False,
+    tiers: bool = False,
 ) -> Instance:
     """Return a cluster of a few users: ties, zero demands, limits and promises of 0, promises that do not fit.
 
-    `market` leaves out what a market or a sum does not know: tiers, weights of 0, levels in terms of guarantees.
+    `market` leaves out what a market or a sum does not know, levels in terms of guarantees, and `tiers` says whether
+    there are tiers and weights of 0 then.
     """
     chance = random.Random(seed)
     resources = [f"r{j}" for j in range(chance.randint(1, 2))]
@@ -50,8 +56,9 @@ def awkward(
     weights = {u: chance.choice([0, 1, 1, 2, Fraction(1, 2)] if rules else [1, 2]) for u in users}
     organisation = _rules(chance, users, resources) if rules else None
     if market:
-        weights = {u: w or 3 for u, w in weights.items()}
-        organisation = None if organisation is None else replace(organisation, tiers={}, meaning="floor")
+        weights = weights if tiers else {u: w or 3 for u, w in weights.items()}
+        changed = {"meaning": "floor"} | ({} if tiers else {"tiers": {}})
+        organisation = None if organisation is None else replace(organisation, **changed)
     return Instance(
         demands,
         **cluster,
@@ -229,15 +236,18 @@ class Enumeration:
         """Return what x tasks are worth."""
         if x < self.promised[i]:
             return PROMISE, Fraction(x, self.promised[i])
-        rank = (-self.rules.tiers[i], self.rules.last[i]) if self.ruled and self.rules else (0, False)
-        return rank, self.level(i, x)
+        return self.rank(i), self.level(i, x)
+
+    def rank(self, i: int) -> tuple:
+        """Return when a user is served: by tier, with a weight of 0 last in it."""
+        return (-self.rules.tiers[i], self.rules.last[i]) if self.ruled and self.rules else (0, False)
 
     def income(self, i: int) -> Fraction:
         """Return the weight of a user in a product: of a group's members their part of what the group has."""
         rules, weights = self.rules, self.instance.exact_weights
         part, path = Fraction(weights[i]), rules.paths[i] if self.ruled and rules is not None else ""
         while path:
-            users = [h for h in range(self.n) if rules.paths[h] == path]
+            users = [h for h in range(self.n) if rules.paths[h] == path and self.rank(h) == self.rank(i)]
             groups = [Fraction(g.weight) for g in rules.groups if g.parent == path]
             total = sum((Fraction(weights[h]) for h in users), Fraction(0)) + sum(groups, Fraction(0))
             group = next(g for g in rules.groups if g.name == path)
@@ -245,19 +255,25 @@ class Enumeration:
         return part
 
     def total(self, tasks: list[int]) -> list:
-        """Return what is kept of guarantees, then the sum; or users served, and the product with integer powers."""
+        """Return what is kept of guarantees, and then tier by tier the sum, or users served and what that is worth."""
         kept = sorted(min(Fraction(tasks[i], self.promised[i]), Fraction(1)) for i in self.playing if self.promised[i])
+        ranks = sorted({self.rank(i) for i in self.playing})
+        found = [self._to([i for i in self.playing if self.rank(i) == rank], tasks) for rank in ranks]
+        return [kept, *itertools.chain.from_iterable(found)]
+
+    def _to(self, users: list[int], tasks: list[int]) -> list:
+        """Return what tasks are worth to users who are served together: a product has integer powers."""
         if self.policy.objective == "sum":
-            return [kept, sum((self._rates[i] * int(tasks[i]) for i in self.playing), Fraction(0))]
-        served = sum(tasks[i] > 0 for i in self.playing)
+            return [sum((self._rates[i] * int(tasks[i]) for i in users), Fraction(0))]
+        served = sum(tasks[i] > 0 for i in users)
         if (power := 1 - Fraction(str(self.policy.alpha))) != 0:
-            worth = [self._utility(i, int(tasks[i]), power) for i in self.playing if tasks[i]]
+            worth = [self._utility(i, int(tasks[i]), power) for i in users if tasks[i]]
             with localcontext(Context(prec=90)):
                 total = sum(worth, Decimal(0))
-            return [kept, served if power < 0 else 0, Context(prec=60).plus(total)]
+            return [served if power < 0 else 0, Context(prec=60).plus(total)]
         scale = math.lcm(*(w.denominator for w in self._incomes.values()))
-        product = math.prod(int(tasks[i]) ** int(self._incomes[i] * scale) for i in self.playing if tasks[i])
-        return [kept, served, product]
+        product = math.prod(int(tasks[i]) ** int(self._incomes[i] * scale) for i in users if tasks[i])
+        return [served, product]
 
     def _utility(self, i: int, x: int, power: Fraction) -> Decimal:
         """Return income times U(level), to 90 digits."""

@@ -99,7 +99,7 @@ def organisations(draw: st.DrawFn, users: list[str], resources: list[str]) -> Or
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(instances(), st.sampled_from(FORMATS))
 def test_what_is_written_reads_back_equal(instance: Instance, form: str) -> None:
     written = writer.dumps(instance, form)

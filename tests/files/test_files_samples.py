@@ -76,6 +76,7 @@ def written(folder: Path, name: str) -> list[Path]:
     return paths
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
 def test_every_format_is_converted_in_every_way_or_refused_in_a_line(tmp_path: Path, row, invoke) -> None:
     files = [str(path) for path in written(tmp_path, row.name)]

@@ -48,6 +48,7 @@ def written(folder, name, body):
 # ---- whole tasks ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("instance", [POOL, RACKS], ids=["pool", "machines"])
 @pytest.mark.parametrize("file", sorted({*FOLDER.glob("*.py")} - {FOLDER / "rounds.py"}), ids=lambda file: file.stem)
 def test_integer_variables_are_whole_tasks(file, instance):

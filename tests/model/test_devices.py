@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drfopt import Instance, InstanceError, Machine, solve
+from drfopt.base.deadline import Deadline
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.feasibility import exactly_feasible
 from drfopt.certificates.verifier import verify
@@ -137,6 +138,9 @@ def test_half_free_devices_do_not_add_up():
     assert maximal_patterns(cluster(["0.6", 1, "0.4"]), 0, [0, 1, 2]) == [
         {0: 2, 2: 2}, {0: 1, 1: 1, 2: 1}, {0: 1, 2: 3}, {1: 2}, {1: 1, 2: 2}, {2: 4},
     ]  # fmt: skip
+    many = cluster(["0.6", 1, "0.4", "0.3"], gpu=5)
+    assert maximal_patterns(many, 0, range(4))
+    assert maximal_patterns(many, 0, range(4), Deadline.after(0)) is None
 
 
 @pytest.mark.parametrize(

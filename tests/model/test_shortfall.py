@@ -12,6 +12,7 @@ from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Organisation
 from drfopt.model.users import TaskType
+from drfopt.planning.explaining.explanation import explain
 from drfopt.solving.allocating import solve
 
 POOL = Instance(
@@ -46,6 +47,16 @@ def test_who_has_all_it_asked_for_is_not_stopped_by_a_limit():
     found = solve(capped)
     assert {row[0]: row[-1] for row in found.sheet().rows} == {"A": "its ceiling", "B": "has all it asked for"}
     assert "a ceiling or limit does not let it have" in str(found)
+
+
+def test_who_names_no_end_may_be_stopped_by_its_own_ceiling():
+    capped = Organisation(ceilings={"a": {"cpu": 2}})
+    ten = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}, "c": {"cpu": 1}}, {"cpu": 10}, max_tasks=[None, None, 1])
+    ten = Instance(**(ten.parts() | {"organisation": capped}))
+    assert "a and b ask for tasks without an end: stopped by cpu, 1 by its own ceiling" in str(solve(ten))
+    assert "a and b ask for tasks without an end: 1 stopped by its own ceiling" in str(solve(ten, integer=True))
+    alone = {row.user: row.alone_tasks for row in explain(ten, integer=True).users}
+    assert alone == {"a": 2, "b": 3, "c": 1}
 
 
 def test_of_task_types_all_are_asked_for_and_a_lower_limit_is_a_limit():

@@ -1,6 +1,7 @@
 """Work spread over processes: the same answers in the same order, whoever dies."""
 
 import functools
+import gc
 import itertools
 import os
 import pickle
@@ -182,6 +183,16 @@ def test_a_cluster_that_is_not_there_is_told(monkeypatch):
     monkeypatch.setattr("drfopt.base.parallel.PATIENCE", 1)
     with pytest.raises(SolverError, match=r"^no Dask scheduler answers at 'tcp://127.0.0.1:9': "):
         list(spread(square, [1], dask="tcp://127.0.0.1:9"))
+
+
+@pytest.mark.parametrize("address", ["nonsense", "tls://127.0.0.1:9", "inproc://1"])
+def test_an_address_that_cannot_be_is_told_once(address, monkeypatch):
+    heard = []
+    monkeypatch.setattr("sys.unraisablehook", heard.append)
+    with pytest.raises(SolverError, match=f"^no Dask scheduler answers at '{address}': "):
+        list(spread(square, [1], dask=address))
+    gc.collect()
+    assert not heard
 
 
 def blas_threads():

@@ -74,6 +74,7 @@ def test_a_script_that_workers_would_run_again_is_told(users, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"users", "script.py"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("moment", ["taking a sample", "adding up", "writing", "proof"])
 def test_a_worker_killed_in_the_middle_changes_nothing(mortal, users, tmp_path, monkeypatch, moment):
     monkeypatch.setattr("drfopt.engines.leximin.saturation.SAMPLE", 1_000)
@@ -92,6 +93,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(mortal, users, tmp_path, 
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("moment", "kept", "policy"),
     [

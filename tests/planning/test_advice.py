@@ -6,7 +6,9 @@ from drfopt import price, what_if
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
+from drfopt.model.users import TaskType
 from drfopt.planning.advice import advise
+from drfopt.planning.least_needed import least_needed
 from drfopt.solving.allocating import solve
 
 CLUSTER = Instance(
@@ -76,3 +78,16 @@ def test_whole_tasks_and_fractions_have_an_answer_too():
     for how in ({"integer": True}, {"exact": True}):
         found = advise(solve(CLUSTER, **how))
         assert (found.purchases[0].name, found.purchases[0].amount) == ("gpu", 4)
+
+
+def test_what_a_purchase_needs_at_least_is_no_more_than_it_needs():
+    """Of 7 tasks 4 run on the machine that is there, two on each that is bought; every other of B needs a gpu."""
+    users = {"A": {"cpu": 1}, "B": [TaskType({"cpu": 1}, 9), TaskType({"cpu": 1, "gpu": 1}, 9)]}
+    cluster = Instance(
+        {"A": {"cpu": 1}}, machines=[Machine("old", {"cpu": 4}), Machine("new", {"cpu": 2}, 9)], max_tasks={"A": 7}
+    )
+    assert least_needed(solve(cluster, "drf"), "new") == pytest.approx(1.5, rel=1e-6)
+    assert least_needed(solve(cluster, "drf", integer=True), "new") == pytest.approx(1.5, rel=1e-6)
+    assert least_needed(solve(Instance({"A": {"cpu": 1}}, {"cpu": 9}, max_tasks={"A": 7}), "drf"), "cpu") <= 7
+    typed = Instance(users, machines=[Machine("m", {"cpu": 4, "gpu": 1}, 5)], max_tasks={"A": 2})
+    assert least_needed(solve(typed, "drf"), "m") == pytest.approx(5, rel=1e-6)

@@ -5,7 +5,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from drfopt import Instance, Machine, PolicyError, TaskType, explain
+from drfopt import Instance, Machine, Organisation, PolicyError, TaskType, explain
 from drfopt.planning.explaining.fragmentation import IdleMachines, fragments
 
 NODE = [Machine("node", {"cpu": 8}, 2, {"gpu": 3})]
@@ -83,3 +83,18 @@ def test_types_are_counted_as_types():
     # 0.6 0.3 | 0.6 and a machine for the task of two, or less: what is left of a device serves 0.3 at most.
     assert packed.used["gpu"] + packed.idle["gpu"] == 4
     assert 0 <= packed.fragments["gpu"] <= packed.idle["gpu"] + 1e-12
+
+
+def test_pooled_is_a_bound_only_where_it_is():
+    ten = {"machines": [Machine("m", {}, 1, devices={"gpu": 10})]}
+    users = {"a": {"gpu": 6}, "b": {"gpu": 1}}
+    pooled, packed = explain(
+        Instance(users, **ten, organisation=Organisation(tiers={"a": 1})), fragmentation=True
+    ).fragmentation.ways
+    assert pooled.lowest < packed.lowest and pooled.proven == "no bound of whole tasks here"
+    assert explain(Instance(users, **ten), fragmentation=True).fragmentation.ways[0].proven == "a bound"
+    typed = {"a": {"gpu": "0.6"}, "b": [TaskType({"cpu": 1}, 1), TaskType({"cpu": 2}, 1)]}
+    two = [Machine("m", {"cpu": 10}, devices={"gpu": 2})]
+    assert "pooled" not in str(explain(Instance(typed, machines=two), integer=True))
+    shared = Instance({"a": [TaskType({"gpu": "0.6"}, 1), TaskType({"cpu": 1}, 1)]}, machines=two)
+    assert "devices are pooled in it for who has several task types" in str(explain(shared, integer=True))

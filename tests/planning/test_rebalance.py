@@ -106,7 +106,7 @@ def test_questions_that_make_no_sense():
         rebalance(CLUSTER, {"placement": {}}, policy="path:1:1")
     with pytest.raises(InstanceError, match="give a whole number, 0 or more"):
         rebalance(PAPER, {"tasks": {}}, moves=-1)
-    with pytest.raises(InstanceError, match="at least 1 moves or evictions are needed"):
+    with pytest.raises(InstanceError, match="at least 1 must move or be evicted before"):
         rebalance(PAPER, {"tasks": {"B": 4}}, moves=0)
 
 

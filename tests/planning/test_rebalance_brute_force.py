@@ -83,7 +83,7 @@ def test_every_allocation_written_down(seed, machines):
     for moves in (None, rng.choice([0, 1, 2, 3])):
         expected, members = best(instance, current, moves)
         if expected is None:
-            with pytest.raises(InstanceError, match=r"at least \d+ moves or evictions are needed"):
+            with pytest.raises(InstanceError, match=r"at least \d+ must move or be evicted before"):
                 rebalance(instance, current, moves=moves)
             continue
         found = rebalance(instance, current, moves=moves)

@@ -106,7 +106,7 @@ def test_a_pool_is_one_machine_and_who_fits_nowhere_leaves(monkeypatch):
     machines = Instance([[1], [9]], machines=[[1], [2]])
     found = rebalance(machines, {"placement": {"u2": {"m1": 1}, "u1": {"m2": 2}}}, policy="per-server")
     assert (found.count("evict"), found.count("start")) == (1, 1)
-    with pytest.raises(InstanceError, match="at least 1 moves"):
+    with pytest.raises(InstanceError, match="at least 1 must move"):
         rebalance(machines, {"placement": {"u2": {"m1": 1}}}, policy="per-server", moves=0)
     monkeypatch.setattr(separate, "PAIRS", 1)
     with pytest.raises(PolicyError, match="here there are 2"):

@@ -21,6 +21,8 @@ KINDS = {
     "rules on machines": {"machines": True},
     "types on machines": {"types": True, "rules": False, "machines": True},
     "types under rules on machines": {"types": True, "machines": True},
+    "tiers": {"tiers": True},
+    "tiers on machines": {"tiers": True, "machines": True},
 }
 POLICIES = ("ceei", "utilitarian", "throughput", "alpha:2", "alpha:0.5")
 
@@ -96,7 +98,7 @@ def test_nobody_who_may_run_anything():
     for policy in POLICIES:
         assert rebalance(nobody, {"tasks": {"A": 1}}, moves=1, policy=policy).count("evict") == 1
         assert rebalance(nobody, {"tasks": {"A": 1}}, policy=policy).status == "optimal"
-        with pytest.raises(InstanceError, match="at least 1 moves or evictions are needed"):
+        with pytest.raises(InstanceError, match="at least 1 must move or be evicted before"):
             rebalance(nobody, {"tasks": {"A": 1}}, moves=0, policy=policy)
 
 

@@ -108,14 +108,14 @@ def compared(build, policy, seed):
         assert all(target.reached(again) >= target.least for target in wanted)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("policy", ["drf", "asset", "tasks"])
 def test_pools(policy, seed):
     compared(pool, policy, seed)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("policy", ["drf", "asset"])
 def test_machines(policy, seed):

@@ -90,6 +90,7 @@ def small_scenario(number):
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rule", MINE)
 def test_no_task_is_lost_or_run_twice(rule):
     for number in range(25):
@@ -413,8 +414,8 @@ def test_a_group_of_weight_0_is_refused_where_shares_are_divided_by_it(rule):
         Scenario({"cpu": 4}, scenario.users, groups={"g": -1})
 
 
-def test_a_task_of_a_closed_stage_that_was_revoked_asks_for_itself_alone():
-    # At 3 A's stage without end is over; of what is taken back at 6 one task waits, not as many as there is room for.
+def test_a_task_of_a_closed_stage_that_was_revoked_asks_for_nothing():
+    # At 3 A's stage without end is over: what is taken back at 6 waits no more.
     class Asked(Fifo):
         def dispatch(self, cluster):
             requests = Requests(cluster)
@@ -426,7 +427,7 @@ def test_a_task_of_a_closed_stage_that_was_revoked_asks_for_itself_alone():
     user = User("A", Job(Stage({"cpu": 1, "gpu": 1}, None, 90.0, lasts=3.0)))
     scenario = Scenario((Machine("m", {"cpu": 1, "gpu": 9}, 4),), (user,), (Outage("m", 6.0, 1),), until=8)
     simulate(scenario, Asked(), checked=True)
-    assert asked == {0: [[4], [36]], 3: [[4], [4]], 6: [[3], [4]]}
+    assert asked == {0: [[4], [36]], 3: [[4], [4]], 6: [[3], [3]]}
 
 
 def test_kai_calls_over_utilized_who_holds_more_than_its_share_of_everything():
@@ -440,3 +441,30 @@ def test_kai_calls_over_utilized_who_holds_more_than_its_share_of_everything():
 def test_kai_counts_what_has_no_share_a_thousandfold():
     assert kai._dominant([3, 1], [6, 0], [1, 1]) == (1000, 1)
     assert kai._dominant([3, 1], [6, 0], [1, 4000]) == (3, 6)
+
+
+def test_what_was_warned_runs_on_where_stopping_it_helps_nobody_any_more():
+    """By the time the grace is over who claimed has three of four machines, and the other holds what it is promised."""
+    a = Job((Stage({"cpu": 1}, 3, 5.0), Stage({"cpu": 1}, 1, 100.0)))
+    b = User("B", Job(Stage({"cpu": 1}, 10, 100.0), arrival=1.0))
+    run = simulate(Scenario({"cpu": 4}, (User("A", a), b)), preemption=Preemption(10), checked=True)
+    assert run.revoked == 0
+    c = User("C", Job(Stage({"cpu": 1}, 1, 100.0), arrival=11.0))
+    promised = Scenario({"cpu": 4}, (c, User("A", a, guarantee={"cpu": 1}), b))
+    run = simulate(promised, preemption=Preemption(10), until=20, every=0, checked=True)
+    assert run.samples.running[run.samples.times >= 5][:, 1].tolist() == [1] * int((run.samples.times >= 5).sum())
+
+
+def test_dynamic_waits_for_what_a_user_needs():
+    def job(arrival):
+        return Job(Stage({"cpu": 1}, 2, 10.0), arrival=arrival)
+
+    outage = Outage("m", 5, lasts=5)
+    run = simulate(Scenario((Machine("m", {"cpu": 4}),), (User("A", job(0)), User("B", job(7))), (outage,)), "dynamic")
+    assert run.jobs["finished"].tolist() == [20, 20]
+
+
+def test_ceei_takes_equal_parts_for_equal():
+    machines = (Machine("m0", {"cpu": 6}), Machine("m1", {"cpu": 4}))
+    users = (User("A", Job(Stage({"cpu": 2}, 2, 5.0))), User("B", Job(Stage({"cpu": 3}, 4, 5.0))))
+    assert simulate(Scenario(machines, users), "ceei").jobs["finished"].tolist() == [5, 10]

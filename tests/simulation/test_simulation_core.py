@@ -50,6 +50,7 @@ def test_invariants_hold_on_ten_thousand_random_scenarios(some):
         checked_runs([1000 + number], [OWN[number % len(OWN)]])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("rule", "measure"),
     [
@@ -180,6 +181,22 @@ def test_stages_follow_one_another_and_may_end_by_the_clock():
     # Tasks of the first stage that run at 10 run on to 12; the second stage needs the whole machine.
     assert run.jobs["closed"].tolist() == [17]
     assert run.ended == 7
+
+
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_a_stage_whose_time_is_over_gives_way_whether_tasks_wait_or_not(tasks):
+    first, second = Stage({"cpu": 1}, tasks, 10, lasts=5), Stage({"disk": 1}, 1, 1)
+    run = simulate(Scenario({"cpu": 1, "disk": 1}, (User("A", Job((first, second))),)), checked=True, every=0)
+    assert run.samples.times[run.samples.used[:, 0, 1] > 0].tolist() == [5]
+    assert (run.ended, run.seconds) == (2, 10)
+
+
+def test_a_task_that_is_lost_after_its_stages_time_is_stopped_for_good():
+    job = Job(Stage({"cpu": 1}, 2, 10, lasts=5))
+    lost = Outage("m", 7, 1, lasts=1)
+    run = simulate(Scenario((Machine("m", {"cpu": 2}),), (User("A", job),), (lost,)), checked=True)
+    assert (run.ended, run.revoked, run.stopped) == (0, 0, 2)
+    assert run.jobs["closed"].tolist() == [7]
 
 
 def test_jobs_come_at_intervals_or_when_the_one_before_is_done():
@@ -369,6 +386,7 @@ def test_only_a_job_all_of_whose_tasks_are_done_has_a_response_time():
     assert run.tasks_done.tolist() == [2, 2, 1, 2, 3, 7]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", RULES, ids=lambda row: row.name)
 def test_under_every_rule_done_means_all_tasks_done(row):
     rule = row.example or row.name

@@ -184,7 +184,7 @@ def _placements(data, name):
     return (kind["placement"] for kind in kinds if "placement" in kind)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", INSTANCES)
 def test_what_is_written_is_accepted_and_what_is_forged_is_not(name, mode):

@@ -61,6 +61,7 @@ def claimed(instance, policy, tasks, packing, trees):
     return loads(json.dumps(data))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_answer_is_proven_without_a_solver(seed, policy):

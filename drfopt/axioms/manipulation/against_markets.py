@@ -174,8 +174,10 @@ def _powers(case: AuditCase, i: int, market: OptionMarket) -> Response:
         if min(left) <= 0:
             continue
         report = _claiming(case, i, market, _needed(market, p, tuple(map(Fraction, left))))
+        # A small claim is rounded in parts of its largest entry, which else would be nothing.
+        unit = min(max(report), Fraction(1))
         for largest in SIMPLE[1:]:
-            simple = tuple(r.limit_denominator(largest) for r in report)
+            simple = tuple(unit * (r / unit).limit_denominator(largest) for r in report)
             value, _ = worth(case, i, simple)
             if below(truth, value) and (found is None or below(_plus(found.value), value)):
                 found = Response(simple, value)

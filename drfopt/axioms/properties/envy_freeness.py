@@ -100,7 +100,7 @@ def _compared(
     """Look for a user with fewer tasks than what is `left` of those of hers that another's bundle carries."""
     perhaps, count, truth = _Perhaps(case), Count(), case.given
     packed = truth.packing is not None
-    note = "as the tasks are packed here, one way of several" if packed else ""
+    note = "as the tasks are packed here; there may be other ways" if packed else ""
     for i, mine in enumerate(truth.tasks):
         for k in perhaps(i):
             carried = case.of_another(i, k)

@@ -136,8 +136,8 @@ class Claim:
         if self.objective == "leximin":
             return "" if c.meaning == "floor" or not promised or word not in TASKS else meant
         # A market knows floors, incomes, ceilings, and one order of all.
-        if (found := turns(c)) is None or (self.whole and len(set(found)) > 1):
-            return f"tiers {'inside of groups' if found is None else 'of whole tasks'} in {self.policy}"
+        if turns(c) is None:
+            return f"tiers inside of groups in {self.policy}"
         return "" if c.meaning == "floor" or not promised else meant
 
     def level(self, i: int, tasks: Fraction) -> Fraction:

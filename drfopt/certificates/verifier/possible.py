@@ -48,9 +48,16 @@ class PossibleClaim(Claim):
             return add("capacities", [], "the file does not say on which machines the tasks run")
         kinds, held = list(enumerate(self.c.kinds)), [total(z.values()) for z in self.z]
         asked = [kind.part * x[kind.owner] for _, kind in kinds]
-        lost = (q for q, _ in kinds if not self.near(held[q], asked[q]) or min(self.z[q].values(), default=0) < 0)
+        # In a pool what is negative are the tasks, which has been said.
+        below = [not self.c.pool and min(z.values(), default=0) < 0 for z in self.z]
+        lost = (q for q, _ in kinds if not self.near(held[q], asked[q]) or below[q])
         owners = [self.c.users[kind.owner] for _, kind in kinds]
-        unlike = (f"{owners[q]}: {shown(asked[q])}, {shown(held[q])}" for q in lost)
+        unlike = (
+            f"{owners[q]}: {self.where(self.z[q])}, and nothing negative can be placed"
+            if self.near(held[q], asked[q])
+            else f"{owners[q]}: {shown(asked[q])}, {shown(held[q])}"
+            for q in lost
+        )
         add("tasks are those placed", [*unlike, *self.missummed()])
         astray = (q for q, _ in kinds if any(z and k not in self.fits[q] for k, z in self.z[q].items()))
         add("tasks run where they fit", (f"{owners[q]}: {shown(self.z[q])}" for q in astray))

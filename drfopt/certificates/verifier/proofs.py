@@ -16,7 +16,7 @@ from .rounds import finished_in_rounds
 from .trees import Carried
 from .whole import better, score
 from .whole_groups import Cuts, StopProof
-from .whole_levels import levels_refuted
+from .whole_levels import LevelProof
 from .whole_search import by_search
 from .whole_values import value_refuted
 
@@ -154,7 +154,7 @@ class Proof(MarketClaim):
             return self.report.add("nothing is better", [])
         if self.objective == "servers":
             return self.each_machine()
-        trees = self.proof.get("trees")
+        trees = self.proof.get("trees", [] if "bounds" in self.proof else None)
         self.why = "the file's trees are not followed"
         if self.objective == "leximin" and self.several_groups():
             return self.by_stops(trees or [])
@@ -196,21 +196,33 @@ class Proof(MarketClaim):
 
     def by_trees(self, trees: list[Any]) -> bool:
         """Say whether the trees of the file refute all that would be better; `why` not, where they do not."""
-        self.why, levels = "", []
+        if self.objective == "leximin":
+            return self.by_levels(trees)
         try:
-            if self.objective == "leximin":
-                for level, why in levels_refuted(self, trees):
-                    levels.append(level)
-                    self.why = self.why or why
-            else:
-                self.why = value_refuted(self, trees[0] if trees else [])
+            self.why = value_refuted(self, trees)
         except Undecided as missing:
             self.why = str(missing)
         if not self.why:
-            for level in levels:
-                self.report.add(f"no fewer users can be at level {shown(level)}", [])
-            if not levels:
-                self.report.add("nothing is better", [])
+            self.report.add("nothing is better", [])
+        return not self.why
+
+    def by_levels(self, trees: list[Any]) -> bool:
+        """Say whether the trees prove every level; what they prove is noted at any rate."""
+        levels: LevelProof | None = None
+        try:
+            levels = LevelProof(self)
+            self.why = levels.fault(trees, self.proof.get("bounds", []))
+        except Undecided as missing:
+            self.why = str(missing)
+            if levels is None:
+                return False
+        for level, _ in levels.proven:
+            self.report.add(f"no fewer users can be at level {shown(level)}", [])
+        place = sum(count for _, count in levels.proven)
+        for at, (level, count, most) in enumerate(levels.bounded):
+            place += count if at else 1
+            self.report.add(f"level {shown(level)}, place {place}, can be {shown(most)} at most", [])
+            place += 0 if at else count - 1
         return not self.why
 
     def unknown(self) -> None:

@@ -32,6 +32,7 @@ from .work import spend
 __all__ = [
     "CELLS_A_STEP",
     "Carried",
+    "Scale",
     "dealt",
     "price_of",
     "scale_of",
@@ -204,7 +205,7 @@ def scale_of(leaf: dict[str, Any]) -> Scale:
     rows = [leaf.get("prices", {}), leaf.get("tasks", {}), *leaf.get("classes", {}).values()]
     rows += leaf.get("ceilings", {}).values()
     rows += (row for of_class in leaf.get("devices", {}).values() for row in of_class.values())
-    given = [*(v for row in rows for v in row.values()), *leaf.get("levels", ())]
+    given = [*(v for row in rows for v in row.values()), *leaf.get("levels", ()), *leaf.get("held", {}).values()]
     unit = math.lcm(*(number(v).denominator for v in given))
     spend(unit.bit_length(), 1 + len(given))
     return lambda v: int(number(v) * unit)

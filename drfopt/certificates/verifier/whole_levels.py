@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 from copy import copy
 from fractions import Fraction
 from operator import mul
@@ -15,7 +14,7 @@ from .reading import number, shown
 from .trees import CELLS_A_STEP, Carried, price_of, scale_of
 from .work import spend
 
-__all__ = ["levels_refuted", "whole_promises"]
+__all__ = ["LevelProof", "whole_promises"]
 
 
 Value = tuple[Any, int]
@@ -73,49 +72,122 @@ class Scale:
         return x if x <= self.most and self.value(x) == value else None
 
 
-def levels_refuted(claim: Claim, trees: list[Tree]) -> Iterator[tuple[Fraction, str]]:
-    """Yield every level that somebody has, from the lowest, with why its tree does not prove it; "" where it does.
+class LevelProof:
+    """Every level that somebody has, from the lowest, with the options that users have up to it.
 
     Sorted values are the best when at none of them fewer users can be: with at most as many at each lower one, and all
     others above.  Everybody then chooses one of a few numbers of tasks.  Where all who could be at a lower value are
     there, they are known to be; where as many are there as can be nowhere else, nobody else is.
+
+    Attributes
+    ----------
+    proven : list of (level, users)
+        Levels at which fewer users cannot be.
+    bounded : list of (level, users, most)
+        Those above, and the most that the next user could have, or the last of the users at a later one.
     """
-    cluster = Carried(claim)
-    unit = math.lcm(*(v.denominator for i in cluster.users for line in claim.lines[i] for v in line))
-    promised = whole_promises(claim)
-    parts = math.lcm(*(promised[i] or 1 for i in cluster.users))
-    scale = {i: Scale(claim, i, unit, promised[i], parts) for i in cluster.users}
-    alike = {i: (cluster.goods[i], claim.sequences[i].counts, scale[i].alike) for i in cluster.users}
-    first = {kind: i for i, kind in reversed(alike.items())}
-    waiting, own = Counter(alike.values()), Counter(scale[i].value(int(claim.x[i])) for i in cluster.users)
-    stops: list[tuple[Value, int]] = []
-    fixed: Counter[tuple[int, int]] = Counter()
-    given = iter(trees)
-    for level, count in sorted(own.items()):
-        rows = [*stops, (level, count - 1)]
+
+    def __init__(self, claim: Claim):
+        self.cluster = Carried(claim)
+        users = self.cluster.users
+        self.unit = math.lcm(*(v.denominator for i in users for line in claim.lines[i] for v in line))
+        promised = whole_promises(claim)
+        self.parts = math.lcm(*(promised[i] or 1 for i in users))
+        self.scale = {i: Scale(claim, i, self.unit, promised[i], self.parts) for i in users}
+        self.alike = {i: (self.cluster.goods[i], claim.sequences[i].counts, self.scale[i].alike) for i in users}
+        self.first = {kind: i for i, kind in reversed(self.alike.items())}
+        self.waiting = Counter(self.alike.values())
+        self.own = sorted(Counter(self.scale[i].value(int(claim.x[i])) for i in users).items())
+        self.stops: list[tuple[Value, int]] = []
+        self.fixed: Counter[tuple[int, int]] = Counter()
+        self.proven: list[tuple[Fraction, int]] = []
+        self.bounded: list[tuple[Fraction, int, Fraction]] = []
+
+    def shown(self, value: Value) -> Fraction:
+        """Return a value as its number is told: a level, or below a promise the part of it."""
+        return Fraction(value[1], self.parts if value[0] == (0,) else self.unit)
+
+    def fault(self, trees: list[Tree], bounds: list[dict[str, Any]]) -> str:
+        """Return why the trees do not prove every level; "" where they do. Behind them are bounds of the others."""
+        for (level, count), tree in zip(self.own, trees, strict=False):
+            if why := self._fewer(level, count, tree):
+                return f"{why}, at level {shown(self.shown(level))}"
+            self.proven.append((self.shown(level), count))
+            self._settle(level, count)
+        unproven = self.own[len(self.proven) :]
+        for place, (row, bound) in enumerate(zip(unproven, bounds, strict=False)):
+            if why := self._bound(unproven, place, bound):
+                return why
+            self.bounded.append((self.shown(row[0]), row[1], self.shown(self._most(bound))))
+        known = f"{len(self.proven)} levels, of {sum(count for _, count in self.proven)} users, are proven"
+        return f"{known}, and {len(self.bounded)} of the {len(unproven)} above are bounded" if unproven else ""
+
+    def _fewer(self, level: Value, count: int, tree: Tree) -> str:
+        """Return why a tree does not refute that fewer users can be at a level."""
+        rows = [*self.stops, (level, count - 1)]
+        return self._refuted(tree, rows, {kind: self._above(kind, level) for kind in self.waiting})
+
+    def _bound(self, unproven: list[tuple[Value, int]], place: int, bound: dict[str, Any]) -> str:
+        """Return why a tree does not refute that a level that is not proven could be above a bound.
+
+        All others reach the first of these levels. If all but those before the place exceeded the bound, the rest would
+        be there at least.
+        """
+        before = sum(count for _, count in unproven[: place + 1]) - 1 if place else 0
+        here, spared = unproven[0][0], len(self.stops)
         options: dict[Any, list[tuple[int, int | None]]] = {}
-        for kind in waiting:
-            mine = scale[first[kind]]
+        for kind in self.waiting:
+            mine, above = self.scale[self.first[kind]], self._above(kind, self._most(bound))
+            least = mine.least(here)
+            # Whose fewest tasks are above the bound already is not spared; options differ in their tasks.
+            spare = [(least, spared)] if before and least <= mine.most and above[:1] != [(least, None)] else []
+            options[kind] = [*spare, *above]
+        return self._refuted(bound["tree"], [*self.stops, (here, before)], options, spared)
+
+    def _most(self, bound: dict[str, Any]) -> Value:
+        """Return the value that a bound says, as what so many tasks are worth to a user."""
+        said = bound["most"]
+        return self.scale[self.cluster.at[said["user"]]].value(int(said["tasks"]))
+
+    def _above(self, kind: Any, level: Value) -> list[tuple[int, int | None]]:
+        """Return the option of users to be above a level."""
+        mine = self.scale[self.first[kind]]
+        above = mine.least((level[0], level[1] + 1))
+        return [(above, None)] if above <= mine.most else []
+
+    def _refuted(
+        self,
+        tree: Tree,
+        rows: list[tuple[Value, int]],
+        further: dict[Any, list[tuple[int, int | None]]],
+        known: int | None = None,
+    ) -> str:
+        """Return why a tree does not refute that users choose so, or stop at the `known` first of the rows."""
+        options = {}
+        for kind, more in further.items():
+            mine = self.scale[self.first[kind]]
             spend(0, 1 + len(rows))
-            stay = [(x, row) for row, (at, n) in enumerate(rows) if n and (x := mine.at(at)) is not None]
-            above = mine.least((level[0], level[1] + 1))
-            options[kind] = [*stay, *([(above, None)] if above <= mine.most else [])]
-        tree = next(given, [])
-        shown_as = Fraction(level[1], unit if level[0] != (0,) else parts)
-        yield shown_as, _level(cluster, tree, options, waiting, [n for _, n in rows], fixed, alike, first)
-        may = {kind: n for kind, n in waiting.items() if scale[first[kind]].at(level) is not None}
+            stay = [(x, row) for row, (at, n) in enumerate(rows[:known]) if n and (x := mine.at(at)) is not None]
+            options[kind] = [*stay, *more]
+        allowed = [n for _, n in rows]
+        return _level(self.cluster, tree, options, self.waiting, allowed, self.fixed, self.alike, self.first)
+
+    def _settle(self, level: Value, count: int) -> None:
+        """Note who surely stops at a proven level."""
+        may = {kind: n for kind, n in self.waiting.items() if self.scale[self.first[kind]].at(level) is not None}
         must = {
             kind: n
             for kind, n in may.items()
-            if (mine := scale[first[kind]]).at(level) == mine.most and all(mine.at(at) is None for at, _ in stops)
+            if (mine := self.scale[self.first[kind]]).at(level) == mine.most
+            and all(mine.at(at) is None for at, _ in self.stops)
         }
         surely = next((those for those in (may, must) if sum(those.values()) == count), None)
         if surely is None:
-            stops.append((level, count))
-            continue
+            self.stops.append((level, count))
+            return
         for kind, n in surely.items():
-            fixed[first[kind], scale[first[kind]].least(level)] += n
-            del waiting[kind]
+            self.fixed[self.first[kind], self.scale[self.first[kind]].least(level)] += n
+            del self.waiting[kind]
 
 
 def _level(

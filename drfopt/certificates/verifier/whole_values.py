@@ -1,4 +1,9 @@
-"""Sums, Nash products and alpha fairness of whole tasks: one tree, of prices that bound what tasks can be worth."""
+"""Sums, Nash products and alpha fairness of whole tasks: a tree of prices that bound what tasks can be worth.
+
+Of tiers that are served in turn each has a tree of its own: among all that is worth no less to those before it, nothing
+is worth more to it.  What the tiers before it are worth counts in a leaf with weights h >= 0 that the file gives, which
+bounds its own part V by  V + sum_s h_s (V_s - what the file's tasks are worth to s).
+"""
 
 import math
 from decimal import ROUND_FLOOR, Context, Decimal
@@ -10,7 +15,7 @@ from .alpha_utility import AlphaUtility
 from .branches import Bounds, Tree, Undecided, leaves
 from .claims import Claim
 from .reading import number
-from .trees import CELLS_A_STEP, Carried, scale_of
+from .trees import CELLS_A_STEP, Carried, Scale, price_of, scale_of
 from .whole_levels import whole_promises
 from .work import spend
 
@@ -24,10 +29,16 @@ LONGEST = 4_000
 
 
 class Value:
-    """What tasks are worth to user i, as integers, known from below and from above; more is better."""
+    """What tasks are worth to user i, as integers, known from below and from above; more is better.
+
+    Of each tier that is served in turn `tiers` has the places of its users, and `turns` its turn; `least` is what the
+    file's tasks are worth to it at least, `margin` by how much any that are worth more exceed that.
+    """
 
     def __init__(self, claim: Claim, cluster: Carried):
         self.users, self.own = cluster.users, [int(claim.x[i]) for i in cluster.users]
+        self.turns = sorted({claim.turns[i] for i in self.users})
+        self.tiers = [[p for p, i in enumerate(self.users) if claim.turns[i] == turn] for turn in self.turns]
         self.most = {i: cluster.alone(claim, i) for i in self.users}
         self.curved, self.serving = claim.objective == "alpha", claim.objective == "alpha" and claim.alpha >= 1
         self.utility = AlphaUtility(claim.alpha) if self.curved and claim.alpha != 1 else None
@@ -38,8 +49,8 @@ class Value:
             self.logarithms(claim)
         else:
             self.unit = math.lcm(*(claim.r[i].denominator for i in self.users))
-            self.rate, self.margin = {i: int(claim.r[i] * self.unit) for i in self.users}, 1
-        self.least = sum(self.low(i, x) for i, x in zip(self.users, self.own, strict=True))
+            self.rate, self.margin = {i: int(claim.r[i] * self.unit) for i in self.users}, [1] * len(self.tiers)
+        self.least = [sum(self.low(self.users[p], self.own[p]) for p in mine) for mine in self.tiers]
 
     def utilities(self, claim: Claim, utility: AlphaUtility) -> None:
         """Prepare for alpha fairness: tasks are worth a power of levels; above 1, whoever is served counts first."""
@@ -61,7 +72,7 @@ class Value:
         if digits > LONGEST:
             raise Undecided(f"levels to the power {b} are too far apart")
         self.unit = 10**digits
-        self.margin = self.unit // whole if whole else 0
+        self.margin = [self.unit // whole if whole else 0] * len(self.tiers)
         self.served = 0
         if self.serving:
             ends = ((i, x) for i, most in self.most.items() for x in (1, most) if x)
@@ -76,11 +87,10 @@ class Value:
         self.power = {i: int(w * unit) // common for i, w in zip(self.users, weights, strict=True)}
         exact = sum(w * self.most[i].bit_length() for i, w in self.power.items()) <= LONGEST
         # Another product of integers is larger by a part of itself that is no smaller than this.
-        own = zip(self.users, self.own, strict=True)
-        self.whole = math.prod(x ** self.power[i] for i, x in own if x) if exact else 0
-        digits = DIGITS + len(str(self.whole))
+        self.whole = [self.product(self.own, mine) if exact else 0 for mine in self.tiers]
+        digits = DIGITS + len(str(max(self.whole)))
         self.unit, self.context = 10**digits, Context(prec=digits + 20)
-        self.margin = self.unit // (self.whole + 1) if exact else 0
+        self.margin = [self.unit // (whole + 1) if exact else 0 for whole in self.whole]
         self.served = self.unit + sum(w * (self.log(self.most[i] or 1) + 3) for i, w in self.power.items())
 
     def log(self, x: int) -> int:
@@ -112,52 +122,71 @@ class Value:
     def best(self, i: int, cost: int, low: int, high: int, parts: int) -> int:
         """Return a bound of what tasks between two numbers are worth in parts beyond their cost, which is concave."""
         near = {low, high, min(max(low, 1), high)}
-        if self.curved and cost:
+        if self.curved and cost and parts:
             if self.utility is None:
-                top = self.power[i] * self.unit // cost
+                top = parts * self.power[i] * self.unit // cost
                 chosen = range(top, top + 2)
             else:
-                top = self.utility.chosen(self.weight[i], self.rates[i], Fraction(cost, self.unit), self.most[i])
+                each = Fraction(cost, parts * self.unit)
+                top = self.utility.chosen(self.weight[i], self.rates[i], each, self.most[i])
                 chosen = range(top - 1, top + 3)
             near |= {min(max(x, low), high) for x in chosen}
         return max(parts * self.high(i, x) - cost * x for x in near)
 
-    def better(self, tasks: list[int]) -> bool | None:
-        """Say whether tasks are worth more than the file's, None where that is not known."""
-        most = sum(self.high(i, x) for i, x in zip(self.users, tasks, strict=True))
-        if most < self.least + self.margin:
-            return False
-        served = sum(map(bool, tasks)) - sum(map(bool, self.own))
+    def product(self, tasks: list[int], mine: list[int]) -> int:
+        """Return the product of the tasks of those of some users who have any."""
+        return math.prod(tasks[p] ** self.power[self.users[p]] for p in mine if tasks[p])
+
+    def better(self, tasks: list[int], tiers: int | None = None) -> bool | None:
+        """Say whether tasks are worth more than the file's to the first tier that they are not worth the same to.
+
+        Of so many tiers, or all; None where that is not known.
+        """
+        last = (len(self.tiers) if tiers is None else tiers) - 1
+        for t in range(last + 1):
+            if (sign := self.compared(tasks, t, self.margin[t] if t == last else 0)) != 0:
+                return None if sign is None else sign > 0
+        return False
+
+    def compared(self, tasks: list[int], t: int, margin: int = 0) -> int | None:
+        """Return the sign of what tasks are worth to a tier more than the file's, None where that is not known.
+
+        What is worth less than the margin more is called worse.
+        """
+        mine = self.tiers[t]
+        most = sum(self.high(self.users[p], tasks[p]) for p in mine)
+        if most < self.least[t] + margin:
+            return -1
+        served = sum(bool(tasks[p]) - bool(self.own[p]) for p in mine)
         if not self.curved or (self.serving and served):
-            return not self.curved or served > 0
+            more = served if self.curved else most - self.least[t]
+            return (more > 0) - (more < 0)
         if self.utility is not None:
-            levels = [
-                (sign * self.weight[i], self.rates[i] * x)
+            return self.utility.sign(
+                (sign * self.weight[self.users[p]], self.rates[self.users[p]] * row[p])
                 for sign, row in ((1, tasks), (-1, self.own))
-                for i, x in zip(self.users, row, strict=True)
-                if x
-            ]
-            sign = self.utility.sign(levels)
-            return None if sign is None else sign > 0
-        powers = [self.power[i] for i in self.users]
-        if sorted(zip(powers, tasks, strict=True)) == sorted(zip(powers, self.own, strict=True)):
-            return False
-        if not self.whole:
-            least = sum(self.low(i, x) for i, x in zip(self.users, tasks, strict=True))
-            own = sum(self.high(i, x) for i, x in zip(self.users, self.own, strict=True))
-            return True if least > own else None
-        return math.prod(x**power for x, power in zip(tasks, powers, strict=True) if x) > self.whole
+                for p in mine
+                if row[p]
+            )
+        one, other = (sorted((self.power[self.users[p]], row[p]) for p in mine) for row in (tasks, self.own))
+        if one == other:
+            return 0
+        if not self.whole[t]:
+            least = sum(self.low(self.users[p], tasks[p]) for p in mine)
+            return 1 if least > sum(self.high(self.users[p], self.own[p]) for p in mine) else None
+        product = self.product(tasks, mine)
+        return (product > self.whole[t]) - (product < self.whole[t])
 
 
 class ValueProof:
-    """What a tree has to refute for no sum, or product or alpha fairness after users served, to be larger.
+    """What a tree has to refute for no sum, or product or alpha fairness after users served, to be larger to a tier.
 
     By any prices, what tasks are worth is at most what all that can be run costs, and what each user's tasks within its
     bounds can be worth beyond their cost.  Where all promises are kept, whatever is better keeps them too.
     """
 
     def __init__(self, claim: Claim):
-        self.cluster = Carried(claim)
+        self.cluster, self.tier = Carried(claim), 0
         self.value = Value(claim, self.cluster)
         promised = whole_promises(claim)
         self.floor = {i: promised[i] for i in self.cluster.users}
@@ -176,22 +205,33 @@ class ValueProof:
 
     def bound(self, leaf: dict[str, Any], bounds: Bounds) -> Fraction | None:
         """Return by how much all within bounds is worth more than the file's at most; None where nothing better is."""
-        cluster, value = self.cluster, self.value
+        cluster, value, t = self.cluster, self.value, self.tier
         ends = [bounds.get(("user", i), (self.floor[i], value.most[i])) for i in cluster.users]
         spend(value.unit.bit_length(), len(ends))
         if any(low > high for low, high in ends):
             return None
-        if all(low == high for low, high in ends) and value.better([low for low, _ in ends]) is False:
+        if all(low == high for low, high in ends) and value.better([low for low, _ in ends], t + 1) is False:
             return None
-        # Prices are of units in which tasks are worth integers; of sums also in parts of them.
-        integer = (lambda p: math.floor(number(p) * value.unit)) if value.curved else scale_of(leaf)
-        parts = 1 if value.curved else integer(1)
+        integer, counts = self.scaled(leaf)
         if (found := cluster.priced(leaf, integer, bounds)) is None:
             return None
-        costs, worth = found
-        mine = zip(cluster.users, ends, strict=True)
-        most = worth + sum(self.best(i, costs, low, high, parts) for i, (low, high) in mine)
-        return None if most < parts * (value.least + value.margin) else Fraction(most - parts * value.least, parts)
+        costs, most = found
+        for count, mine in zip(counts, value.tiers, strict=True):
+            most += sum(self.best(cluster.users[p], costs, *ends[p], count) for p in mine)
+        least = sum(map(mul, counts, value.least))
+        return None if most < least + counts[t] * value.margin[t] else Fraction(most - least, counts[t])
+
+    def scaled(self, leaf: dict[str, Any]) -> tuple[Scale, list[int]]:
+        """Return what makes the prices of a leaf integers, and how often it counts what each tier's tasks are worth.
+
+        Prices are of units in which tasks are worth integers; of sums also in parts of them.
+        """
+        value, held = self.value, {int(turn): number(weight) for turn, weight in leaf.get("held", {}).items()}
+        unit = math.lcm(*(weight.denominator for weight in held.values()))
+        integer: Scale = (lambda p: math.floor(number(p) * unit * value.unit)) if value.curved else scale_of(leaf)
+        parts = unit if value.curved else integer(1)
+        before = [price_of(held.get(turn, 0), lambda h: int(h * parts)) for turn in value.turns[: self.tier]]
+        return integer, [*before, parts, *(0 for _ in value.turns[self.tier + 1 :])]
 
     def best(self, i: int, costs: list[int], low: int, high: int, parts: int) -> int:
         """Return a bound of what so many of a user's tasks are worth beyond their cost: of types, number by number."""
@@ -202,10 +242,12 @@ class ValueProof:
         return max(parts * self.value.high(i, x) - sum(map(mul, mine, started[x])) for x in range(low, high + 1))
 
 
-def value_refuted(claim: Claim, tree: Tree) -> str:
-    """Return why a tree does not prove that no sum, or product after users served, is larger; "" where it does."""
+def value_refuted(claim: Claim, trees: list[Tree]) -> str:
+    """Return why trees, one of each tier, do not prove that no sum, product or utility is larger; "" where they do."""
     proof = ValueProof(claim)
-    for leaf, bounds in leaves(tree, proof.key, proof.free):
-        if (more := proof.bound(leaf, bounds)) is not None:
-            return f"a leaf leaves room for {float(more / proof.value.unit):.6g} more"
+    for tier in range(len(proof.value.tiers)):
+        tree, proof.tier = trees[tier] if tier < len(trees) else [], tier
+        for leaf, bounds in leaves(tree, proof.key, proof.free):
+            if (more := proof.bound(leaf, bounds)) is not None:
+                return f"a leaf leaves room for {float(more / proof.value.unit):.6g} more"
     return ""

@@ -40,6 +40,7 @@ Every class of machines as a pool of its own: identical machines are divided ali
 """
 
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 
@@ -110,7 +111,7 @@ def _fill(
     while True:
         with np.errstate(over="ignore", invalid="ignore"):
             if again:
-                taken, climb = np.sum(in_blocks(len(pace), used), axis=0)
+                taken, climb = reduce(np.add, in_blocks(len(pace), used))
                 summed = climb * ADDED_AGAIN
             free = capacity - taken
         if not np.isfinite([free, climb]).all():

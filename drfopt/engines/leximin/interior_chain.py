@@ -5,15 +5,11 @@ of that round's optima, so that there is room on all sides but on the rows that 
 good.  These are equations now, and their prices may come out negative.  What a round proved it proves for ever, so any
 multiple of its prices may be added to those of a later one: as much as makes them prices again.
 
-Where users have few classes, chains are long, and only the first round is worth that: there simplex goes from one
-degenerate vertex to the next.  The later ones are those of `lp_chain`, each of which begins where the last ended.
-
 First of all a part is asked whether it is one pool in disguise (`pool_placing`).  Then its rounds are those of
 progressive filling, a saturated resource has one price on all classes, and nothing else need be solved.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -27,10 +23,9 @@ from ..linear_programs import INFINITY, load, run
 from ..pair_layout import pair_layout
 from ..pool_placing import placed
 from ..problem import Answer, Problem
-from ..symmetry import Merged
 from .active_rows import Point
 from .lp_chain import solve_by
-from .lp_round import TIED, PoolRound, PoolRounds, RoundPart, RoundProgram
+from .lp_round import TIED, PoolRound, PoolRounds, RoundProgram
 
 __all__ = ["InteriorRound", "raised", "solve"]
 
@@ -44,21 +39,9 @@ DIGITS = 1e-3
 """Part of a resource that is left to the rising at least, or too many digits of what is left are lost."""
 
 
-MANY = 4
-"""Pairs for each user from which on all rounds are solved inside.  With fewer, 36 rounds of 400 users on 60 classes
-took over 25 s inside, 2 s if only the first was; four rounds of 1,500 on 100 took 6 and 9 s, over 11 if none was."""
-
-
 def solve(problem: Problem) -> Answer:
     """Return the leximin allocation, with the chain of rounds that proves it."""
-    by_type = problem.by_type
-    few = len(by_type.pairs[0]) < MANY * by_type.n
-    return solve_by(problem, first_inside if few else InteriorRound)
-
-
-def first_inside(merged: Merged, part: RoundPart, *given: Any) -> RoundProgram:
-    """Return the program of a part that is solved inside in its first round, and over HiGHS in later ones."""
-    return (RoundProgram if part.rounds else InteriorRound)(merged, part, *given)
+    return solve_by(problem, InteriorRound)
 
 
 class InteriorRound(RoundProgram):

@@ -27,7 +27,7 @@ from ...base.errors import SolverError
 from ...base.loops import compiled
 from ...base.partitions import Partitions
 from ...base.tolerances import EXACT, ROUNDING
-from ...model.arrays import columns, in_blocks
+from ...model.arrays import LONG, columns, in_blocks
 
 __all__ = ["MANY", "Rising", "Saturation", "magnification", "saturation", "tasks_at"]
 
@@ -257,7 +257,7 @@ def _sides(users: Rising, low: np.ndarray | float, high: np.ndarray | float) -> 
         aside = (users.demands[unknown].T, users.pace[unknown], limits[unknown], users.sets[unknown])
         return sums[:-1], sums[-1], aside if unknown.size else None
 
-    found = in_blocks(n, look) if loops is None else in_blocks(n, sum_up)
+    found = in_blocks(n, look) if loops is None else in_blocks(n, sum_up, size=max(LONG, 1 << m))
     rest = [aside for *_, aside in found if aside is not None]
     together = tuple(np.concatenate([aside[q] for aside in rest], axis=-1) for q in range(4)) if rest else None
     return _added([_Sides(*part[:2], None) for part in found])._replace(rest=together)
@@ -321,11 +321,10 @@ def _filled(sums: np.ndarray, taken: np.ndarray, capacity: np.ndarray) -> Satura
     m = len(capacity)
     levels, loose, magnified, level = np.full(m, np.inf), np.full(m, np.inf), 1.0, 0.0
     sets = np.flatnonzero(sums.any(axis=1))
-    uses = ((sets[:, None] >> np.arange(m)) & 1).astype(bool)
-    sums, rising = sums[sets], np.ones(len(sets), dtype=bool)
+    uses, sums = ((sets[:, None] >> np.arange(m)) & 1).astype(bool), sums[sets]
     with np.errstate(all="ignore"):
-        while rising.any():
-            climb = sums[rising].sum(axis=0)
+        while len(sums):
+            climb = sums.sum(axis=0)
             free = capacity - taken
             reach = np.divide(free, climb, where=climb > 0, out=np.full(m, np.inf))
             # Rounding may leave a resource that ran out a trace of less or more: levels never fall.
@@ -338,9 +337,9 @@ def _filled(sums: np.ndarray, taken: np.ndarray, capacity: np.ndarray) -> Satura
             full = reach <= level
             first = full & ~np.isfinite(levels)
             levels[first], loose[first] = level, np.abs(capacity / free)[first]
-            stopped = rising & uses[:, full].any(axis=1)
+            stopped = uses[:, full].any(axis=1)
             taken = taken + level * sums[stopped].sum(axis=0)
-            rising &= ~stopped
+            uses, sums = uses[~stopped], sums[~stopped]
         left = ~np.isfinite(levels)
         loose[left] = np.abs(capacity / (capacity - taken))[left]
     return Saturation(levels, magnified, loose)

@@ -25,7 +25,7 @@ import numpy as np
 
 from ...base.loops import compiled
 from ...base.partitions import Partitions
-from ...model.arrays import columns, in_blocks
+from ...model.arrays import LONG, columns, in_blocks
 from ..problem import Problem
 
 __all__ = ["DemandResponse", "PartedResponse", "View", "common_level", "crowd", "worth"]
@@ -142,7 +142,7 @@ class DemandResponse:
             loops.respond(*given, (rows.start, rows.stop), place, used, lower)
             return used, lower + np.tril(lower, -1).T if bend else None
 
-        parts = in_blocks(self.n, look if loops is None else looped)
+        parts = in_blocks(self.n, look) if loops is None else in_blocks(self.n, looped, size=LONG)
         used = sum(part for part, _ in parts) * (self.unit * self.each)
         bends = [part for _, part in parts if part is not None]
         return View(used, sum(bends) * (self.each / self.alpha) if bend else None)

@@ -72,6 +72,9 @@ AWAY = 1e-3
 LEARNT = 0.1
 """Part of the curvature expected along a step that must have been met, for `bend` to be corrected by it."""
 
+CLOSE = 0.1
+"""Exponents below which the market is nearly the linear program that `utilitarian` solves."""
+
 PASSES = 300
 """Passes over one sample at most; 5 to 20 are usual, and a price that has to grow by 10^100 takes all of them."""
 
@@ -224,7 +227,9 @@ class Descent:
         report(f"{self.response.n} users, pass {self.passes}: {known}")
         self.deadline.check("Newton's method on the prices", known)
         if self.passes > PASSES:
-            raise SolverError(f"Newton's method on the prices did not arrive in {PASSES} passes: off by {self.off:.1e}")
+            far = f": off by {self.off:.1e}" if self.off < np.inf else ""
+            near = ": next to alpha 0 take utilitarian, or a larger alpha" if self.response.alpha < CLOSE else ""
+            raise SolverError(f"Newton's method on the prices did not arrive in {PASSES} passes{far}{near}")
         if tasks is not None and not bend:
             self.written = p
             return self.response.look(p, tasks=tasks)

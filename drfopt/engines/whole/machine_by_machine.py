@@ -49,8 +49,15 @@ class SingleMachines:
             else None
             for k in range(instance.k)
         ]
-        # Where each member is among those who fit on a class, whose devices know nobody else.
-        self.at = np.cumsum(self.eligible, axis=0) - 1
+        # Where each member is among those who fit on a class, whose devices know nobody else; -1 who needs none.
+        at = (np.cumsum(self.eligible, axis=0) - 1).tolist()
+        self.at = [
+            [
+                place if fits and one is not None and one.takes(place) else -1
+                for place, fits, one in zip(*row, strict=True)
+            ]
+            for row in zip(at, self.eligible.tolist(), [self.devices] * len(at), strict=True)
+        ]
         self.sizes: dict[int, np.ndarray] = {}
         self.numbers: dict[int, np.ndarray] = {}
         for j, resource in enumerate(instance.resources):
@@ -156,9 +163,7 @@ class SingleMachines:
     def run(self, p: int, where: int, number: int) -> None:
         """Note how many tasks of a member a machine and its devices run."""
         self.load[p, where] = number
-        k = int(self.classes[where])
-        if self.devices[k] is not None:
-            at = int(self.at[p, k])
+        if (at := self.at[p][int(self.classes[where])]) >= 0:
             self.running[where][at] = number
             if not number:
                 del self.running[where][at]
@@ -173,9 +178,10 @@ class SingleMachines:
     def _on_devices(self, p: int, where: int, number: int) -> int:
         """Return how many of so many tasks of a member its devices take beside what runs on a machine, and run them."""
         k = int(self.classes[where])
-        if (devices := self.devices[k]) is None:
+        devices, at = self.devices[k], self.at[p][k]
+        if devices is None or at < 0:
             return number
-        running, at = self.running[where], int(self.at[p, k])
+        running = self.running[where]
         there, taken = running.get(at, 0), number
         while taken and not devices.fit({**running, at: there + taken}):
             taken -= 1

@@ -27,6 +27,7 @@ from ...base.deadline import Deadline
 from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ...base.tolerances import LEVEL
+from ...certificates.packable import Packable
 from ...model.whole_values import WholeUsers
 from ..leximin import lp_chain
 from ..problem import Answer, Problem
@@ -151,10 +152,14 @@ def _highest_packed(problem: Problem, cluster: SingleMachines, target: np.ndarra
     # The first look is at everything; nearer than one task of the user with the smallest step nothing changes.
     level = high = float((rates * target).max())
     low = 0.0
+    # To the continuous optimum devices are a pool: what their fillings refute need not be packed in vain.
+    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    devices = Packable(users) if problem.instance.has_devices else None
     while level > low and high - low > rates.min() and problem.deadline.left():
         wishes = np.minimum(target, np.ceil(level / rates * (1 - LEVEL)).astype(np.int64))
         report(f"packing all tasks up to level {level:.6g}")
-        order = _packed(cluster, wishes, first)
+        refuted = devices is not None and devices.refuted_at_once(wishes.tolist())
+        order = None if refuted else _packed(cluster, wishes, first)
         if order is None:
             high = level
         else:

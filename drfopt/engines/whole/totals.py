@@ -5,6 +5,9 @@ possible get one, and the weighted product, or sum, is over them.  The logarithm
 between neighbouring integers, which is exact on integers; chords are added where a solution needs them, until none is
 missing.
 
+Of tiers that are served in turn each is made the most, and then held while the next one is: a row says that it has as
+many users with a task, and is worth no less.
+
 The Nash product in one pool is also found by an exact search near the prices of the continuous optimum.  Allocations
 whose loss against a bound is at most R are listed by `drfopt.certificates.meet_in_the_middle`; R grows until one is
 found, and the best of all that lose no more than it is the optimum.  The work grows steeply with R and little with the
@@ -18,6 +21,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -25,6 +29,7 @@ import numpy as np
 from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
 from ...base.progress import report
+from ...certificates.exhaustive_search import SearchTooLong, worth
 from ...certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from ...certificates.packable import Packable
 from ...certificates.refutation import Inconclusive
@@ -47,6 +52,7 @@ __all__ = [
     "solve",
     "solve_by_halves",
     "solve_product",
+    "together",
     "utility_columns",
 ]
 
@@ -191,17 +197,77 @@ def _within_rows(ask: Callable[[Sequence[int]], tuple[Found, list[int]] | None])
     return known
 
 
+@dataclass
+class Tiers:
+    """What tiers that are served in turn come to: each is made the most, and then held while the next one is.
+
+    Attributes
+    ----------
+    held : list of (positions, users served, tasks of all)
+        Of the tiers before: who is of it, how many of it have a task where that counts, and tasks that it is held at.
+    mine : list of int
+        Who is of the tier that is made the most.
+    """
+
+    users: WholeUsers
+    held: list[tuple[list[int], int | None, list[int]]]
+    mine: list[int]
+
+
+def _in_turn(users: WholeUsers, solve: Callable[[Tiers], Answer]) -> Answer:
+    """Return what makes each tier the most in turn, as `solve` does it; as far as there is time."""
+    tiers = Tiers(users, [], users.tiers[0])
+    known = solve(tiers)
+    for mine in users.tiers[1:]:
+        if known.status != "optimal":
+            break
+        tasks = [int(x) for x in known.tasks.tolist()]
+        served = sum(bool(tasks[p]) for p in tiers.mine) if users.serving else None
+        tiers.held.append((tiers.mine, served, tasks))
+        tiers.mine = mine
+        try:
+            answer = solve(tiers)
+        except TimeLimitError:
+            return replace(known, status="time_limit")
+        if _worse(users, [p for before, *_ in tiers.held for p in before], answer, known):
+            raise SolverError("tiers before it have less in the program of a tier: the solver is not believed")
+        known = answer
+    return known
+
+
+def _worse(users: WholeUsers, mine: Sequence[int], answer: Answer, known: Answer) -> bool:
+    """Say whether an answer is worth less to some than another, in exact numbers, where digits tell."""
+    value = worth(users)
+    with contextlib.suppress(SearchTooLong):
+        return bool(value(_of(mine, answer.tasks.tolist())) < value(_of(mine, known.tasks.tolist())))
+    return False
+
+
 def solve(problem: Problem) -> Answer:
-    """Return whole tasks of the largest sum."""
+    """Return whole tasks of the largest sum, tier by tier."""
     users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
-    kept = kept_parts(problem, users)
+    return _in_turn(users, partial(_largest_sum, problem, kept_parts(problem, users)))
+
+
+def _largest_sum(problem: Problem, kept: dict[int, int], tiers: Tiers) -> Answer:
+    users = tiers.users
 
     def ask(spare: Sequence[int]) -> tuple[Answer, list[int]] | None:
         model = Model(problem.solver)
         columns = task_columns(model, problem, users, kept, spare)
-        for terms, worth in zip(columns.terms, program_values(users.rates), strict=True):
-            for column, x in terms.items():
-                model.cost[column] = -worth * x
+
+        def total(mine: Sequence[int], tasks: Sequence[int]) -> tuple[Terms, float]:
+            rates = program_values([users.rates[p] for p in mine])
+            found: Terms = {}
+            for p, rate in zip(mine, rates, strict=True):
+                found |= {column: rate * x for column, x in columns.terms[p].items()}
+            return found, math.fsum(rate * tasks[p] for p, rate in zip(mine, rates, strict=True))
+
+        for mine, _, tasks in tiers.held:
+            row, least = total(mine, tasks)
+            model.row(least, math.inf, row)
+        for column, rate in total(tiers.mine, [0] * len(users.members))[0].items():
+            model.cost[column] = -rate
         status = "optimal"
         try:
             values = model.solve(problem.deadline.part(SEARCH))
@@ -238,7 +304,7 @@ def solve_product(problem: Problem) -> Answer:
             "apart: use engine 'climbing', or a smaller alpha"
         )
     try:
-        return _largest_product(problem, users)
+        return _in_turn(users, partial(_largest_product, problem, kept_parts(problem, users)))
     except TimeLimitError:
         if problem.instance.machines is None or sum(users.most) > ONE_BY_ONE:
             raise
@@ -246,10 +312,13 @@ def solve_product(problem: Problem) -> Answer:
         return replace(task_by_task(problem), status="time_limit")
 
 
-def _largest_product(problem: Problem, users: WholeUsers) -> Answer:
-    kept = kept_parts(problem, users)
+def _largest_product(problem: Problem, kept: dict[int, int], tiers: Tiers) -> Answer:
+    users = tiers.users
     chords = [first_chords(u) for u in users.most]
-    served = _served(problem, users, kept) if users.serving else None
+    for mine, _, tasks in tiers.held:
+        # What a tier is held at is no more than a program takes it to be.
+        missing_chords(chords, [{} for _ in users.most], users.most, _of(mine, tasks))
+    served = _served(problem, tiers, kept, chords) if users.serving else None
     deadline = problem.deadline.part(SEARCH)
     best = -math.inf
 
@@ -257,7 +326,11 @@ def _largest_product(problem: Problem, users: WholeUsers) -> Answer:
         nonlocal best
         for attempt in range(ROUNDS):
             report(f"product: round {attempt + 1}, {sum(map(len, chords))} chords")
-            model, columns, _ = _product_program(problem, users, kept, chords, spare, served=served)
+            model, columns, has, worths = _product_program(problem, tiers, kept, chords, spare)
+            for column, x in together(worths, tiers.mine).items():
+                model.cost[column] = -x
+            if served is not None:
+                model.row(served, served, together(has, tiers.mine))
             try:
                 values = model.solve(deadline)
             except UnfinishedProgram as error:
@@ -272,8 +345,8 @@ def _largest_product(problem: Problem, users: WholeUsers) -> Answer:
                     "with more chords the product is larger than an earlier optimum: the solver is not believed"
                 )
             best = value
-            tasks = columns.tasks(values)
-            if not missing_chords(chords, columns.numbers, users.most, tasks):
+            tasks, there = columns.tasks(values), [p for mine, *_ in tiers.held for p in mine] + tiers.mine
+            if not missing_chords(chords, columns.numbers, users.most, _of(there, tasks)):
                 return placed(problem, columns.supplied, values, tasks, users=users), columns.beyond(values)
         raise SolverError(f"the product's chords did not settle in {ROUNDS} rounds: use a smaller instance")
 
@@ -304,18 +377,24 @@ def first_chords(most: int) -> set[int]:
     return {2**e for e in range(most.bit_length()) if 2**e < most}
 
 
-def _served(problem: Problem, users: WholeUsers, kept: dict[int, int]) -> int:
-    """Return how many users can have a task at once."""
+def _served(problem: Problem, tiers: Tiers, kept: dict[int, int], chords: list[set[int]]) -> int:
+    """Return how many users of a tier can have a task at once."""
 
     def ask(spare: Sequence[int]) -> tuple[int, list[int]] | None:
-        model, columns, has = _product_program(problem, users, kept, None, spare)
-        for terms in has:
-            for column, x in terms.items():
-                model.cost[column] = -x
-        values = model.solve(problem.deadline)
-        if values is None:
-            return None
-        return round(sum(x * values[column] for terms in has for column, x in terms.items())), columns.beyond(values)
+        for _ in range(ROUNDS):
+            model, columns, has, _ = _product_program(problem, tiers, kept, chords if tiers.held else None, spare)
+            mine = [has[p] for p in tiers.mine]
+            for terms in mine:
+                for column, x in terms.items():
+                    model.cost[column] = -x
+            values = model.solve(problem.deadline)
+            if values is None:
+                return None
+            before = [p for positions, *_ in tiers.held for p in positions]
+            if not missing_chords(chords, columns.numbers, tiers.users.most, _of(before, columns.tasks(values))):
+                served = round(sum(x * values[column] for terms in mine for column, x in terms.items()))
+                return served, columns.beyond(values)
+        raise SolverError(f"the chords of tiers before did not settle in {ROUNDS} rounds: use a smaller instance")
 
     served = _within_rows(ask)
     if served is None:
@@ -323,46 +402,57 @@ def _served(problem: Problem, users: WholeUsers, kept: dict[int, int]) -> int:
     return served
 
 
+def _of(mine: Sequence[int], tasks: Sequence[int]) -> list[int]:
+    """Return the tasks of some, and none of others."""
+    chosen = set(mine)
+    return [x if p in chosen else 0 for p, x in enumerate(tasks)]
+
+
 def _product_program(
     problem: Problem,
-    users: WholeUsers,
+    tiers: Tiers,
     kept: dict[int, int],
     chords: list[set[int]] | None,
     spare: Sequence[int] = (),
-    served: int | None = None,
-) -> tuple[Model, TaskColumns, list[Terms]]:
-    """Return the model, the columns of tasks, and for each member whether it has a task.
+) -> tuple[Model, TaskColumns, list[Terms], list[Terms]]:
+    """Return the model, the columns of tasks, and for each member whether it has a task, and what its tasks are worth.
 
-    `chords` are the chords of what tasks are worth, None for a model without that; `served` is how many are to have a
-    task, None for anybody.
+    `chords` are the chords of what tasks are worth, None for a model without that.  Tiers before have no less.
     """
-    model = Model(problem.solver)
+    model, users = Model(problem.solver), tiers.users
     columns = task_columns(model, problem, users, kept, spare)
-    served_by, worth = utility_columns(model, users, columns.terms, columns.numbers, chords)
-    for column, x in worth.items():
-        model.cost[column] = -x
-    if served is not None:
-        model.row(served, served, {column: x for terms in served_by for column, x in terms.items()})
-    return model, columns, served_by
+    has, worths = utility_columns(model, users, columns.terms, columns.numbers, chords)
+    for mine, served, tasks in tiers.held:
+        if served is not None:
+            model.row(served, math.inf, together(has, mine))
+        least = math.fsum(users.utility(p, tasks[p]) / users.utility_unit for p in mine if tasks[p])
+        model.row(least, math.inf, together(worths, mine) or {model.column(0.0): 1.0})
+    return model, columns, has, worths
+
+
+def together(terms: Sequence[Terms], mine: Sequence[int]) -> Terms:
+    """Return the terms of some, which have no columns in common."""
+    return {column: x for p in mine for column, x in terms[p].items()}
 
 
 def utility_columns(
     model: Model, users: WholeUsers, terms: list[Terms], numbers: list[dict[int, int]], chords: list[set[int]] | None
-) -> tuple[list[Terms], Terms]:
+) -> tuple[list[Terms], list[Terms]]:
     """Add what tasks of the members are worth in a market, in units of `utility_unit`.
 
     `terms` and `numbers` are as `TaskColumns` has them; `chords` are those of what tasks are worth, None for a model
-    without that.  Returns for each member whether it has a task, and what all tasks are worth together at most.
+    without that.  Returns for each member whether it has a task, and what its tasks are worth at most.
     """
     served_by: list[Terms] = []
-    together: Terms = {}
+    worths: list[Terms] = []
     unit = users.utility_unit
     for p, (most, mine) in enumerate(zip(users.most, numbers, strict=True)):
+        worths.append({})
         if mine:
             # Of several types every number of tasks has a column, and what it is worth is known.
             served_by.append({column: 1.0 for x, column in mine.items() if x})
             if chords is not None:
-                together |= {column: users.utility(p, x) / unit for x, column in mine.items() if x}
+                worths[p] = {column: users.utility(p, x) / unit for x, column in mine.items() if x}
             continue
         tasks, has = terms[p], model.column(1.0)
         served_by.append({has: 1.0})
@@ -372,7 +462,7 @@ def utility_columns(
             continue
         ends = [0.0, users.utility(p, 1) / unit, users.utility(p, most) / unit]
         worth = model.column(max(ends), 0.0, min(ends), whole=False)
-        together[worth] = 1.0
+        worths[p] = {worth: 1.0}
         for q in sorted(chords[p]):
             this, later = users.utility(p, q) / unit, users.utility(p, q + 1) / unit
             # At most this + slope (x - q) for who has a task, and 0 for who has none.
@@ -380,7 +470,7 @@ def utility_columns(
             model.row(-math.inf, 0, {worth: 1.0} | line | {has: (later - this) * q - this})
         if most == 1:
             model.row(-math.inf, 0, {worth: 1.0, has: -ends[1]})
-    return served_by, together
+    return served_by, worths
 
 
 GROWTH = ((1_000, 2.0), (50_000, 1.35), (math.inf, 1.15))

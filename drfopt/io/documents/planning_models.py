@@ -84,7 +84,7 @@ class DeviceUseRow(Keyed):
 
 
 class FragmentationTable(Keyed):
-    """The pooled bound, whole tasks packed, and a greedy schedule."""
+    """Divisible tasks on pooled devices, whole tasks packed, and a greedy schedule."""
 
     ways: list[DeviceUseRow]
     lost: dict[str, float]

@@ -229,15 +229,27 @@ class Explanation(Result):
         ruled = [cell.resource is None for cell in cells]
         return GROUPED[all(ruled)] if any(ruled) else REASONS[row.reason]
 
+    def _pools_parts(self) -> bool:
+        """Whether whole tasks of several types are counted on pooled devices in a part of the machines."""
+        if not self.allocation.integer or (types := self.instance.task_types) is None:
+            return False
+        held = {r for machine in self.instance.machines or () for r in machine.devices or {}}
+        columns = [j for j, r in enumerate(self.instance.resources) if r in held]
+        several = [kinds is not None for kinds in types]
+        return bool((self.instance.demands[several][:, columns] > 0).any())
+
     def _notes(self) -> list[str]:
         count = Counter(map(self._reason, self.users))
         order = (*REASONS.values(), *GROUPED.values())
         notes = ["; ".join(f"{count[words]} {words}" for words in order if count[words])]
         if any(row.alone_tasks is not None for row in self.users):
-            notes.append("alone: tasks in its part of every machine by weight, if it were its own; gain: above that")
+            pooled = "; devices are pooled in it for who has several task types" if self._pools_parts() else ""
+            notes.append(
+                f"alone: tasks in its part of every machine by weight, if it were its own; gain: above that{pooled}"
+            )
         if self.fragmentation is not None:
             notes += self.fragmentation.sentences()
-        elif self.instance.has_devices and not (self.allocation.integer and self.instance.task_types is None):
+        elif self.instance.has_devices and not self.allocation.integer:
             notes.append("devices are pooled here; how much of them whole tasks lose: --fragmentation")
         if broken := self.allocation.broken:
             notes.append(f"guarantees that cannot be met: {', '.join(map(str, broken))}")

@@ -1,8 +1,9 @@
-"""How much of the devices is lost to fragmentation: the pooled bound, whole tasks packed, and a greedy schedule.
+"""How much of the devices is lost to fragmentation: pooled, whole tasks packed, and a greedy schedule.
 
 Divisible tasks use half-free devices as if they were one; whole tasks cannot. So of each resource with devices
 
-    pooled    what the policy's divisible tasks use: no whole tasks have higher levels
+    pooled    what the policy's divisible tasks use: under max-min fairness without an organisation and several task
+              types nobody's lowest level is higher in whole tasks
     packed    the policy's whole tasks, packed; where that is not proven, the best that is known, with its gap
     greedy    Algorithm 1: one task at a time on the first devices that take it, and nothing moves
 
@@ -60,7 +61,7 @@ class DeviceUse:
     used, idle : dict from resource to float
         Units of each resource that has devices.
     fragments : dict from resource to float, or None
-        How much of what is idle is a fragment; None for the pooled bound, which knows no devices.
+        How much of what is idle is a fragment; None where they are pooled, which knows no devices.
     proven : str
         What is proven of it.
     """
@@ -90,13 +91,13 @@ class DeviceUse:
 
 @dataclass(frozen=True)
 class Fragmentation:
-    """The ways side by side; `lost` is what the packed tasks use less than the pooled bound, by resource."""
+    """The ways side by side; `lost` is what the packed tasks use less than the pooled ones, by resource."""
 
     ways: tuple[DeviceUse, ...]
 
     @property
     def lost(self) -> dict[str, float]:
-        """Units in use in the pooled bound and not where whole tasks are packed."""
+        """Units in use where devices are pooled and not where whole tasks are packed."""
         pooled, packed = self.ways[:2]
         return {name: used - packed.used[name] for name, used in pooled.used.items()}
 
@@ -130,10 +131,8 @@ def fragmentation(pooled: Allocation, time_limit: float | None = None) -> Fragme
         raise PolicyError("no machine has devices: say how many in its class, such as devices = { gpu = 8 }")
     whole = solve(instance, pooled.policy, integer=True, time_limit=time_limit)
     proven = "proven" if whole.certificate.valid else f"the best that is known; {whole.certificate.reason}"
-    # Of every machine by itself each is bounded, and what all add up to is not.
-    bound = "on each machine a bound" if policy_named(pooled.policy).objective == "servers" else "a bound"
     ways = [
-        _use(instance, "pooled", pooled.tasks, pooled.levels, pooled.used, None, bound),
+        _use(instance, "pooled", pooled.tasks, pooled.levels, pooled.used, None, _bound(pooled)),
         _use(instance, "packed", whole.tasks, whole.levels, whole.used, list(_left(whole)), proven),
     ]
     if policy_named(pooled.policy).objective == "leximin" and not instance.features:
@@ -142,6 +141,19 @@ def fragmentation(pooled: Allocation, time_limit: float | None = None) -> Fragme
         used = greedy.tasks @ instance.demands
         ways.append(_use(instance, "greedy", greedy.tasks, levels, used, list(_unused(greedy)), "Algorithm 1"))
     return Fragmentation(tuple(ways))
+
+
+def _bound(pooled: Allocation) -> str:
+    """Return whether the lowest level of divisible tasks is a bound of that in whole tasks, in words."""
+    instance = pooled.instance
+    objective = policy_named(pooled.policy).objective
+    # What promises, tiers and groups come to depends on what is possible, and so does which types run.  Whom only whole
+    # tasks leave unplaced may be the one who is lowest in divisible ones.
+    gone = (instance.unplaced(integer=True) != instance.unplaced()).any()
+    if objective not in ("leximin", "servers") or instance.features or gone:
+        return "no bound of whole tasks here"
+    # Of every machine by itself each is bounded, and what all add up to is not.
+    return "on each machine a bound" if objective == "servers" else "a bound"
 
 
 def _use(

@@ -165,6 +165,12 @@ class Remedies(RemedyTrials):
         end = np.inf if side.until is None else side.until
         amount = min(1.0, _rounded_down(end - worth.now))
         after = float(worth.tasks_at(worth.now + amount)[i])
+        if worth.kind == "machine" and amount < 1:
+            # Nobody can buy a part of a machine, and of a whole one this is not known.
+            return (
+                f"more of {there} would begin to give it {side.tasks[i]:.4g} tasks for a whole one: what it gives in "
+                f"all, 'drfopt whatif --add 1*{worth.name}' says"
+            )
         until = f"{MOST} times as much" if side.until is None else f"{end:.6g}"
         more = f"{amount:.4g} more of {there}"
         return f"{more} would give it {after:.6g} tasks instead of {now:.6g}; the same holds it up to {until}"

@@ -6,15 +6,15 @@ Given   V         what the best whole tasks are worth, in exact numbers: guarant
 Find    z[i, p] as in `drfopt.planning.rebalancing.moves`, x[i] = sum_p z[i, p]
 
     minimise    tasks that leave their place
-    subject to  sum_i v[i](x[i])  >=  V - what a solver does not see             (as large)
-                as many users have a task; guarantees are kept as far as the best tasks keep them
+    subject to  sum_i v[i](x[i])  >=  V - what a solver does not see             (as large, of every tier)
+                as many users of it have a task; guarantees are kept as far as the best tasks keep them
 
 v is written as its chords between neighbouring numbers of tasks, of which some are left out at first.  Every program
 allows more than is asked, so that what it says of moves is a bound; an answer that lacks a chord gets it, one that is
 worth less than V in exact numbers is cut off, and the first that is worth V has the fewest moves.
 
-With at most K tasks leaving the largest is found first: guarantees, users served, then the sum, each kept for the next;
-what is as good but for rounding is asked for, and compared exactly.
+With at most K tasks leaving the largest is found first: guarantees, users served, then the sum, each kept for the next,
+and tier after tier where they are served in turn; what is as good but for rounding is asked for, and compared exactly.
 """
 
 import math
@@ -30,7 +30,7 @@ from ...certificates.exhaustive_search import SearchTooLong, exactly, powers, wo
 from ...certificates.second_solver import FAR_APART
 from ...engines.problem import Problem
 from ...engines.whole.integer_program import Terms
-from ...engines.whole.totals import first_chords, keep_promises, missing_chords, utility_columns
+from ...engines.whole.totals import first_chords, keep_promises, missing_chords, together, utility_columns
 from ...model.packings import program_values
 from ...model.whole_values import WholeUsers
 from .current import Current
@@ -74,7 +74,7 @@ class Largest:
     most: int | None = None
     undecided: bool = False
     chords: list[set[int]] = field(default_factory=list, repr=False)
-    worse: list[list[int]] = field(default_factory=list, repr=False)
+    worse: list[tuple[list[int], Sequence[int]]] = field(default_factory=list, repr=False)
 
     @cached_property
     def users(self) -> WholeUsers:
@@ -92,10 +92,9 @@ class Largest:
         values = (scale.value(x) for scale, x in zip(self.users.scales, self.tasks, strict=True))
         return dict(Counter(value for value in values if value < self.users.first_level))
 
-    @property
-    def served(self) -> int | None:
-        """How many users have a task, where that comes first."""
-        return sum(1 for x in self.tasks if x) if self.users.serving else None
+    def served(self, mine: Sequence[int]) -> int | None:
+        """Return how many users of a tier have a task, where that comes first."""
+        return sum(1 for p in mine if self.tasks[p]) if self.users.serving else None
 
     @property
     def far_apart(self) -> bool:
@@ -125,17 +124,15 @@ class Largest:
         try:
             for attempt in range(ALIKE if self.far_apart else ROUNDS):
                 report(f"moves: round {attempt + 1}, at least {bound}")
-                program, total, _ = self.program(self.kept, self.served)
-                if total.terms:
-                    unit = self._sum(total, self.tasks)
-                    allowed = 0.5 if total.whole else ROUNDING[0] + ROUNDING[1] * abs(unit)
-                    program.model.row(unit - allowed, math.inf, total.terms)
+                program, totals = self.program(self.kept)
+                for total in totals:
+                    self._hold(program, total, self.tasks)
                 plan, proven = nearest(program, early)
                 tasks = program.tasks(plan)
                 if late := not proven:
                     break
                 bound = max(bound, plan.leaving(self.current)) if sure else bound
-                if total.missing(tasks):
+                if sum(total.missing(tasks) for total in totals):
                     continue
                 try:
                     if self.as_good(tasks):
@@ -143,7 +140,7 @@ class Largest:
                         return plan, sure
                 except SearchTooLong:
                     sure = False
-                self.worse.append(tasks)
+                self.worse.append((tasks, range(len(tasks))))
         except TimeLimitError:
             late = True
         # The tasks that are known to be as good, wherever they run.
@@ -155,89 +152,151 @@ class Largest:
         self.undecided = self.undecided or not (fewest or late)
         return plan, fewest
 
-    def program(self, kept: dict[int, int], served: int | None) -> tuple[Tasks, "_Total", list[Terms]]:
-        """Return the program of what runs where, with what all of it is worth, and who is served."""
+    def program(self, kept: dict[int, int]) -> tuple[Tasks, list["_Total"]]:
+        """Return the program of what runs where, with what it is worth to each tier."""
         users = self.users
         program = Tasks(self.problem, self.current, self.most)
         terms = [program.of(p) for p in range(len(users.members))]
         keep_promises(program.model, users, terms, kept)
-        for tasks in self.worse:
-            self._other(program, terms, tasks)
+        for tasks, mine in self.worse:
+            self._other(program, terms, tasks, mine)
         if users.policy.objective == "sum":
-            rates = program_values(users.rates) if users.members else []
-            together: Terms = {}
-            for mine, rate in zip(terms, rates, strict=True):
-                together |= {column: rate * x for column, x in mine.items()}
-            return program, _Total(together, rates, None), []
+            totals = []
+            for mine in users.tiers:
+                rates = program_values([users.rates[p] for p in mine]) if mine else []
+                worths = [{c: rate * x for c, x in terms[p].items()} for p, rate in zip(mine, rates, strict=True)]
+                totals.append(_Total(mine, together(worths, range(len(mine))), {}, rates))
+            return program, totals
         if self.far_apart:
-            return program, _Total({}, [], None), []
+            return program, [_Total(mine, {}, {}) for mine in users.tiers]
         if not self.chords:
             self.chords = [first_chords(most) for most in users.most]
             missing_chords(self.chords, [{} for _ in terms], users.most, self.tasks)
-        served_by, together = utility_columns(program.model, users, terms, program.chosen, self.chords)
-        if served is not None:
-            program.model.row(float(served), math.inf, {c: x for mine in served_by for c, x in mine.items()})
-        return program, _Total(together, [], (self.chords, program.chosen, users.most)), served_by
+        served, worths = utility_columns(program.model, users, terms, program.chosen, self.chords)
+        chords = self.chords, program.chosen, users.most
+        return program, [
+            _Total(mine, together(worths, mine), together(served, mine), [], chords) for mine in users.tiers
+        ]
+
+    def _hold(self, program: Tasks, total: "_Total", tasks: Sequence[int]) -> None:
+        """Say that a tier has as many users with a task as these, and is worth no less, but for rounding."""
+        if (served := self.served(total.mine)) is not None and total.served:
+            program.model.row(float(served), math.inf, total.served)
+        if total.terms:
+            unit = self._sum(total, tasks)
+            allowed = 0.5 if total.whole else ROUNDING[0] + ROUNDING[1] * abs(unit)
+            program.model.row(unit - allowed, math.inf, total.terms)
 
     def _sum(self, total: "_Total", tasks: Sequence[int]) -> float:
-        """Return what tasks are worth in a program."""
+        """Return what tasks are worth to a tier in a program."""
+        users = self.users
         if total.rates:
-            return math.fsum(rate * x for rate, x in zip(total.rates, tasks, strict=True))
-        users = self.users
-        return math.fsum(users.utility(p, x) / users.utility_unit for p, x in enumerate(tasks) if x)
+            return math.fsum(rate * tasks[p] for p, rate in zip(total.mine, total.rates, strict=True))
+        return math.fsum(users.utility(p, tasks[p]) / users.utility_unit for p in total.mine if tasks[p])
 
-    def step(self, whole: bool) -> float:
-        """Return by how much anything better than the tasks is worth more at least; 0 where that is not known."""
+    def step(self, tasks: Sequence[int], mine: Sequence[int], whole: bool) -> float:
+        """Return by how much what is better to a tier is worth more at least; 0 where that is not known."""
         users = self.users
-        if whole or not users.members:
+        if whole or not mine:
             return 1.0
         if users.policy.objective == "sum" or users.policy.alpha != 1 or not exactly(users.incomes):
             return 0.0
         raised = powers(users.incomes)
-        product = math.prod(x**power for x, power in zip(self.tasks, raised, strict=True) if x)
+        product = math.prod(tasks[p] ** raised[p] for p in mine if tasks[p])
         return float(users.incomes[0]) / raised[0] / product if product < 1 / UNSEEN else 0.0
 
-    def _other(self, program: Tasks, terms: list[Terms], tasks: Sequence[int]) -> None:
-        """Say that somebody has more or less tasks than these."""
+    def _other(self, program: Tasks, terms: list[Terms], tasks: Sequence[int], mine: Sequence[int]) -> None:
+        """Say that one of some has more or less tasks than these."""
         model, other = program.model, {}
-        for p, (mine, x, most) in enumerate(zip(terms, tasks, self.users.most, strict=True)):
+        for p in mine:
+            x, most = tasks[p], self.users.most[p]
             if x > 0:
                 less = model.column(1.0)
-                model.row(-math.inf, float(most), mine | {less: float(most - x + 1)})
+                model.row(-math.inf, float(most), terms[p] | {less: float(most - x + 1)})
                 other[less] = 1.0
-            if x < self.users.most[p]:
+            if x < most:
                 more = model.column(1.0)
-                model.row(0.0, math.inf, mine | {more: -float(x + 1)})
+                model.row(0.0, math.inf, terms[p] | {more: -float(x + 1)})
                 other[more] = 1.0
         model.row(1.0, math.inf, other or {model.column(0.0): 1.0})
 
     def best(
-        self, kept: dict[int, int], served: int | None, deadline: Deadline
+        self, kept: dict[int, int], tier: int, served: int | None, deadline: Deadline
     ) -> tuple[list[int], float, bool] | None:
-        """Return the tasks of the members that a program calls the largest, what they are worth, and if that is whole.
+        """Return the tasks of the members that are worth most to a tier, what they are worth, and if that is whole.
 
-        None where nothing is possible.
+        So many users of it are `served`, or, where that is None and it comes first, the most.  To tiers before it tasks
+        are worth what the tasks at hand are.  None where nothing is possible.
         """
         for _ in range(ROUNDS):
-            program, total, _ = self.program(kept, served)
-            for column, x in total.terms.items():
+            program, totals = self.program(kept)
+            for total in totals[:tier]:
+                self._hold(program, total, self.tasks)
+            mine = totals[tier]
+            if served is not None:
+                program.model.row(float(served), math.inf, mine.served)
+            counted = served is None and self.users.serving
+            for column, x in (mine.served if counted else mine.terms).items():
                 program.model.cost[column] = -x
             values = program.model.solve(deadline)
             if values is None:
                 return None
             tasks = program.tasks(program.plan(values))
-            if not total.missing(tasks):
-                return tasks, self._sum(total, tasks), total.whole
+            if not sum(total.missing(tasks) for total in totals):
+                return tasks, self._sum(mine, tasks), mine.whole
         raise SolverError(f"the product's chords did not settle in {ROUNDS} rounds: use a smaller instance")
+
+    def reach(self, kept: dict[int, int], tier: int, deadline: Deadline) -> bool:
+        """Take the tasks that are best to a tier, those before it being held; return whether that is proven.
+
+        What is as good but for rounding is compared exactly.
+        """
+        mine, before = self.users.tiers[tier], [p for tier in self.users.tiers[:tier] for p in tier]
+        known, served, value, unseen = list[int](), None, 0.0, 0.0
+        self.worse, self.undecided = [], True
+        if self.users.serving:
+            if (most := self.best(kept, tier, None, deadline)) is None:
+                raise Within("no plan keeps within the moves")
+            served = sum(1 for p in mine if most[0][p])
+        for attempt in range(1 + ALIKE):
+            if (found := self.best(kept, tier, served, deadline)) is None and not attempt:
+                raise Within("no plan keeps within the moves")
+            if found is None or (attempt and found[1] < value - unseen):
+                self.undecided = False
+                break
+            tasks, worth, whole = found
+            if not attempt:
+                known, value, unseen = tasks, worth, UNSEEN * max(1.0, abs(worth))
+                if not tier and self.step(tasks, mine, whole) > 2 * unseen:
+                    self.undecided = False
+                    break
+            self.worse.append((tasks, [*before, *mine]))
+            try:
+                if self._to([*before, *mine], tasks) > self._to([*before, *mine], known):
+                    known = tasks
+            except SearchTooLong:
+                break
+        self.tasks, self.worse = known, []
+        return not self.undecided
+
+    def _to(self, mine: Sequence[int], tasks: Sequence[int]) -> tuple:
+        """Return what tasks are worth to some, in exact numbers."""
+        chosen = set(mine)
+        return self.worth([x if p in chosen else 0 for p, x in enumerate(tasks)])
 
 
 @dataclass
 class _Total:
-    """What all tasks are worth in a program: an expression; of a sum its rates, else which chords there are."""
+    """What tasks are worth to a tier in a program: an expression, and who of it is served.
 
+    Of a sum it has the rates, else which chords there are.
+    """
+
+    mine: Sequence[int]
     terms: Terms
-    rates: list[float]
-    chords: tuple[list[set[int]], list[dict[int, int]], list[int]] | None
+    served: Terms
+    rates: list[float] = field(default_factory=list)
+    chords: tuple[list[set[int]], list[dict[int, int]], list[int]] | None = None
 
     @property
     def whole(self) -> bool:
@@ -263,43 +322,16 @@ def largest_within(problem: Problem, current: Current, moves: int, deadline: Dea
         When the time is up.
     """
     found = Largest(problem, current, [0] * len(problem.members), moves)
-    users = found.users
-    kept = _kept_within(problem, current, moves, deadline) if any(users.promises) else {}
-    served = None
+    kept = _kept_within(problem, current, moves, deadline) if any(found.users.promises) else {}
     if found.far_apart:
         raise SolverError(
             f"utilities of {problem.policy.name} are too far apart for a solver to tell: leave out the number of "
             "moves, or use a smaller alpha"
         )
-    if users.serving:
-        program, _, served_by = found.program(kept, None)
-        for mine in served_by:
-            for column, x in mine.items():
-                program.model.cost[column] = -x
-        values = program.model.solve(deadline)
-        if values is None:
-            raise Within("no plan keeps within the moves")
-        served = sum(1 for x in program.tasks(program.plan(values)) if x)
-    first = found.best(kept, served, deadline)
-    if first is None:
-        raise Within("no plan keeps within the moves")
-    tasks, value, whole = first
-    found.tasks, unseen = tasks, UNSEEN * max(1.0, abs(value))
-    if found.step(whole) > 2 * unseen:
-        return replace(found, worse=[]), True
-    # What is as good but for rounding is compared exactly.
-    for _ in range(ALIKE):
-        found.worse.append(tasks)
-        other = found.best(kept, served, deadline)
-        if other is None or other[1] < value - unseen:
-            return replace(found, worse=[]), True
-        tasks = other[0]
-        try:
-            if not found.worth(found.tasks) >= found.worth(tasks):
-                found.tasks = tasks
-        except SearchTooLong:
-            break
-    return replace(found, worse=[], undecided=True), False
+    proven = True
+    for tier in range(len(found.users.tiers)):
+        proven = found.reach(kept, tier, deadline) and proven
+    return replace(found, worse=[], undecided=not proven), proven
 
 
 def _kept_within(problem: Problem, current: Current, moves: int, deadline: Deadline) -> dict[int, int]:

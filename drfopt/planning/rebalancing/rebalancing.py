@@ -226,7 +226,7 @@ class Rebalancing(Result):
         notes.append(f"{made}: {few}")
         placed = int(self.instance.n - self.instance.unplaced(integer=True).sum())
         if self.fairest:
-            within = "" if self.most is None else f" with at most {self.most} moves and evictions"
+            within = "" if self.most is None else f" with at most {counted(self.most, 'task')} moved or evicted"
             promised = self.goal != "levels" and "organisation" in self.instance.features
             kept = " that keeps guarantees as well" if promised else ""
             notes.append(f"{self.goal}: no allocation of whole tasks{kept}{within} {best} (proven)")
@@ -450,8 +450,8 @@ def _within(problem: Problem, current: Current, moves: int, separate: Separate |
 def _too_few(program: Tasks, moves: int) -> InstanceError:
     least = program.least(program.problem.deadline)
     return InstanceError(
-        f"what runs today does not fit where it runs, or may not run there: at least {least} moves or evictions "
-        f"are needed before anything else, and {moves} are allowed"
+        f"what runs today does not fit where it runs, or may not run there: of its tasks at least {least} must move or "
+        f"be evicted before anything else, and {moves} may"
     )
 
 

@@ -3,6 +3,7 @@
 At every moment the users who run tasks or have tasks waiting stand for an instance: one pool of all machines that are
 up, each user with the average demand of her tasks.  Its competitive equilibrium from equal incomes says how many tasks
 each should run; served is who runs the smallest part of its own.  A user with fewer tasks than its part has a limit.
+The equilibrium is found in floats: parts that differ by less than they tell are equal.
 
 A task that ends lowers its user's limit.  Where the limit does not bind, the equilibrium stays what it is; where it
 does, or where the average demand is another, Newton's method has to find the prices again, which takes as long as fifty
@@ -23,6 +24,9 @@ __all__ = ["Ceei"]
 
 SLACK = 1e-6
 """A limit further than this above the tasks of an equilibrium does not bind it: tasks are found to 1e-8."""
+
+DIGITS = 7
+"""After the point of a part, for the same reason."""
 
 KNOWN = 10_000
 """Equilibria that are kept, for the same users ask for the same again and again."""
@@ -64,7 +68,7 @@ class Ceei(LowestFirst):
 
     def _part(self, user: int, running: int) -> float:
         tasks = self._tasks[user]
-        return running / tasks if tasks > 0 else float(running)
+        return round(running / tasks, DIGITS) if tasks > 0 else float(running)
 
     def _catch_up(self, cluster: ClusterState) -> None:
         """Have the equilibrium of the moment, if somebody waits."""

@@ -2,7 +2,8 @@
 
 When a user comes for the first time, the shares to which those present may rise are computed anew, exactly, from what
 a task of each needs (of several kinds the one she asks for first).  They are then served, the lowest dominant share
-first, as long as the next task stays within her part.  Users who leave give nothing back to the others' parts.
+first, as long as the next task stays within her part.  Users who leave give nothing back to the others' parts.  Who
+comes while no machine that is up has some resource that she needs counts as come when there is one.
 Weights play no part: the paper has none.
 
 Source: Kash, Procaccia and Shah, No Agent Left Behind, AAMAS 2013; `drfopt.simulation.rules.dynamic`.
@@ -123,6 +124,7 @@ class Dynamic(Ranked):
         self._came: dict[int, None] = {}
         self._demands: list[list[Fraction]] = []
         self._parts: list[Fraction] = []
+        self._late: set[int] = set()
 
     def resized(self, cluster: ClusterState) -> None:
         """Measure shares of what is there now, in a unit in which they are integers."""
@@ -133,12 +135,18 @@ class Dynamic(Ranked):
 
     def dispatch(self, cluster: ClusterState) -> None:
         """Raise the parts for each user who has come, then serve."""
-        come = [user for user in cluster.moved if cluster.queues[user] and user not in self._came]
-        for user in sorted(come):
-            lots = [line[0] for line in cluster.queues[user].values()]
-            first = min(lots, key=lambda lot: lot.number).kind
+        seen = sorted({*cluster.moved, *self._late} - self._came.keys())
+        self._late, come = set(), False
+        for user in seen:
+            if not (lots := [line[0] for line in cluster.queues[user].values()]):
+                continue
+            demand = cluster.demands[min(lots, key=lambda lot: lot.number).kind]
+            if any(need and not total for need, total in zip(demand, cluster.totals, strict=True)):
+                self._late.add(user)
+                continue
+            come = True
             self._came[user] = None
-            self._demands.append([Fraction(amount) for amount in cluster.demands[first]])
+            self._demands.append([Fraction(amount) for amount in demand])
             totals = [Fraction(total) for total in cluster.totals]
             room = [total * Fraction(len(self._came), cluster.n) for total in totals]
             self._parts = raised(self._demands, room, [*self._parts, Fraction(0)], totals)
@@ -151,7 +159,7 @@ class Dynamic(Ranked):
         """Return the dominant share; None when the next task exceeds the user's part."""
         held = cluster.used[user]
         after = map(mul, map(add, held, cluster.demands[kind]), self._rates)
-        return max(map(mul, held, self._rates)) if max(after) <= self._most[user] else None
+        return max(map(mul, held, self._rates)) if max(after) <= self._most.get(user, -1) else None
 
     def _measure(self, cluster: ClusterState) -> None:
         """Write down the parts in the unit of the shares."""

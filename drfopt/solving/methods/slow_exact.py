@@ -248,7 +248,9 @@ class _Tree:
         rows = zip(self.instance.exact_demands, strict=True)
         if self.policy.measure != "alone":
             return [Fraction(1) for _ in rows]
-        cells = self.instance.exact_capacity
+        # Of what is excluded there is enough.
+        counted = zip(self.instance.exact_capacity, self.instance.counted.tolist(), strict=True)
+        cells = [c if there else None for c, there in counted]
         return [max(d / c if c else Fraction(0) for d, c in zip(row, cells, strict=True)) for (row,) in rows]
 
     def _measure(self, guarantee: Any, weight: Any) -> Rows:

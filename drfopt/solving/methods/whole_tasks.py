@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ...base.deadline import Deadline
 from ...base.errors import SolverError
 from ...certificates import second_solver, whole, whole_servers
+from ...certificates.exhaustive_search import worth
 from ...engines.problem import Problem
 from ...engines.reference import enumeration
 from ...engines.sums import NOTHING
@@ -183,8 +185,10 @@ def _enumerated_values(problem: Problem) -> list[int]:
     )
     best: tuple = ()
     tasks: tuple[int, ...] = ()
+    leximin = problem.policy.objective == "leximin"
+    value = (lambda found: users.score(users.spread(found))) if leximin else worth(users)
     for found in itertools.product(*(range(most + 1) for most in users.most)):
-        if (score := whole.score(problem.instance, problem.policy, users.spread(found))) <= best:
+        if (score := value(found)) <= best:
             continue
         counts = users.counts(users.spread(found))
         asked = [counts[users.rows[q]] for q in able]
@@ -213,7 +217,7 @@ def improved(problem: Problem) -> list[int]:
     raise SolverError(f"CBC improved {IMPROVEMENTS} times and was not done")
 
 
-def _packings(instance: Instance, k: int, members: Sequence[int]) -> list[dict[int, int]] | None:
+def _packings(instance: Instance, k: int, members: Sequence[int], deadline: Deadline) -> list[dict[int, int]] | None:
     """Return what one machine of a class can run at most, listed by the reference and not by the engines."""
     users = [i for i in members if instance.fits[i, k]]
     try:
