@@ -16,7 +16,7 @@ __all__ = ["ClaimPoints"]
 WAYS = 4_096
 """Ways that are tried: where there are more, users who nearly take one option take it."""
 
-ROUGH = 1e-9
+MISSED = 1e-9
 """Part of an amount that floats may miss: integers decide."""
 
 
@@ -74,7 +74,7 @@ class ClaimPoints:
         for some in among:
             uses = (uses[:, None] + self.uses[some]).reshape(-1, uses.shape[1])
         spare = self.most - whole @ self.uses - uses
-        fits = np.flatnonzero((spare >= -ROUGH * (1 + np.abs(self.most))).all(axis=1))
+        fits = np.flatnonzero((spare >= -MISSED * (1 + np.abs(self.most))).all(axis=1))
         if not len(fits):
             return None
         best = fits[np.argmax(spare[fits, -1])]

@@ -94,7 +94,8 @@ class ClaimProgram(PackingProgram):
         spans = np.maximum.reduceat(needs, first) - np.minimum.reduceat(needs, first) if len(first) else needs
         terms = self._terms(changes / unit)
         terms |= {column: -x / unit for column, x in (runs or {}).items()}
-        if terms:
+        if terms or needs.any():
+            # Where no option changes what is needed, all of it can be short.
             self.short.append((terms, float(spans.max(initial=0.0) or unit) / unit))
         return self.row(-math.inf, (high - usual) / unit, terms), unit
 
