@@ -256,8 +256,9 @@ def _scheduler(jobs: int) -> Iterator[str]:
         )
     except RuntimeError as error:
         raise SolverError(
-            f"{jobs} worker processes could not be started ({error}): where a script asks for them, put what it does "
-            'under if __name__ == "__main__":, which lets them read it; else run it again, or ask for one job'
+            f"of {jobs} worker processes some did not start, or died as they did ({error}): run it again, or ask for "
+            'one job; where a script asks for them, put what it does under if __name__ == "__main__":, which lets them '
+            "read it"
         ) from None
     with cluster:
         yield cluster.scheduler_address

@@ -47,7 +47,7 @@ def test_tables_and_pictures_are_written(drfopt, tmp_path):
 
 
 def test_revocation_and_slowdown_are_options(drfopt):
-    document = json.loads(drfopt("simulate", "sec71", "--until", "200", "--preempt", "1", "--json").out)
+    document = json.loads(drfopt("simulate", "sec71", "--until", "150", "--preempt", "1", "--json").out)
     assert document["tasks"]["revoked"] > 0
     slow = drfopt("simulate", "two-users", "--rule", "single:cpu", "--slowdown", "memory=4", "--json")
     quick = drfopt("simulate", "two-users", "--rule", "single:cpu", "--slowdown", "memory=0,cpu=2", "--json")

@@ -123,7 +123,7 @@ def test_every_error_has_its_status_and_one_line(drfopt, cluster, monkeypatch, e
 
     monkeypatch.setattr(solving, "solve", fail)
     # Standard output is the test's own here: it must not be turned away from it.
-    monkeypatch.setattr("drfopt.cli.status._silence", lambda: None)
+    monkeypatch.setattr("drfopt.cli.status._silence", lambda stream: None)
     ran = drfopt("solve", cluster)
     assert (ran.status, ran.out, ran.err) == (status, "", line)
 

@@ -114,7 +114,7 @@ def test_a_packing_that_the_engines_do_not_list_is_missed_by_somebody(policy, mo
 
 def test_a_market_is_found_out_by_who_is_no_engine():
     random = np.random.default_rng(7)
-    racks = Instance(random.integers(1, 9, (60, 3)), machines=random.integers(10, 40, (8, 3)))
+    racks = Instance(random.integers(1, 9, (30, 3)), machines=random.integers(10, 40, (4, 3)))
     for policy in ("ceei", "alpha:3"):
         found = crosscheck(racks, policy)
         assert found.agree is True and found["smoothed dual"].author == "smoothed dual"

@@ -42,7 +42,7 @@ def crowd(n, m=5, seed=3):
 
 @pytest.mark.parametrize("policy", ["drf", "asset"])
 def test_awkward_pools(loops, policy):
-    for what, pool, tasks in awkward_pools(17, 120, policy):
+    for what, pool, tasks in awkward_pools(17, 50, policy):
         found = solve(pool, policy)
         rates = policy_named(policy).exact_rates(pool)
         levels = [float(rate * x) for rate, x in zip(rates, tasks, strict=True)]

@@ -42,7 +42,7 @@ def test_rational_answers_are_the_reference(instance):
 
 
 @pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "tsf"])
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(instance=clusters())
 def test_leximin_on_machines_is_the_slow_chain(instance, policy):
     allocation = solve(instance, policy)

@@ -29,7 +29,7 @@ def without_flint(patch):
 
 
 @pytest.mark.parametrize("policy", ["drf", "asset", "tasks"])
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(instance=clusters())
 def test_exact_leximin_is_the_slow_chain(instance, policy):
     allocation = solve(instance, policy, exact=True)

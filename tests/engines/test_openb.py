@@ -51,10 +51,8 @@ def test_policies_side_by_side(openb):
     "policy",
     [
         "drf",
-        "ceei",
-        "utilitarian",
         "throughput",
-        *(pytest.param(p, marks=pytest.mark.slow) for p in ("asset", "tasks", "alpha:2")),
+        *(pytest.param(p, marks=pytest.mark.slow) for p in ("asset", "tasks", "ceei", "utilitarian", "alpha:2")),
     ],
 )
 def test_two_ways_agree(openb, policy):
