@@ -209,3 +209,24 @@ def test_parts_that_share_badly_are_packed_anew():
     assert repacked(cluster, 0, NEVER)
     assert cluster.tasks.tolist() == [2, 1, 1]
     assert not repacked(cluster, 0, NEVER)
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_a_task_is_given_by_a_chain_of_two_trades(free):
+    """A needs a, where B is; B could be on b, where C is; and C on c, where it is free to be."""
+    machines = [Machine(name, [1]) for name in "abc"]
+    open_to = np.array([[True, False, False], [True, True, False], [False, True, free], [False, False, True]])
+    problem = Problem(
+        Instance([[1]] * 4, machines=machines, eligible=open_to, max_tasks=[1, 1, 1, 0]), policy_named("drf"), True
+    )
+    cluster = SingleMachines(problem, np.zeros(1))
+    for p, where in ((1, 0), (2, 1)):
+        cluster.run(p, where, 1)
+        cluster.left[where] -= 1
+    before = cluster.load.copy(), cluster.left.copy()
+    rounding.trade(cluster, NEVER)
+    if free:
+        assert cluster.tasks.tolist()[:3] == [1, 1, 1]
+        assert not cluster.left.any()
+    else:
+        assert (cluster.load == before[0]).all() and (cluster.left == before[1]).all()

@@ -5,7 +5,7 @@ wishes are packed largest task first, on machines whose rest has the proportions
 true goes first the next time, some rounds long.  The highest L whose wishes can be packed so is found by halving.
 Then tasks are added one by one, always to the user whose level is lowest: up to the continuous optimum, then beyond it.
 At last whoever is lowest is given a task in the place of somebody's who runs it elsewhere, or has more without it; or
-where the parts of all devices that are alike, packed anew, make room for it.
+where the parts of all devices that are alike, packed anew, make room for it; or by a chain of two such exchanges.
 
 Under rules of an organisation, and with several types of tasks, no continuous optimum is rounded: tasks are added one
 by one from the beginning, always to whom those that it has are worth least.
@@ -15,11 +15,12 @@ answer is the whole part of everybody's continuous optimum, where there was time
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
@@ -51,6 +52,12 @@ TRADES = 40
 
 FAILED = 2_000
 """Times in all that none may be found."""
+
+LINKS = 10
+"""Places that are looked at for the second task of a chain."""
+
+CHAINS, OF_ONE = 4_000, 400
+"""Times in all that the second is tried, and for one task: some seconds on a thousand machines."""
 
 Going = list[tuple[int, int]]
 """Pairs (member, tasks) that make room on a machine."""
@@ -189,28 +196,32 @@ def _before(cluster: SingleMachines, first: np.ndarray) -> list[int]:
 
 
 def trade(cluster: SingleMachines, deadline: Deadline) -> None:
-    """Give the lowest a task where somebody else makes room, and ends elsewhere or above where the lowest was."""
-    tasks, failed = cluster.tasks.tolist(), 0
+    """Give the lowest a task where somebody else makes room, and ends elsewhere or above where the lowest was.
+
+    Where that is nobody, who makes room may be given its task back in the same way: a chain of two.
+    """
+    tasks, failed, chains = cluster.tasks.tolist(), 0, _Chains(cluster, deadline)
     queue = [(cluster.rates[p] * x, p) for p, x in enumerate(tasks) if x < cluster.most[p]]
     heapq.heapify(queue)
     while queue and failed < FAILED and deadline.left():
         level, p = heapq.heappop(queue)
         if level != cluster.rates[p] * tasks[p]:
             continue  # There is a later entry: tasks were lost.
+        lost: dict[int, int] | None = None
         for where, going in chain(_giving(cluster, p, tasks), _shared_devices(cluster, p)):
-            if (lost := _exchanged(cluster, p, where, going, tasks, level)) is not None:
-                tasks[p] += 1
-                for q, fewer in lost.items():
-                    tasks[q] -= fewer
-                for r in [*lost, *([p] if tasks[p] < cluster.most[p] else [])]:
-                    heapq.heappush(queue, (cluster.rates[r] * tasks[r], r))
+            if (lost := chains.exchanged(p, where, going, tasks, level)) is not None:
                 break
             failed += 1
-        else:
-            if deadline.left() and repacked(cluster, p, deadline):
-                tasks[p] += 1
-                if tasks[p] < cluster.most[p]:
-                    heapq.heappush(queue, (cluster.rates[p] * tasks[p], p))
+        if lost is None and deadline.left() and repacked(cluster, p, deadline):
+            lost = {}
+        if lost is None:
+            lost = chains.of_two(p, tasks, level)
+        if lost is not None:
+            tasks[p] += 1
+            for q, fewer in lost.items():
+                tasks[q] -= fewer
+            for r in [*lost, *([p] if tasks[p] < cluster.most[p] else [])]:
+                heapq.heappush(queue, (cluster.rates[r] * tasks[r], r))
 
 
 def _giving(cluster: SingleMachines, p: int, tasks: list[int]) -> Iterator[tuple[int, Going]]:
@@ -244,22 +255,79 @@ def _shared_devices(cluster: SingleMachines, p: int) -> Iterator[tuple[int, Goin
         yield where, going
 
 
-def _exchanged(
-    cluster: SingleMachines, p: int, where: int, going: Going, tasks: list[int], level: Fraction
-) -> dict[int, int] | None:
-    """Put a task of p in the place of others; return how many each of them lost, or None and nothing is changed."""
-    rows = [p, *(q for q, _ in going)]
-    load, left, refused = cluster.load[rows], cluster.left.copy(), cluster.refused[rows]
-    for q, number in going:
-        cluster.run(q, where, int(cluster.load[q, where]) - number)
-        cluster.left[where] += number * cluster.demands[q]
-    cluster.refused[:, where] = False
-    if (cluster.left[where] >= cluster.demands[p]).all() and cluster.put(p, where, 1):
-        lost = {q: number - cluster.place(q, number) for q, number in going}
-        if all(not fewer or cluster.rates[q] * (tasks[q] - fewer) > level for q, fewer in lost.items()):
-            return {q: fewer for q, fewer in lost.items() if fewer}
-    for r, row in zip(rows, load, strict=True):
-        for at in np.flatnonzero(cluster.load[r] != row).tolist():
-            cluster.run(r, at, int(row[at]))
-    cluster.left[:], cluster.refused[rows] = left, refused
-    return None
+class _Chains:
+    """Tasks put in the place of others, which go elsewhere: what is tried and does not help is taken back."""
+
+    def __init__(self, cluster: SingleMachines, deadline: Deadline):
+        self.cluster, self.deadline = cluster, deadline
+        self.left, self.until = CHAINS, 0
+        self.before: list[tuple[list[int], np.ndarray, np.ndarray, np.ndarray]] = []
+
+    def of_two(self, p: int, tasks: list[int], level: Fraction) -> dict[int, int] | None:
+        """Put a task of p in the place of others, of whom one gets its task in the place of a third's."""
+        self.until = max(0, self.left - OF_ONE)
+        for where, going in chain(_giving(self.cluster, p, tasks), _shared_devices(self.cluster, p)):
+            if self.left <= self.until or not self.deadline.left():
+                return None
+            if (lost := self.exchanged(p, where, going, tasks, level, LINKS)) is not None:
+                return lost
+        return None
+
+    def exchanged(
+        self, p: int, where: int, going: Going, tasks: list[int], level: Fraction, links: int = 0
+    ) -> dict[int, int] | None:
+        """Put a task of p in the place of others; return how many each of them lost, or None and nothing is changed.
+
+        With `links` so many places are looked at for each task that its owner cannot do without.
+        """
+        cluster, known = self.cluster, len(self.before)
+        self.before.append(self._all_of(p, going))
+        for q, number in going:
+            cluster.run(q, where, int(cluster.load[q, where]) - number)
+            cluster.left[where] += number * cluster.demands[q]
+        cluster.refused[:, where] = False
+        if (cluster.left[where] >= cluster.demands[p]).all() and cluster.put(p, where, 1):
+            lost = Counter({q: number - cluster.place(q, number) for q, number in going})
+            if self._spared(lost, p, tasks, level, links):
+                del self.before[known:]
+                return {q: fewer for q, fewer in lost.items() if fewer}
+        for rows, load, left, refused in reversed(self.before[known:]):
+            for r, row in zip(rows, load, strict=True):
+                for at in np.flatnonzero(cluster.load[r] != row).tolist():
+                    cluster.run(r, at, int(row[at]))
+            cluster.left[:], cluster.refused[rows] = left, refused
+        del self.before[known:]
+        return None
+
+    def _spared(self, lost: Counter[int], p: int, tasks: list[int], level: Fraction, links: int) -> bool:
+        """Say whether all keep more than the level, if need be by further exchanges; `lost` is what they lost then."""
+        for q in [q for q, fewer in lost.items() if fewer]:
+            while lost[q] and self.cluster.rates[q] * (tasks[q] - lost[q]) <= level:
+                if not links or (further := self._further(q, lost, p, tasks, level, links)) is None:
+                    return False
+                lost[q] -= 1
+                lost.update(further)
+        return True
+
+    def _further(
+        self, q: int, lost: Counter[int], p: int, tasks: list[int], level: Fraction, links: int
+    ) -> dict[int, int] | None:
+        """Run a task of q in the place of others who keep more than the level; return what they lost."""
+        now = [x - lost[r] for r, x in enumerate(tasks)]
+        for where, going in islice(_giving(self.cluster, q, now), links):
+            if self.left <= self.until:
+                break
+            self.left -= 1
+            if all(r != p for r, _ in going):
+                kept = len(self.before)
+                # What was changed by it is taken back with all before it, if the chain fails.
+                self.before.append(self._all_of(q, going))
+                if (further := self.exchanged(q, where, going, now, level)) is not None:
+                    return further
+                del self.before[kept:]
+        return None
+
+    def _all_of(self, q: int, going: Going) -> tuple[list[int], np.ndarray, np.ndarray, np.ndarray]:
+        """Return whose tasks an exchange moves, where they are, and what is left on machines."""
+        cluster, rows = self.cluster, [q, *(r for r, _ in going)]
+        return rows, cluster.load[rows], cluster.left.copy(), cluster.refused[rows]
