@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .level_claims import LevelClaim
+from .level_claims import ABOVE, LevelClaim
 
 __all__ = ["FRACTIONAL", "Bounds", "ClaimOptions"]
 
@@ -92,6 +92,23 @@ class ClaimOptions:
     def free(self) -> Bounds:
         """The bounds that hold of themselves."""
         return Bounds(np.zeros(len(self.choice), dtype=np.int64), self.number[self.choice])
+
+    def asked(self, numbers: np.ndarray) -> list[int]:
+        """Return how many tasks of each good so many users of each option have."""
+        asked = [0] * len(self.claim.fixed)
+        entries = np.flatnonzero(numbers[self.option])
+        users = numbers[self.option[entries]].tolist()
+        for number, good, x in zip(users, self.good[entries].tolist(), self.tasks[entries].tolist(), strict=True):
+            asked[good] += number * x
+        return asked
+
+    def allowed(self, numbers: np.ndarray) -> bool:
+        """Say whether so many users of each option are all there are, and no more stop at any level than may."""
+        if (numbers < 0).any() or (np.add.reduceat(numbers, self.first[:-1]) != self.number).any():
+            return False
+        stopping = self.row != ABOVE
+        stopped = np.bincount(self.row[stopping], numbers[stopping], len(self.claim.allowed))
+        return bool((stopped <= self.claim.allowed).all())
 
     def able(self, bounds: Bounds) -> bool:
         """Say whether every choice's users can choose within bounds."""

@@ -32,47 +32,72 @@ class Unsolved(Exception):
 
 
 class ClaimProgram(PackingProgram):
-    """The program of a claim, within bounds that change."""
+    """The program of a claim, within bounds that change.
+
+    Of each choice whoever takes no other option takes its last, the *usual* one, which has no column: what the others
+    do is counted as a change from it.
+    """
 
     def __init__(self, options: ClaimOptions, worth: Pool | Machines):
         super().__init__()
         self.options, self.claim, self.worth = options, options.claim, worth
-        for choice in options.choice.tolist():
-            self.column(float(options.number[choice]))
-        for choice, (a, b) in enumerate(zip(options.first[:-1].tolist(), options.first[1:].tolist(), strict=True)):
-            users = float(options.number[choice])
-            self.row(users, users, dict.fromkeys(range(a, b), 1.0))
+        first, count = options.first, len(options.choice)
+        self.usual = first[1:] - 1
+        self.own = np.delete(np.arange(count), self.usual)
+        self.high, self.cost = options.number[options.choice[self.own]].tolist(), [0.0] * len(self.own)
+        self.column_of = np.full(count, -1)
+        self.column_of[self.own] = np.arange(len(self.own))
+        sizes = np.diff(first)
+        # Of two options, what bounds say of the usual one they say of the other.
+        self.paired, self.several = np.flatnonzero(sizes == 2), np.flatnonzero(sizes > 2)
+        for a, users in zip(first[self.several].tolist(), options.number[self.several].tolist(), strict=True):
+            size = sizes[options.choice[a]]
+            self.row(0.0, users, dict.fromkeys(self.column_of[a : a + size - 1].tolist(), 1.0))
         self.short: list[tuple[dict[int, float], float]] = []
         if isinstance(worth, Pool):
             self._pool(worth)
         else:
             self._machines(worth)
-        excess, spare = self.column(math.inf, 1.0), self.column(SPARED, -1.0)
+        excess, self.spare = self.column(math.inf, 1.0), self.column(SPARED, -1.0)
         for terms, change in self.short:
-            terms |= {excess: -change, spare: change}
-        stops: list[dict[int, float]] = [{} for _ in self.claim.allowed]
-        for o, row in enumerate(options.row.tolist()):
-            if row >= 0:
-                stops[row][o] = 1.0
-        self.counted = [
-            self.row(-math.inf, allowed, terms | {self.column(math.inf, BEYOND): -1.0})
-            for allowed, terms in zip(self.claim.allowed, stops, strict=True)
-        ]
+            terms |= {excess: -change, self.spare: change}
+        self.counted = [self._stops(row, allowed) for row, allowed in enumerate(self.claim.allowed)]
         self.place = {load: at for at, load in enumerate(self.loads)}
         self.highs = self._load()
 
     # ---- rows ---------------------------------------------------------------------------------------------------
 
-    def _row(self, high: float, needs: np.ndarray, runs: dict[int, float] | None = None) -> tuple[int, float]:
-        """Add the row that options need no more than there is and what columns run; return it and its unit."""
+    def _stops(self, row: int, allowed: int) -> int:
+        """Add the row that no more than are allowed stop at a level."""
+        options = self.options
+        stops, usual = options.row == row, options.row[self.usual] == row
+        change = stops.astype(float) - usual[options.choice]
+        terms = self._terms(change)
+        return self.row(
+            -math.inf, allowed - int(options.number[usual].sum()), terms | {self.column(math.inf, BEYOND): -1.0}
+        )
+
+    def _terms(self, changes: np.ndarray) -> dict[int, float]:
+        """Return the terms of a row, given what each option changes."""
+        own = changes[self.own]
+        at = np.flatnonzero(own)
+        return dict(zip(at.tolist(), own[at].tolist(), strict=True))
+
+    def _row(self, high: int, needs: np.ndarray, usual: int, runs: dict[int, float] | None = None) -> tuple[int, float]:
+        """Add the row that options need no more than there is and what columns run; return it and its unit.
+
+        `usual` is what all need who take the usual options.
+        """
         unit = float(needs.max(initial=0.0)) or 1.0
+        changes = needs - needs[self.usual][self.options.choice] if len(needs) else needs
         first = self.options.first[:-1]
         spans = np.maximum.reduceat(needs, first) - np.minimum.reduceat(needs, first) if len(first) else needs
-        terms = {o: needs[o] / unit for o in np.flatnonzero(needs).tolist()}
+        terms = self._terms(changes / unit)
         terms |= {column: -x / unit for column, x in (runs or {}).items()}
-        if terms:
+        if terms or needs.any():
+            # Where no option changes what is needed, all of it can be short.
             self.short.append((terms, float(spans.max(initial=0.0) or unit) / unit))
-        return self.row(-math.inf, high / unit, terms), unit
+        return self.row(-math.inf, (high - usual) / unit, terms), unit
 
     def _needs(self, goods: np.ndarray) -> np.ndarray:
         """Return what each option needs, given what a task of each good does, (goods, rows)."""
@@ -80,23 +105,34 @@ class ClaimProgram(PackingProgram):
         needs = goods[options.good] * options.tasks.astype(float)[:, None]
         return needs if len(needs) == len(options.choice) or not len(needs) else np.add.reduceat(needs, options.starts)
 
+    def _all_usual(self) -> np.ndarray:
+        """Return the numbers of users who take each option when everybody takes the usual one."""
+        numbers = np.zeros(len(self.options.choice), dtype=np.int64)
+        numbers[self.usual] = self.options.number
+        return numbers
+
     def _pool(self, worth: Pool) -> None:
         needs = self._needs(np.array(worth.demands, dtype=float).reshape(-1, len(worth.room)))
+        usual = self.options.asked(self._all_usual())
         for j, total in enumerate(worth.room):
-            left = total - sum(x * row[j] for x, row in zip(self.claim.fixed, worth.demands, strict=True))
-            self.units[0, j] = self._row(left, needs[:, j])
+            left = total - sum(x * row[j] for x, row in zip(self.claim.fixed, worth.demands, strict=True) if x)
+            all_usual = sum(x * row[j] for x, row in zip(usual, worth.demands, strict=True) if x)
+            self.units[0, j] = self._row(left, needs[:, j], all_usual)
 
     def _machines(self, worth: Machines) -> None:
         shapes = np.array(worth.shapes)
         runs = self.machine_columns(worth)
         needs = self._needs(np.equal.outer(shapes, np.arange(len(runs))).astype(float))
+        usual = self.options.asked(self._all_usual())
         for s, run in enumerate(runs):
             fixed = sum(x for x, shape in zip(self.claim.fixed, worth.shapes, strict=True) if shape == s)
-            self.units[0, s] = self._row(-fixed, needs[:, s], run)
+            all_usual = sum(x for x, shape in zip(usual, worth.shapes, strict=True) if shape == s)
+            self.units[0, s] = self._row(-fixed, needs[:, s], all_usual, run)
         needs = self._needs(np.array(worth.under, dtype=float).reshape(len(shapes), -1))
         for b, total in enumerate(worth.ceilings):
             left = total - sum(x * row[b] for x, row in zip(self.claim.fixed, worth.under, strict=True))
-            self.units[len(worth.counts) + 1, b] = self._row(left, needs[:, b])
+            all_usual = sum(x * row[b] for x, row in zip(usual, worth.under, strict=True))
+            self.units[len(worth.counts) + 1, b] = self._row(left, needs[:, b], all_usual)
 
     def carries(self, asked: Sequence[int], machines: Sequence[int]) -> bool:
         """Say whether so many machines with each load run what is asked of each shape."""
@@ -126,20 +162,32 @@ class ClaimProgram(PackingProgram):
         highs.passModel(model)
         return highs
 
-    def solve(self, bounds: Bounds, loads: LoadBounds) -> tuple[np.ndarray, "Duals"]:
-        """Return numbers of users who take each option and of machines with each load, and multipliers.
+    def solve(self, bounds: Bounds, loads: LoadBounds, spared: float = SPARED) -> tuple[np.ndarray, "Duals"]:
+        """Return numbers of users who take each option, then of machines with each load, and multipliers.
+
+        Where much may be left over, that can be worth more than to stop too many costs: then nothing may be `spared`.
 
         Raises
         ------
         Unsolved
         """
-        count = len(self.options.choice)
-        low = np.concatenate([bounds.low, np.zeros(len(self.loads))])
-        high = np.concatenate([bounds.high, self.high[count : count + len(self.loads)]])
-        for load, (least, most) in loads.items():
-            low[count + self.place[load]], high[count + self.place[load]] = least, most
+        options, first = self.options, self.options.first
+        low, high = bounds.low[self.own].astype(float), bounds.high[self.own].astype(float)
+        # Who does not take the usual option takes another.
+        least, most = options.number - bounds.high[self.usual], options.number - bounds.low[self.usual]
+        at = self.column_of[first[self.paired]]
+        low[at], high[at] = np.maximum(low[at], least[self.paired]), np.minimum(high[at], most[self.paired])
+        count = len(self.own)
+        low = np.concatenate([low, np.zeros(len(self.loads))])
+        high = np.concatenate([high, self.high[count : count + len(self.loads)]])
+        for load, (lowest, highest) in loads.items():
+            low[count + self.place[load]], high[count + self.place[load]] = lowest, highest
         if len(low):
             self.highs.changeColsBounds(len(low), np.arange(len(low), dtype=np.int32), low, high)
+        self.highs.changeColBounds(self.spare, 0.0, spared)
+        if several := len(self.several):
+            low_rows, high_rows = np.maximum(least[self.several], 0).astype(float), most[self.several].astype(float)
+            self.highs.changeRowsBounds(several, np.arange(several, dtype=np.int32), low_rows, high_rows)
         self.highs.run()
         while self.filled(self.highs, (solution := self.highs.getSolution()).row_dual):
             self.highs.run()
@@ -150,7 +198,12 @@ class ClaimProgram(PackingProgram):
         tables = len(self.worth.free)
         rows = [[prices[place] for place in sorted(prices) if place[0] == table] for table in range(tables)]
         found = Duals(rows, [float(duals[row]) for row in self.counted], self.highs.getInfo().objective_function_value)
-        return np.array(solution.col_value[: len(low)]), found
+        columns = np.array(solution.col_value[: len(low)])
+        values = np.zeros(len(options.choice))
+        values[self.own] = columns[:count]
+        if len(first) > 1:
+            values[self.usual] = options.number - np.add.reduceat(values, first[:-1])
+        return np.concatenate([values, columns[count:]]), found
 
 
 @dataclass(frozen=True)

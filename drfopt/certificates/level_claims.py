@@ -18,7 +18,7 @@ from fractions import Fraction
 from ..model.users import TypeSequence
 from ..model.whole_values import LevelScale, WholeUsers
 
-__all__ = ["Choice", "LevelClaim", "claims", "highest"]
+__all__ = ["Choice", "ClaimList", "LevelClaim", "claims", "highest"]
 
 
 ABOVE = -1
@@ -92,43 +92,76 @@ class LevelClaim:
         return replace(self, level=level, allowed=(*self.allowed[:-1], spare), choices=tuple(choices))
 
 
-def claims(users: WholeUsers, tasks: list[int]) -> Iterator[LevelClaim]:
-    """Yield the claims that together say that tasks (n,) are leximin, from the lowest level up."""
-    kinds = Counter(
-        (TypeSequence(goods, users.sequences[p].counts if len(goods) > 1 else (1,)), users.scales[p])
-        for p, goods in enumerate(users.goods_of)
-    )
-    rest = list(kinds.values())
-    stopped = Counter(users.values(tasks))
-    fixed = [0] * len(users.goods)
-    opened: list[int] = []  # How many stop at the levels at which it is open who.
-    stops: list[list[tuple[int, int]]] = [[] for _ in kinds]  # The options to stop there.
-    for level in sorted(stopped):
-        count = stopped[level]
-        own = len(opened)
-        at = [((scale.least(level), own),) if scale.at(level) else () for _, scale in kinds]
-        choices = tuple(
-            Choice(sequence, number, scale, (*mine, *(here if count > 1 else ()), *_above(scale, level)))
-            for (sequence, scale), number, mine, here in zip(kinds, rest, stops, at, strict=True)
-            if number
+class ClaimList:
+    """Claims from the lowest level up, each after those before it.
+
+    Attributes
+    ----------
+    rest : list of int
+        Users of each kind (alike in tasks and in what these are worth) who have not surely stopped; who has none left
+        makes no choice of a claim.
+    rows : list of int
+        Levels at which it is open who stops: the rows of a claim, before its own.
+    """
+
+    def __init__(self, users: WholeUsers):
+        self.users = users
+        self.kinds = Counter(
+            (TypeSequence(goods, users.sequences[p].counts if len(goods) > 1 else (1,)), users.scales[p])
+            for p, goods in enumerate(users.goods_of)
         )
-        yield LevelClaim(level, users.told(level), count, (*opened, count - 1), tuple(fixed), choices)
-        may = [number if here else 0 for number, here in zip(rest, at, strict=True)]
-        must = [
-            number if scale.top == level and not mine else 0
-            for (_, scale), number, mine in zip(kinds, rest, stops, strict=True)
+        self.rest = list(self.kinds.values())
+        self.rows: list[int] = []
+        self._opened: list[int] = []  # How many stop at them.
+        self._fixed = [0] * len(users.goods)
+        self._stops: list[list[tuple[int, int]]] = [[] for _ in self.kinds]  # The options to stop there.
+
+    def claim(self, level: int, count: int) -> LevelClaim:
+        """Return the claim that no fewer than so many can stop at a level."""
+        own = len(self.rows)
+        choices = []
+        for (sequence, scale), number, mine in zip(self.kinds, self.rest, self._stops, strict=True):
+            if number:
+                here = ((scale.least(level), own),) if count > 1 and scale.at(level) else ()
+                choices.append(Choice(sequence, number, scale, (*mine, *here, *_above(scale, level))))
+        allowed = (*self._opened, count - 1)
+        return LevelClaim(level, self.users.told(level), count, allowed, tuple(self._fixed), tuple(choices))
+
+    def record(self, level: int, count: int) -> list[int] | None:
+        """Note how many stop at a level; return how many of each kind where that is sure, or else None."""
+        may = [
+            number if number and scale.at(level) else 0
+            for (_, scale), number in zip(self.kinds, self.rest, strict=True)
         ]
-        surely = next((those for those in (may, must) if sum(those) == count), None)
-        if surely is None:
-            opened.append(count)
-            for mine, here in zip(stops, at, strict=True):
-                mine += here
-            continue
-        for index, ((sequence, scale), number) in enumerate(zip(kinds, surely, strict=True)):
+        surely = may if sum(may) == count else self.must(level)
+        if sum(surely) != count:
+            for (_, scale), number, mine in zip(self.kinds, may, self._stops, strict=True):
+                if number:
+                    mine.append((scale.least(level), len(self.rows)))
+            self.rows.append(level)
+            self._opened.append(count)
+            return None
+        for index, ((sequence, scale), number) in enumerate(zip(self.kinds, surely, strict=True)):
             if number:
                 for good, x in zip(sequence.rows, sequence.started(scale.least(level)), strict=True):
-                    fixed[good] += number * x
-                rest[index] -= number
+                    self._fixed[good] += number * x
+                self.rest[index] -= number
+        return surely
+
+    def must(self, level: int) -> list[int]:
+        """Return how many of each kind can be nowhere but at a level, with their most tasks."""
+        return [
+            number if number and scale.top == level and not mine else 0
+            for (_, scale), number, mine in zip(self.kinds, self.rest, self._stops, strict=True)
+        ]
+
+
+def claims(users: WholeUsers, tasks: list[int]) -> Iterator[LevelClaim]:
+    """Yield the claims that together say that tasks (n,) are leximin, from the lowest level up."""
+    found = ClaimList(users)
+    for level, count in sorted(Counter(users.values(tasks)).items()):
+        yield found.claim(level, count)
+        found.record(level, count)
 
 
 def _above(scale: LevelScale, level: int) -> tuple[tuple[int, int], ...]:

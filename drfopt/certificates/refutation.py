@@ -13,6 +13,7 @@ most so many, or more.  Each leaf of the tree has multipliers of its own.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import mul
@@ -22,6 +23,7 @@ import numpy as np
 
 from ..base.deadline import NEVER, Deadline
 from .claim_options import FRACTIONAL, Bounds, ClaimOptions
+from .claim_points import ClaimPoints
 from .claim_program import ClaimProgram, Duals, Unsolved
 from .level_claims import ABOVE, LevelClaim
 from .packing_bound import Bounds as LoadBounds
@@ -37,7 +39,11 @@ GRIDS = (32, 80)
 
 
 class Better(Exception):
-    """The claim is wrong: this is an allocation that it says does not exist."""
+    """The claim is wrong: so many users who take each option are an allocation that it says does not exist."""
+
+    def __init__(self, numbers: Sequence[int]):
+        super().__init__()
+        self.numbers = numbers
 
 
 class Inconclusive(Exception):
@@ -140,7 +146,7 @@ def refute(
     worth: Pool | Machines,
     deadline: Deadline = NEVER,
     branch: bool = True,
-    known: Refutation | None = None,
+    known: Sequence[Refutation] = (),
 ) -> Refutation:
     """Return a refutation of the claim, which `holds`.
 
@@ -148,8 +154,8 @@ def refute(
     ----------
     branch : bool
         Whether to branch where one linear program does not suffice.
-    known : Refutation, optional
-        That of the level before: what is short there mostly is so here.
+    known : list of Refutation
+        What may do: what an engine says, or what refutes the level before: what is short there mostly is so here.
 
     Raises
     ------
@@ -162,24 +168,23 @@ def refute(
     checks = _Checks(claim, worth)
     if checks.options.stuck:
         return Refutation(worth.free, (0,) * len(claim.allowed))  # Somebody can choose nothing.
-    for try_one in (partial(_carried, known), partial(_simple, worth)):
-        leaf = try_one(claim)
-        if leaf is not None and checks.left(leaf, checks.options.free, {}) is None:
-            return leaf
+    rows = len(claim.allowed)
+    for proof in (*map(partial(_carried, rows), known), _simple(claim, worth)):
+        if proof is not None and len(proof.counts) in (0, rows) and checks.hold(proof):
+            return proof
     if all(len(choice.options) == 1 for choice in claim.choices) and isinstance(worth, Pool):
-        raise Better
+        raise Better([choice.number for choice in claim.choices])
     tree = _Tree(checks, deadline)
     return tree.grow(tree.options.free, {}, branch)
 
 
-def _carried(known: Refutation | None, claim: LevelClaim) -> Refutation | None:
-    """Return the multipliers of the level before as a leaf of this one: of its row, where it stayed open, and anew."""
-    if known is None or known.parts or not 0 <= len(claim.allowed) - len(known.counts) <= 1:
-        return None
-    return replace(known, counts=(*known.counts, known.counts[-1])[: len(claim.allowed) - 1] + known.counts[-1:])
+def _carried(rows: int, known: Refutation) -> Refutation:
+    """Return multipliers of the level before for this one, of its row where it stayed open, and anew; others as is."""
+    fewer = not known.parts and len(known.counts) == rows - 1
+    return replace(known, counts=(*known.counts, known.counts[-1])) if fewer else known
 
 
-def _simple(worth: Pool | Machines, claim: LevelClaim) -> Refutation | None:
+def _simple(claim: LevelClaim, worth: Pool | Machines) -> Refutation | None:
     """Return a leaf of one row alone that contradicts the claim: for a pool where nothing is to choose, they decide."""
     rows, none = len(claim.allowed), (0,) * len(claim.allowed)
     stuck = not all(choice.options for choice in claim.choices)
@@ -214,6 +219,7 @@ class _Tree:
         self.checks, self.deadline = checks, deadline
         self.claim, self.worth, self.options = claim, worth, options = checks.claim, checks.worth, checks.options
         self.program = ClaimProgram(options, worth)
+        self.points = ClaimPoints(options, worth) if isinstance(worth, Pool) else None
         self.nothing = Refutation(worth.free, (0,) * len(claim.allowed))
         self.steps = 1 + WORK // len(self.program.high)
 
@@ -234,6 +240,8 @@ class _Tree:
             return leaf
         if not branch:
             raise Inconclusive
+        if self.points is not None and (numbers := self.points.near(values)) is not None:
+            raise Better(numbers.tolist())
         if left.bounds.same(bounds):
             return self._branched(values, bounds, loads)
         chosen = values[: len(self.options.choice)]
@@ -253,36 +261,41 @@ class _Tree:
     def _branched(self, values: np.ndarray, bounds: Bounds, loads: LoadBounds) -> Refutation:
         options = len(self.options.choice)
         distance = np.abs(values - np.round(values))
-        # What users take is branched upon first: of loads there are many that do the same.
+        # What users take is branched upon first: of loads there are many that do the same.  In a pool, what users take
+        # whose choice matters most: in the place of who changes little there is another.
         chosen, carried = distance[:options], distance[options:]
         place = int(np.argmax(chosen)) if chosen.max(initial=0.0) > FRACTIONAL else -1
+        if place >= 0 and self.points is not None:
+            weighed = np.where(chosen > FRACTIONAL, chosen * self.points.change, 0.0)
+            place = int(np.argmax(weighed)) if weighed.any() else place
         if place < 0 and carried.max(initial=0.0) > FRACTIONAL:
             place = options + int(np.argmax(carried))
         if place < 0:
-            self._decide(np.round(values))
-            raise Inconclusive
+            self._decide(np.round(values).astype(np.int64))
+            return self._without_spare(bounds, loads)
         column = place if place < options else self.program.loads[place - options]
         most = math.floor(values[place])
         below, beyond = self.checks.branches(column, most, bounds, loads)
         return Refutation(column=column, most=most, low=self.grow(*below), high=self.grow(*beyond))
 
+    def _without_spare(self, bounds: Bounds, loads: LoadBounds) -> Refutation:
+        """Return multipliers that refute the claim when nothing counts that is left over."""
+        try:
+            _, duals = self.program.solve(bounds, loads, spared=0.0)
+        except Unsolved:
+            raise Inconclusive from None
+        leaf, left = self._left(duals, bounds, loads)
+        if left is not None:
+            raise Inconclusive
+        return leaf
+
     def _decide(self, values: np.ndarray) -> None:
         """Raise `Better` when these numbers of users, and of machines with loads, make an allocation."""
-        options = self.options
-        numbers, machines = np.split(values.astype(np.int64), [len(options.choice)])
-        taken = [0] * len(self.claim.allowed)
-        for number, row in zip(numbers.tolist(), options.row.tolist(), strict=True):
-            if row != ABOVE:
-                taken[row] += number
-        asked = list(self.claim.fixed)
-        for o, good, x in zip(options.option.tolist(), options.good.tolist(), options.tasks.tolist(), strict=True):
-            asked[good] += int(numbers[o]) * x
-        if isinstance(self.worth, Pool):
-            rows = zip(*self.worth.demands, strict=True)
-            within = all(sum(map(mul, asked, row)) <= most for row, most in zip(rows, self.worth.room, strict=True))
+        numbers, machines = np.split(values, [len(self.options.choice)])
+        if self.points is not None:
+            better = self.points.satisfies(numbers)
         else:
-            within = self.program.carries(asked, machines.tolist())
-        if not options.able(Bounds(numbers, numbers)):
-            return
-        if within and all(t <= allowed for t, allowed in zip(taken, self.claim.allowed, strict=True)):
-            raise Better
+            asked = [x + more for x, more in zip(self.options.asked(numbers), self.claim.fixed, strict=True)]
+            better = self.options.allowed(numbers) and self.program.carries(asked, machines.tolist())
+        if better:
+            raise Better(numbers.tolist())

@@ -20,6 +20,7 @@ that is not proven, the sum or the mean of a product could be at most.
 
 import contextlib
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -49,7 +50,7 @@ from .objective_bound import told
 from .packable import Packable
 from .packing_bound import worth_of
 from .priced_halves import PricedHalves
-from .refutation import Better, Inconclusive, refute
+from .refutation import Better, Inconclusive, Refutation, refute
 from .second_solver import TooLargeToAsk
 from .sequence_bound import room_above
 
@@ -87,10 +88,15 @@ Score = tuple
 
 @dataclass(frozen=True)
 class Finder:
-    """Who found the tasks: an engine, and whom it asked its integer programs, by PuLP's name."""
+    """Who found the tasks: an engine, whom it asked its integer programs, by PuLP's name, and what it says of levels.
+
+    `proofs` are levels of a leximin, from the lowest, with how many stop there and a refutation that is to be checked,
+    None where others are to find one.
+    """
 
     engine: str = ""
     solver: str = ""
+    proofs: Sequence[tuple[Fraction, int, Any]] = ()
 
     @property
     def second(self) -> str:
@@ -181,7 +187,7 @@ class _Levels:
     """The proof of a leximin, level after level; evidence: (level, users at it, refutation) of what is proven."""
 
     def __init__(self, users: WholeUsers, tasks: list[int], deadline: Deadline, finder: Finder):
-        self.tasks, self.deadline, self.second = tasks, deadline, finder.second
+        self.tasks, self.deadline, self.said, self.second = tasks, deadline, finder.proofs, finder.second
         self.whole = users
         self.users = [rows[0] for rows in self.whole.shapes]
         self.worth = worth_of(self.whole)
@@ -215,7 +221,7 @@ class _Levels:
     def _proof(self, claim: LevelClaim) -> Any:
         """Return a refutation, None when a second solver finds nothing better, or the tasks that it finds."""
         try:
-            known = self.proven[-1][2] if self.proven else None
+            known = self._known(claim)
             proof = refute(claim, self.worth, self.deadline, known=known)
             self.judges["multipliers"] = None
             return proof
@@ -223,6 +229,13 @@ class _Levels:
             self.judges[self.second] = None
             deadline = self.deadline.sooner(PATIENCE)
             return second_solver.fewer(self.whole, self.tasks, claim.level, deadline, self.second)
+
+    def _known(self, claim: LevelClaim) -> list[Refutation]:
+        """Return what may refute a claim: the finder's of this level, where all before are its too; that before."""
+        place = len(self.proven)
+        before = [proof for _, _, proof in self.proven[-1:] if proof is not None and not proof.parts]
+        self.said = self.said if place < len(self.said) and self.said[place][:2] == (claim.value, claim.count) else ()
+        return [*(said[2] for said in self.said[place : place + 1] if said[2] is not None), *before]
 
     def _beaten(self, judge: str, claim: LevelClaim) -> Certificate:
         why = f"{judge} finds a strictly better allocation, with fewer users at level {float(claim.value):.6g}"

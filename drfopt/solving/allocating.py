@@ -472,6 +472,11 @@ def _stops(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
     return replace(proof, evidence=replace(proof.evidence, broken=broken(clock, tasks)))
 
 
+def _said(answer: Answer) -> list[tuple[Fraction, int, Any]]:
+    """Return what an engine says of the levels of a leximin."""
+    return answer.evidence.claims if isinstance(answer.evidence, WholeEvidence) else []
+
+
 def _of(kind: type[Kind], answer: Answer) -> Kind:
     """Return what an engine gives as evidence, which has to be of the kind that the proof needs."""
     if not isinstance(answer.evidence, kind):
@@ -505,7 +510,7 @@ PROOFS: dict[str, Proof] = {
     "alpha": _prices,
     "sum": _duals,
     "whole": lambda p, x, z, a: whole.certify(
-        p.instance, p.policy, x, a.evidence.packing, p.deadline, whole.Finder(a.engine, p.solver)
+        p.instance, p.policy, x, a.evidence.packing, p.deadline, whole.Finder(a.engine, p.solver, _said(a))
     ),
     "bounds": lambda p, x, z, a: bounds.certify(p.instance, p.policy, x, z, _priced(a), _bounded(a)),
     "exact bounds": lambda p, x, z, a: bounds.certify_exactly(p.instance, p.policy, x, z, _bounded(a)),

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import json
+import math
 import random
 from fractions import Fraction
 from functools import partial
@@ -83,4 +84,24 @@ def test_a_file_with_tightened_bounds_is_read_and_not_believed(monkeypatch):
 
 def test_ties_that_multipliers_leave_open_are_proven_without_a_second_solver():
     found = solve(sparse(40, 0), integer=True)
+    assert found.certificate.rigorous and found.certificate.evidence.judge == "multipliers"
+
+
+def test_a_level_that_an_integer_program_missed_is_found_by_search():
+    # Counting programs over HiGHS called an answer optimal here that is not, which ended in an error.
+    chance = np.random.default_rng([50, 4, 50, 1, 40, 1])
+    demands = chance.integers(1, 51, (50, 4)) * (chance.random((50, 4)) < 0.5)
+    demands[np.arange(50), chance.integers(0, 4, 50)] = 50
+    room = np.full(4, int(40 * demands.sum(axis=0).mean()))
+    limits = np.where(chance.random(50) < 0.5, chance.integers(1, 80, 50), np.inf)
+    found = solve(Instance(demands, room, max_tasks=limits), integer=True)
+    assert found.status == "optimal" and found.certificate.rigorous
+    assert verify(loads(json.dumps(certificate_document(found)))).valid is True
+
+
+def test_room_left_over_does_not_pay_for_too_many_who_stop():
+    cluster = Instance(
+        [[0, 0, 6], [6, 2, 2], [1, 6, 2], [6, 0, 0], [2, 6, 1]], [7, 21, 37], max_tasks=[math.inf] * 3 + [3, 5]
+    )
+    found = solve(cluster, integer=True)
     assert found.certificate.rigorous and found.certificate.evidence.judge == "multipliers"

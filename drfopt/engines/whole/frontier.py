@@ -13,7 +13,7 @@ Of several groups, all best ways to choose who stops are swept by `drfopt.certif
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ...certificates.group_sweep import GroupSweep, TooManyWays
 from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
 from .integer_program import Model
-from .leximin_milp import Counting
+from .level_search import LevelSearch
 from .milp import SEARCH, placed, supply
 from .rounding import TaskByTask
 from .user_kinds import BOTTOM, KindPool, Spot, TooMany, Vector
@@ -92,8 +92,7 @@ def _swept(problem: Problem, pool: KindPool, deadline: Deadline) -> Answer | lis
             try:
                 spot_level, count, states = _advance(pool, states, level)
             except TooMany:
-                counted = Counting(problem, pool, decided, states[0].stops()).solve()
-                return replace(counted, engine="leximin-milp")
+                return LevelSearch(problem, pool, decided, states[0].stops()).solve()
             decided.append((spot_level, count))
     except TimeLimitError:
         return Answer(_finished(pool, states[0], decided[-1][0] if decided else BOTTOM), status="time_limit")

@@ -1,0 +1,84 @@
+"""Allocations that satisfy a claim of a pool: near the solution of its linear program, and checked in integers.
+
+A solution that is a vertex divides few users among options.  All ways to put these in one option each are tried.
+"""
+
+from itertools import repeat
+from operator import mul
+
+import numpy as np
+
+from .claim_options import FRACTIONAL, ClaimOptions
+from .packing_bound import Pool
+
+__all__ = ["ClaimPoints"]
+
+WAYS = 4_096
+"""Ways that are tried: where there are more, users who nearly take one option take it."""
+
+MISSED = 1e-9
+"""Part of an amount that floats may miss: integers decide."""
+
+
+class ClaimPoints:
+    """Numbers of users who take each option of a claim of a pool.
+
+    Attributes
+    ----------
+    uses : array (options, resources and rows)
+        What a user of each option needs, and at which level it stops.
+    change : array (options,)
+        How much other its needs are than those of the last option of its choice, in parts of the largest changes.
+    """
+
+    def __init__(self, options: ClaimOptions, worth: Pool):
+        self.options, self.claim, self.worth = options, options.claim, worth
+        goods = np.array(worth.demands, dtype=float).reshape(-1, len(worth.room))
+        needs = goods[options.good] * options.tasks.astype(float)[:, None]
+        needs = needs if len(needs) == len(options.choice) or not len(needs) else np.add.reduceat(needs, options.starts)
+        stops = np.equal.outer(options.row, np.arange(len(self.claim.allowed))).astype(float)
+        self.uses = np.hstack([needs, stops])
+        changes = np.abs(needs - needs[options.first[1:] - 1][options.choice])
+        self.change = (changes / np.maximum(changes.max(axis=0, initial=0.0), 1.0)).sum(axis=1)
+        fixed = np.array(self.claim.fixed, dtype=float) @ goods
+        self.most = np.concatenate([np.array(worth.room, dtype=float) - fixed, self.claim.allowed])
+
+    def satisfies(self, numbers: np.ndarray) -> bool:
+        """Say whether these numbers of users are an allocation that the claim says does not exist; in integers."""
+        if not self.options.allowed(numbers):
+            return False
+        asked = [x + more for x, more in zip(self.options.asked(numbers), self.claim.fixed, strict=True)]
+        columns = zip(*self.worth.demands, strict=True)
+        return all(sum(map(mul, asked, row)) <= most for row, most in zip(columns, self.worth.room, strict=True))
+
+    def near(self, values: np.ndarray) -> np.ndarray | None:
+        """Return such numbers near those of a solution, of which the fewest stop at the level; None where none is."""
+        options = self.options
+        whole = np.floor(values + FRACTIONAL)
+        parts = values - whole
+        left = options.number - np.add.reduceat(whole, options.first[:-1])
+        slots = [k for k, units in enumerate(left.tolist()) for _ in repeat(None, int(units))]
+        among = []
+        for k in slots:
+            a, b = options.first[k], options.first[k + 1]
+            among.append(a + np.flatnonzero(parts[a:b] > FRACTIONAL))
+        ways = 1
+        for at in sorted(range(len(slots)), key=lambda at: parts[among[at]].max(initial=0.0)):
+            if not len(among[at]):
+                return None
+            ways *= len(among[at])
+            if ways > WAYS:
+                ways //= len(among[at])
+                among[at] = among[at][[int(np.argmax(parts[among[at]]))]]
+        uses = np.zeros((1, self.uses.shape[1]))
+        for some in among:
+            uses = (uses[:, None] + self.uses[some]).reshape(-1, uses.shape[1])
+        spare = self.most - whole @ self.uses - uses
+        fits = np.flatnonzero((spare >= -MISSED * (1 + np.abs(self.most))).all(axis=1))
+        if not len(fits):
+            return None
+        best = fits[np.argmax(spare[fits, -1])]
+        numbers = whole.astype(np.int64)
+        for some, chosen in zip(among, np.unravel_index(best, [len(some) for some in among]), strict=True):
+            numbers[some[chosen]] += 1
+        return numbers if self.satisfies(numbers) else None
