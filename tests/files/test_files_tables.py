@@ -242,6 +242,20 @@ def test_alibaba_2018(tmp_path: Path) -> None:
         read("alibaba2018", saved(tmp_path, odd="1,2\n"))
 
 
+def test_of_traces_what_is_empty_or_of_no_instances_is_told(tmp_path: Path) -> None:
+    machines = "m_1,0,1,2,96,100,USING\nm_2,0,1,2,96,,USING\n"
+    batch = "t1,1,j_1,1,Running,0,0,,0.5\nt2,0,j_2,1,Running,0,0,100,0.25\n"
+    said = told(read("alibaba2018", saved(tmp_path, batch=batch, machines=machines)))
+    for line in (
+        "memory of a machine is empty: it counts as 0 (m_2)",
+        "cpu of a batch task is empty: it counts as 0 (t1)",
+        "batch task of no instances (t2)",
+    ):
+        assert line in said
+    events = saved(tmp_path, tasks="0,,7,1,,0,alice,0,9,,0.1,,\n", machines="0,m1,0,P,0.5,0.5\n")
+    assert "cpu of a task is empty: it counts as 0 (7/1)" in told(read("google2011", events))
+
+
 def test_tasks_of_one_role_hint_at_the_frameworks(tmp_path: Path) -> None:
     task = {"id": "t", "state": "TASK_RUNNING", "slave_id": "s", "resources": {"cpus": 1, "mem": 10}}
     state = {

@@ -22,6 +22,7 @@ from ...model.document import as_text
 from ...model.document import document as instance_document
 from ...model.instance import Instance
 from ..text.files import File, one_line
+from ..text.parts import CsvRow
 from ..writers.amounts import LEAST_MEMORY, MEMORY_WORDS, TargetName
 
 __all__ = [
@@ -90,6 +91,12 @@ class Notes:
     def assumed(self, what: str, example: object = "", count: int = 1) -> None:
         """Note what the instance says though the files do not."""
         self._add(ASSUMED, what, example, count)
+
+    def blank(self, row: CsvRow, whose: str, example: object, columns: Sequence[str]) -> None:
+        """Note of each column that a row leaves empty that it counts as 0."""
+        for column in columns:
+            if not row[column]:
+                self.assumed(f"{column} of {whose} is empty: it counts as 0", example)
 
     def _add(self, kind: str, what: str, example: object, count: int) -> None:
         self._counts[kind, what] += count

@@ -21,6 +21,8 @@ MACHINES = ("machine", "time", "domain_1", "domain_2", "cpu", "memory", "status"
 BATCH = ("task", "instances", "job", "type", "status", "start", "end", "cpu", "memory")
 CONTAINERS = ("container", "machine", "time", "app", "status", "cpu", "cpu_limit", "memory")
 
+AMOUNTS = ("cpu", "memory")
+
 ENDED = ("terminated", "failed", "cancelled", "interrupted", "stopped")
 CENTICORES = 100
 
@@ -55,6 +57,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         if row["status"].upper() not in ("USING", ""):
             notes.unused(f"machine that is {row['status']}", name)
         else:
+            notes.blank(row, "a machine", name, AMOUNTS)
             nodes.append(ListedMachine(name, {"cpu": row.amount("cpu"), "memory": row.amount("memory")}))
     ended = [row for row in batch if row["status"].lower() in ENDED]
     # A trace of the past has only tasks that have ended: these are what the jobs wanted.
@@ -66,11 +69,18 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         alive = [row for row in batch if row["status"].lower() not in ENDED]
         if ended:
             notes.unused("batch task that has ended", ended[0]["task"], len(ended))
-    tasks = [Task(f"job {row['job']}", _demand(row), row.count("instances"), None, row["task"]) for row in alive]
+    tasks = []
+    for row in alive:
+        if not row.count("instances"):
+            notes.unused("batch task of no instances", row["task"])
+            continue
+        notes.blank(row, "a batch task", row["task"], AMOUNTS)
+        tasks.append(Task(f"job {row['job']}", _demand(row), row.count("instances"), None, row["task"]))
     for name, row in containers.items():
         if row["status"].lower() in ENDED:
             notes.unused("container that has ended", name)
         else:
+            notes.blank(row, "a container", name, AMOUNTS)
             tasks.append(Task(row["app"], _demand(row), 1, None, name, row["machine"] or None))
     return Contents(
         f"alibaba2018, {files[0].stem}",

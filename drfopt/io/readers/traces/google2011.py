@@ -82,6 +82,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         if not row["cpu"] and not row["memory"]:
             notes.unused("task without amounts", f"{row['job']}/{row['index']}")
             continue
+        notes.blank(row, "a task", f"{row['job']}/{row['index']}", ("cpu", "memory"))
         demand = {"cpu": row.amount("cpu"), "memory": row.amount("memory")}
         wanted.append(Task(row["user"] or "no user", demand, 1, None, f"job {row['job']}", home or None))
     if wanted:
