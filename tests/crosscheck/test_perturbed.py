@@ -98,7 +98,7 @@ def test_a_packing_that_the_engines_do_not_list_is_missed_by_somebody(policy, mo
     # One engine, and more vectors of tasks than are enumerated: CBC alone is left to say so, with a list of its own.
     racks = Instance([[2, 1], [1, 2]], machines=[Machine("m", [3, 3], 90)])
 
-    def one_kept(instance, k, members):
+    def one_kept(instance, k, members, *rest):
         return [{i: 1} for i in members]
 
     assert crosscheck(racks, policy, integer=True).agree is True
