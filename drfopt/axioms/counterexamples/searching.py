@@ -162,7 +162,8 @@ class Search(Result):
         if by_a_tie := [
             name for name in self.question.properties if self.verdicts[name][FAILS] and name not in stories
         ]:
-            notes.append(f"fails only as ties are broken here, which is no counterexample: {', '.join(by_a_tie)}")
+            names = ", ".join(by_a_tie)
+            notes.append(f"fails of the optimum given here, one of several, of which the others are not asked: {names}")
         if not self.complete:
             notes.append("stopped before the end: what holds so far is not shown to hold in the space")
         size = f"{counted(space.users, 'user')}, {counted(space.resources, 'resource')}"
