@@ -610,7 +610,7 @@ class Allocation(Result):
             title=self._title(),
             columns=(
                 Column("user"),
-                Column("weight", number=not each, shown=self.instance.weighted),
+                Column("weight", number=not each, shown=self.instance.told_weights),
                 Column("asked", number=True, shown=ends),
                 Column("got", number=True, shown=ends),
                 Column("tasks", number=True, shown=not ends),

@@ -245,6 +245,11 @@ class Instance:
         """Whether some weight is not 1."""
         return bool((_once(self.weights) != 1).any())
 
+    @property
+    def told_weights(self) -> bool:
+        """Whether some weight is not 1 or is 0, so that tables have a column of them."""
+        return self.weighted or (self.organisation is not None and any(self.organisation.last))
+
     @cached_property
     def mid_range(self) -> bool:
         """Whether all its numbers are far from the ends of the range of floats, so that computing loses no digits."""

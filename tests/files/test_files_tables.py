@@ -242,6 +242,12 @@ def test_alibaba_2018(tmp_path: Path) -> None:
         read("alibaba2018", saved(tmp_path, odd="1,2\n"))
 
 
+def test_a_class_is_named_in_the_unit_that_is_written(tmp_path: Path) -> None:
+    for memory in ("16Gi", "16384"):
+        files = saved(tmp_path, machines=f"machine,cpu,mem\nm,8,{memory}\n", tasks="user,count,cpu,mem\na,1,1,1\n")
+        assert read("csv", files).instance.machines[0].name == "8cpu-16GiB"
+
+
 def test_of_traces_what_is_empty_or_of_no_instances_is_told(tmp_path: Path) -> None:
     machines = "m_1,0,1,2,96,100,USING\nm_2,0,1,2,96,,USING\n"
     batch = "t1,1,j_1,1,Running,0,0,,0.5\nt2,0,j_2,1,Running,0,0,100,0.25\n"

@@ -363,3 +363,11 @@ def test_a_remedy_that_no_policy_can_try_is_not_known():
     rules = Organisation(excluded=("b",))
     found = explain(Instance({"A": {"a": 1}, "B": {"b": 1}}, {"a": 4, "b": 4}, max_tasks={"B": 0}, organisation=rules))
     assert found["B"].remedy.startswith("what would help is not known: user 'B' uses only resources")
+
+
+def test_a_weight_of_0_has_its_column():
+    instance = Instance(
+        {"a": {"cpu": 1}, "z": {"cpu": 1}}, {"cpu": 10}, weights={"z": 0, "a": 1}, max_tasks={"z": 1, "a": 9}
+    )
+    for told in (solve(instance), explain(instance)):
+        assert "weight" in str(told).splitlines()[1].split()

@@ -13,6 +13,9 @@ __all__ = ["AlikeTasks", "MachineClass", "amount_text", "classes_of", "devices_o
 BYTES = {"memory": 1, "ephemeral-storage": 1, "memory-mb": 2**20, "mem": 2**20, "disk": 2**20}
 """Bytes in the unit of a resource of that name, for names of machine classes and task types."""
 
+NO_MEBIBYTES = 2**27
+"""So many MiB no machine has: they are bytes, of an amount with its unit written beside it."""
+
 SHORT_NAMES = {"vcores": "cpu", "cpus": "cpu", "gpus": "gpu", "memory-mb": "memory", "mem": "memory"}
 
 DEVICES = {
@@ -135,7 +138,7 @@ def amount_text(resource: str, value: Fraction) -> str:
     """Return an amount for a name, such as ``16cpu``, ``62GiB`` or ``2gpu``."""
     short = _last(resource)
     if resource in BYTES or short.startswith("hugepages-"):
-        size = value * BYTES.get(resource, 1)
+        size = value * (BYTES.get(resource, 1) if value < NO_MEBIBYTES else 1)
         power = next((power for power in (4, 3, 2, 1) if size >= 1024**power), 0)
         word = "" if SHORT_NAMES.get(resource, resource) == "memory" else short
         if power:  # less than a KiB is no memory in bytes, but in a unit of its own

@@ -187,7 +187,7 @@ class Explanation(Result):
         place = {self.instance.users[i]: row for row, i in enumerate(short.order.tolist())}
         columns = (
             Column("user"),
-            Column("weight", number=True, shown=self.instance.weighted and not self.instance.weights_per_resource),
+            Column("weight", number=True, shown=self.instance.told_weights and not self.instance.weights_per_resource),
             Column("asked", number=True, shown=ends),
             Column("got", number=True, shown=ends),
             Column("tasks", number=True, shown=not ends),
