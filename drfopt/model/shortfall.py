@@ -172,15 +172,26 @@ class Shortfall:
         return cells_of(self.instance, self.bottlenecks[i]) if len(self.bottlenecks) else []
 
     def lacks(self, i: int) -> str:
-        """Return of what user i is short, and how much: ``62 gpu``; of what holds it, or else its dominant resource."""
+        """Return of what user i is short, and how much: ``62 gpu``; of what holds it, or else of what is used up most."""
         if not self.missing[i]:
             return ""
         held = {cell.resource for cell in self.cells(i) if cell.resource is not None}
         share = self.instance.demands[i] / np.where(self.instance.capacity > 0, self.instance.capacity, np.inf)
         lacking = self.lacking(np.array([i]))[0]
-        among = [j for j in held if lacking[j] > 0] or np.flatnonzero(lacking).tolist() or list(range(self.instance.m))
+        holding = [j for j in held if lacking[j] > 0]
+        among = holding or np.flatnonzero(lacking).tolist() or list(range(self.instance.m))
+        if not holding:  # of whole tasks: whatever fewest of its tasks find free
+            demand = self.instance.demands[i]
+            tasks = {j: self.free[j] // demand[j] if demand[j] else np.inf for j in among}
+            among = [j for j in among if tasks[j] == min(tasks.values())]
         j = max(among, key=lambda j: share[j])
         return self.amount(j, lacking[j])
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """What of every resource is in no use, (m,)."""
+        used = self.got @ self.instance.demands if self.used is None else self.used.sum(axis=0)
+        return np.asarray(np.maximum(self.instance.capacity - used, 0.0))
 
     def amount(self, j: int, value: float) -> str:
         """Return an amount of resource j with its name."""

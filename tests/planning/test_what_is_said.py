@@ -371,3 +371,10 @@ def test_a_weight_of_0_has_its_column():
     )
     for told in (solve(instance), explain(instance)):
         assert "weight" in str(told).splitlines()[1].split()
+
+
+def test_of_whole_tasks_what_is_used_up_is_short_and_not_what_is_idle():
+    machines = [Machine("m", {"cpu": 8, "mem": 16}, 2), Machine("g", {"cpu": 8, "mem": 32, "gpu": 2})]
+    users = {"a": {"cpu": 1, "mem": 4}, "b": {"cpu": 2, "mem": 2}, "tr": {"cpu": 1, "mem": 2, "gpu": 0.5}}
+    instance = Instance(users, machines=machines, weights={"a": 1, "b": 2, "tr": 1}, max_tasks={"tr": 3})
+    assert any("tr: 2 of 3 tasks" in line and "short of 1 cpu" in line for line in said(solve(instance, integer=True)))
