@@ -54,7 +54,7 @@ def test_a_slope_that_ends_within_a_machine_is_not_what_one_more_is_worth():
     assert "one more n begins to bring, in tasks for a whole one: mixed 4 (drfopt price)" in said(solve(instance))
     # Of whole tasks those that are missing are counted, not so many of their mean.
     lines = said(solve(instance, integer=True))
-    assert "1 gpu, 2 cpu in all" in lines[0] and lines[1] == "  mixed: 5 of 8 tasks (62.5 %), short of 1 gpu"
+    assert "1 gpu, 2 cpu in all" in lines[0] and lines[1] == "  mixed: 5 of 8 tasks (62.5 %), short of 2 cpu"
 
 
 def test_what_no_machine_holds_gains_nothing_by_a_lie():
