@@ -172,7 +172,7 @@ class Shortfall:
         return cells_of(self.instance, self.bottlenecks[i]) if len(self.bottlenecks) else []
 
     def lacks(self, i: int) -> str:
-        """Return of what user i is short, and how much: ``62 gpu``; of what holds it, or else of what is used up most."""
+        """Return of what user i is short, and how much: ``62 gpu``; of what holds it, or else of what is used up."""
         if not self.missing[i]:
             return ""
         held = {cell.resource for cell in self.cells(i) if cell.resource is not None}
