@@ -477,3 +477,12 @@ def test_that_queues_know_no_classes_of_machines_is_told(to):
     export(solve(instance), to, lines=lines)
     told = "on which classes of machines the amounts are, which classes may run tasks of u"
     assert any(line == f"not written: {told}" for line in lines), lines
+
+
+def test_what_is_called_mem_and_written_with_its_unit_is_in_bytes():
+    instance = Instance({"a": {"cpu": 1, "mem": "1Gi"}}, {"cpu": 8, "mem": "16Gi"})
+    found = solve(instance)
+    assert "requests.memory: 8Gi" in export(found, "resourcequota")
+    assert "mem=8192" in export(found, "slurm")
+    numbers = solve(Instance({"a": {"cpu": 1, "mem": 1024}}, {"cpu": 8, "mem": 16384}))
+    assert "requests.memory: 8Gi" in export(numbers, "resourcequota")

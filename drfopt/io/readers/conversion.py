@@ -23,7 +23,7 @@ from ...model.document import document as instance_document
 from ...model.instance import Instance
 from ..text.files import File, one_line
 from ..text.parts import CsvRow
-from ..writers.amounts import LEAST_MEMORY, MEMORY_WORDS, TargetName
+from ..writers.amounts import LEAST_MEMORY, MEBIBYTE, MEGABYTES, MEMORY_WORDS, NO_MEBIBYTES, TargetName
 
 __all__ = [
     "ASSUMED",
@@ -364,6 +364,10 @@ class ReadOptions:
             # A word that the files use, or that is the format's own, is kept.
             return TargetName(resource, unit=own.unit) if resource in used or taken(resource) else own
 
+        def scale(resource: str, amount: Fraction) -> Fraction:
+            in_bytes = resource in MEGABYTES and amount >= NO_MEBIBYTES
+            return target(resource).scale / (MEBIBYTE if in_bytes else 1)
+
         def moved(amounts: Amounts, what: str) -> dict[str, Fraction]:
             found: dict[str, Fraction] = {}
             for resource, amount in amounts.items():
@@ -372,14 +376,14 @@ class ReadOptions:
                     raise InstanceError(
                         f"{what}: {resource!r} would be called {new.name!r} as another one is: keep one"
                     )
-                found[new.name] = amount * new.scale
+                found[new.name] = amount * scale(resource, amount)
             return found
 
         for what, words in (("--machines", total), ("--shape", self.shape)):
-            for resource in words:
+            for resource, amount in words.items():
                 new = target(resource)
                 if new.name != resource:
-                    notes.assumed(f"{what}: {resource} is called {new.name} here{_times(new.scale)}")
+                    notes.assumed(f"{what}: {resource} is called {new.name} here{_times(scale(resource, amount))}")
         for resource, amount in total.items():
             new = target(resource)
             if new.name in MEMORY_WORDS and 0 < amount * new.scale * new.unit < LEAST_MEMORY:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from ..writers.amounts import NO_MEBIBYTES
+
 if TYPE_CHECKING:
     from .conversion import Contents, ListedMachine, Notes, Task
 
@@ -12,9 +14,6 @@ __all__ = ["AlikeTasks", "MachineClass", "amount_text", "classes_of", "devices_o
 
 BYTES = {"memory": 1, "ephemeral-storage": 1, "memory-mb": 2**20, "mem": 2**20, "disk": 2**20}
 """Bytes in the unit of a resource of that name, for names of machine classes and task types."""
-
-NO_MEBIBYTES = 2**27
-"""So many MiB no machine has: they are bytes, of an amount with its unit written beside it."""
 
 SHORT_NAMES = {"vcores": "cpu", "cpus": "cpu", "gpus": "gpu", "memory-mb": "memory", "mem": "memory"}
 

@@ -15,12 +15,16 @@ from ...base.errors import InstanceError
 from ...base.numbers.quantities import parse
 from ...base.numbers.shown import counted
 from ...model.allocation import Allocation
+from ...model.instance import Instance
 
 __all__ = [
     "KUBERNETES",
     "LEAST_MEMORY",
+    "MEBIBYTE",
+    "MEGABYTES",
     "MEMORY_WORDS",
     "MESOS",
+    "NO_MEBIBYTES",
     "SLURM",
     "YARN",
     "Names",
@@ -43,6 +47,9 @@ __all__ = [
 HAIR = Fraction(1, 10**9)
 """Relative error of tasks that floats computed (design: 1e-9): an amount this close to a whole step is that step."""
 
+MEBIBYTE = 2**20
+"""Bytes."""
+
 LEAST_MEMORY = 2**30
 """Bytes below which the memory of a whole cluster is taken for a number in another unit."""
 
@@ -50,6 +57,12 @@ WHOLE_STEPS = 10**9
 """Steps of a whole of which parts are written."""
 
 MEMORY_WORDS = ("memory", "memory-mb", "mem")
+
+NO_MEBIBYTES = 2**27
+"""So many MiB no machine has: they are bytes, of an amount with its unit written beside it."""
+
+NO_TASK = 2**24
+"""So many MiB no task needs."""
 
 UNIT = re.compile(r"(?:[KMGTPE]i|[numkMGTPE])?")
 
@@ -137,7 +150,7 @@ def _called(cpu: TargetName, memory: str, unit: int, gpu: TargetName, *others: T
     return {
         **dict.fromkeys(CPU, cpu),
         "memory": TargetName(memory, Fraction(1, unit), unit=unit),
-        **dict.fromkeys(MEGABYTES, TargetName(memory, Fraction(2**20, unit), unit=unit)),
+        **dict.fromkeys(MEGABYTES, TargetName(memory, Fraction(MEBIBYTE, unit), unit=unit)),
         **{other.name: other for other in others},
         **dict.fromkeys(GPU, gpu),
     }
@@ -271,7 +284,8 @@ def _shares(
     kept = [j for j, resource in enumerate(allocation.resources) if names.get(resource, "") is not None]
     if not kept:
         raise InstanceError("every resource is left out: leave one of them in")
-    targets = [_target(allocation.resources[j], capacity[j], names, known, taken) for j in kept]
+    bytes_of = [_in_bytes(allocation.instance, j) for j in range(len(capacity))]
+    targets = [_target(allocation.resources[j], capacity[j], bytes_of[j], names, known, taken) for j in kept]
     called = [target.name for target in targets]
     twice = next((name for i, name in enumerate(called) if name in called[:i]), None)
     if twice is not None:
@@ -288,8 +302,18 @@ def _shares(
     return Shares(resources, targets, steps, lines + shortfall(amounts, steps, targets))
 
 
+def _in_bytes(instance: Instance, j: int) -> bool:
+    """Say whether a resource that counts MiB elsewhere is of bytes here, as tables say it is."""
+    return instance.units[j] == "bytes" and bool(instance.demands[:, j].max(initial=0) >= NO_TASK)
+
+
 def _target(
-    resource: str, capacity: Fraction, names: Names, known: Mapping[str, TargetName], taken: Callable[[str], bool]
+    resource: str,
+    capacity: Fraction,
+    in_bytes: bool,
+    names: Names,
+    known: Mapping[str, TargetName],
+    taken: Callable[[str], bool],
 ) -> TargetName:
     said = names.get(resource) or resource
     name, given, unit = said.partition(":")
@@ -304,6 +328,8 @@ def _target(
             f"resource {resource!r} has no name there: say it with --resource {resource}=NAME, "
             f"one of {usual}{such}, or leave it out with --leave-out {resource}"
         )
+    if name in MEGABYTES and in_bytes:
+        base = replace(base, scale=base.scale / MEBIBYTE)
     if given:
         if not unit or not UNIT.fullmatch(unit):
             raise InstanceError(f"--resource {resource}={said}: {unit!r} is no unit: use m, k, M, G, Ki, Mi, Gi")
