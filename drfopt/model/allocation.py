@@ -340,6 +340,15 @@ class Allocation(Result):
 
     @cached_property
     def _dominant(self) -> np.ndarray:
+        found = self._needed_most
+        for i in self._started:  # what its types that run hold, which need not be so many of their mean
+            shares = [float(u / c) if c else 0.0 for u, c in zip(self.usage[i], self._capacity, strict=True)]
+            if any(shares):
+                found[i] = int(np.argmax(shares))
+        return found
+
+    @property
+    def _needed_most(self) -> np.ndarray:
         positive = self.instance.capacity > 0
         inverse = np.divide(1.0, self.instance.capacity, where=positive, out=np.zeros(self.instance.m))
         if not self.exact:

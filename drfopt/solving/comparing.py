@@ -24,6 +24,7 @@ from ..base.tolerances import LEVEL, SMALLEST_FLOAT
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy, policy_named
+from ..model.shortfall import Shortfall
 from .allocating import solve
 from .integrality import Integrality, integrality_cost
 
@@ -122,6 +123,8 @@ class Comparison(Result):
             "shares are dominant shares of users who are placed and may run something; "
             "price of fairness = 1 - sum of shares / largest possible sum"
         ]
+        if self.integer and self.instance.task_types is not None:
+            notes.append("a task of who has several types counts as the mean of them, in shares and their sum")
         unplaced = next((allocation.unplaced for allocation in self.allocations if allocation.unplaced), ())
         if unplaced:
             notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(unplaced[:20]))
@@ -141,13 +144,13 @@ class Comparison(Result):
 
     def _row(self, allocation: Allocation, few: bool) -> tuple:
         proof = allocation.certificate
-        shares = allocation.dominant_shares[taking_part(self.instance, allocation.integer)]
+        shares = _shares(allocation)
         price = self.price_of_fairness.get(allocation.policy)
         return (
             allocation.policy,
             *(map(float, allocation.tasks) if few else ()),
-            float(min(shares, default=0.0)),
-            float(allocation.dominant_shares.sum()),
+            float(min(shares[taking_part(self.instance, allocation.integer)], default=0.0)),
+            float(shares.sum()),
             price,
             *(
                 getattr(self.integrality.get(allocation.policy), name, None)
@@ -222,7 +225,7 @@ def compare(
     prices = {
         allocation.policy: None
         if (most := best[allocation.integer]) is None or not ended[allocation.policy]
-        else _price(float(allocation.dominant_shares.sum()), most)
+        else _price(float(_shares(allocation).sum()), most)
         for allocation in allocations
     }
     whole = [a for a in allocations if integer and policy_named(a.policy).objective != "formulation"]
@@ -255,7 +258,14 @@ def _most(
             return None, str(error)
     if utilitarian.status != "optimal":
         return None, utilitarian.certificate.reason or "utilitarian is not proven"
-    return float(utilitarian.dominant_shares.sum()), ""
+    return float(_shares(utilitarian).sum()), ""
+
+
+def _shares(allocation: Allocation) -> np.ndarray:
+    """Return the dominant shares that policies count, (n,): of whole tasks of several types each is their mean."""
+    if not allocation.integer or allocation.instance.task_types is None:
+        return allocation.dominant_shares
+    return Shortfall.of(allocation.instance, allocation.tasks, True, ()).shares * allocation.tasks
 
 
 def _price(total: float, best: float) -> float:

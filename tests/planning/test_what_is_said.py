@@ -378,3 +378,13 @@ def test_of_whole_tasks_what_is_used_up_is_short_and_not_what_is_idle():
     users = {"a": {"cpu": 1, "mem": 4}, "b": {"cpu": 2, "mem": 2}, "tr": {"cpu": 1, "mem": 2, "gpu": 0.5}}
     instance = Instance(users, machines=machines, weights={"a": 1, "b": 2, "tr": 1}, max_tasks={"tr": 3})
     assert any("tr: 2 of 3 tasks" in line and "short of 1 cpu" in line for line in said(solve(instance, integer=True)))
+
+
+def test_shares_of_several_types_in_whole_tasks_are_of_what_runs_and_sums_of_one_measure():
+    kinds = [TaskType({"cpu": 1, "mem": 1}, 4), TaskType({"cpu": 1, "mem": 6}, 2)]
+    instance = Instance({"a": kinds, "b": {"cpu": 2, "mem": 1}}, {"cpu": 10, "mem": 24})
+    found = solve(instance, integer=True)
+    assert found.dominant_resources == ("cpu", "cpu") and found.dominant_shares.tolist() == [0.4, 0.6]
+    compared = compare(instance, ["drf", "utilitarian"], integer=True)
+    # Four and six tasks of 1 and 8/3 of 24 on average: 4/9 and 6/9; two of b are 2/5.
+    assert compared.price_of_fairness["drf"] == pytest.approx(1 - (4 / 9 + 3 / 5) / (6 / 9 + 2 / 5))
