@@ -69,7 +69,7 @@ def test_a_script_that_workers_would_run_again_is_told(users, tmp_path):
     script.write_text(f"import drfopt\ndrfopt.solve_partitions({str(users[0])!r}, {users[1]!r}, jobs=2)\n")
     ended = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 1
-    said = 'under if __name__ == "__main__":, which lets them read it; else run it again, or ask for one job'
+    said = 'where a script asks for them, put what it does under if __name__ == "__main__":, which lets them read it'
     assert ended.stderr.splitlines()[-1].endswith(said)
     assert {path.name for path in tmp_path.iterdir()} == {"users", "script.py"}
 
