@@ -325,6 +325,8 @@ def bounded(case: Case) -> Bounded:
     """Return what a market or a sum divides: guarantees held as far as they fit, and ceilings of groups as rows."""
     if any(group.guarantee for group in case.groups):
         raise NotDefinedHere("guarantees of groups")
+    if any(case.tiers.values()) or 0 in (case.weights or ()) or any(g.tier or not g.weight for g in case.groups):
+        raise NotDefinedHere("tiers, each of what is left by those before it")
     model = Model(case)
     polytope = model.polytope()
     uses = {}
