@@ -49,6 +49,7 @@ __all__ = [
     "keep_promises",
     "missing_chords",
     "nearest",
+    "of_some",
     "solve",
     "solve_by_halves",
     "solve_product",
@@ -239,7 +240,7 @@ def _worse(users: WholeUsers, mine: Sequence[int], answer: Answer, known: Answer
     """Say whether an answer is worth less to some than another, in exact numbers, where digits tell."""
     value = worth(users)
     with contextlib.suppress(SearchTooLong):
-        return bool(value(_of(mine, answer.tasks.tolist())) < value(_of(mine, known.tasks.tolist())))
+        return bool(value(of_some(mine, answer.tasks.tolist())) < value(of_some(mine, known.tasks.tolist())))
     return False
 
 
@@ -258,9 +259,7 @@ def _largest_sum(problem: Problem, kept: dict[int, int], tiers: Tiers) -> Answer
 
         def total(mine: Sequence[int], tasks: Sequence[int]) -> tuple[Terms, float]:
             rates = program_values([users.rates[p] for p in mine])
-            found: Terms = {}
-            for p, rate in zip(mine, rates, strict=True):
-                found |= {column: rate * x for column, x in columns.terms[p].items()}
+            found = {c: rate * x for p, rate in zip(mine, rates, strict=True) for c, x in columns.terms[p].items()}
             return found, math.fsum(rate * tasks[p] for p, rate in zip(mine, rates, strict=True))
 
         for mine, _, tasks in tiers.held:
@@ -317,7 +316,7 @@ def _largest_product(problem: Problem, kept: dict[int, int], tiers: Tiers) -> An
     chords = [first_chords(u) for u in users.most]
     for mine, _, tasks in tiers.held:
         # What a tier is held at is no more than a program takes it to be.
-        missing_chords(chords, [{} for _ in users.most], users.most, _of(mine, tasks))
+        missing_chords(chords, [{} for _ in users.most], users.most, of_some(mine, tasks))
     served = _served(problem, tiers, kept, chords) if users.serving else None
     deadline = problem.deadline.part(SEARCH)
     best = -math.inf
@@ -346,7 +345,7 @@ def _largest_product(problem: Problem, kept: dict[int, int], tiers: Tiers) -> An
                 )
             best = value
             tasks, there = columns.tasks(values), [p for mine, *_ in tiers.held for p in mine] + tiers.mine
-            if not missing_chords(chords, columns.numbers, users.most, _of(there, tasks)):
+            if not missing_chords(chords, columns.numbers, users.most, of_some(there, tasks)):
                 return placed(problem, columns.supplied, values, tasks, users=users), columns.beyond(values)
         raise SolverError(f"the product's chords did not settle in {ROUNDS} rounds: use a smaller instance")
 
@@ -391,7 +390,7 @@ def _served(problem: Problem, tiers: Tiers, kept: dict[int, int], chords: list[s
             if values is None:
                 return None
             before = [p for positions, *_ in tiers.held for p in positions]
-            if not missing_chords(chords, columns.numbers, tiers.users.most, _of(before, columns.tasks(values))):
+            if not missing_chords(chords, columns.numbers, tiers.users.most, of_some(before, columns.tasks(values))):
                 served = round(sum(x * values[column] for terms in mine for column, x in terms.items()))
                 return served, columns.beyond(values)
         raise SolverError(f"the chords of tiers before did not settle in {ROUNDS} rounds: use a smaller instance")
@@ -402,7 +401,7 @@ def _served(problem: Problem, tiers: Tiers, kept: dict[int, int], chords: list[s
     return served
 
 
-def _of(mine: Sequence[int], tasks: Sequence[int]) -> list[int]:
+def of_some(mine: Sequence[int], tasks: Sequence[int]) -> list[int]:
     """Return the tasks of some, and none of others."""
     chosen = set(mine)
     return [x if p in chosen else 0 for p, x in enumerate(tasks)]

@@ -30,7 +30,7 @@ from ...certificates.exhaustive_search import SearchTooLong, exactly, powers, wo
 from ...certificates.second_solver import FAR_APART
 from ...engines.problem import Problem
 from ...engines.whole.integer_program import Terms
-from ...engines.whole.totals import first_chords, keep_promises, missing_chords, together, utility_columns
+from ...engines.whole.totals import first_chords, keep_promises, missing_chords, of_some, together, utility_columns
 from ...model.packings import program_values
 from ...model.whole_values import WholeUsers
 from .current import Current
@@ -251,7 +251,7 @@ class Largest:
 
         What is as good but for rounding is compared exactly.
         """
-        mine, before = self.users.tiers[tier], [p for tier in self.users.tiers[:tier] for p in tier]
+        mine, there = self.users.tiers[tier], [p for turn in self.users.tiers[: tier + 1] for p in turn]
         known, served, value, unseen = list[int](), None, 0.0, 0.0
         self.worse, self.undecided = [], True
         if self.users.serving:
@@ -270,19 +270,14 @@ class Largest:
                 if not tier and self.step(tasks, mine, whole) > 2 * unseen:
                     self.undecided = False
                     break
-            self.worse.append((tasks, [*before, *mine]))
+            self.worse.append((tasks, there))
             try:
-                if self._to([*before, *mine], tasks) > self._to([*before, *mine], known):
+                if self.worth(of_some(there, tasks)) > self.worth(of_some(there, known)):
                     known = tasks
             except SearchTooLong:
                 break
         self.tasks, self.worse = known, []
         return not self.undecided
-
-    def _to(self, mine: Sequence[int], tasks: Sequence[int]) -> tuple:
-        """Return what tasks are worth to some, in exact numbers."""
-        chosen = set(mine)
-        return self.worth([x if p in chosen else 0 for p, x in enumerate(tasks)])
 
 
 @dataclass

@@ -71,11 +71,12 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
             notes.unused("batch task that has ended", ended[0]["task"], len(ended))
     tasks = []
     for row in alive:
-        if not row.count("instances"):
+        count = row.count("instances")
+        if not count:
             notes.unused("batch task of no instances", row["task"])
             continue
         notes.blank(row, "a batch task", row["task"], AMOUNTS)
-        tasks.append(Task(f"job {row['job']}", _demand(row), row.count("instances"), None, row["task"]))
+        tasks.append(Task(f"job {row['job']}", _demand(row), count, None, row["task"]))
     for name, row in containers.items():
         if row["status"].lower() in ENDED:
             notes.unused("container that has ended", name)
