@@ -298,7 +298,7 @@ def most_alone(instance: Instance, i: int) -> Fraction:
 def tangent_loss(worth: Fraction, tasks: Fraction, other: Fraction, alpha: Fraction) -> Fraction:
     """Return what, at least, the tangent at some tasks overestimates a utility by at others: see `verifier.markets`."""
     s = other / tasks
-    return worth * tasks * alpha * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * max(alpha, 1) * (s - 1))
+    return worth * tasks * alpha * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * max(alpha, Fraction(1)) * (s - 1))
 
 
 def _judged(

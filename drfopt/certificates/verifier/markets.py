@@ -175,7 +175,7 @@ class MarketClaim(PossibleClaim):
         gain = unspent + total(_up(max(more * up, less * down)) for more, up, less, down in off)
 
         def loss(i: int, s: Fraction) -> Fraction:
-            return m[i][0] * x[i] * a * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * max(a, 1) * (s - 1))
+            return m[i][0] * x[i] * a * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * max(a, number(1)) * (s - 1))
 
         wide = (i for i, end in ends if loss(i, end / x[i]) < gain)
         self.report.add("no optimum is outside of an enclosure", self.names(wide, first, last))

@@ -426,7 +426,7 @@ def lost_within(gain: Fraction, alpha: Fraction, digits: int) -> tuple[Fraction,
     The loss is that of `certificates.bounds.tangent_loss`.
     """
     part = rounded(gain, ROUNDED, math.ceil)
-    half = part * max(1, 1 / Fraction(alpha))
+    half = part * max(Fraction(1), 1 / Fraction(alpha))
     below = root_above(2 * part / alpha, digits)
     return below, half + root_above(half * half + 2 * part / alpha, digits)
 

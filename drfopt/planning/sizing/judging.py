@@ -110,8 +110,7 @@ class Judge:
         """
         policy = self.policy
         beyond = cluster.features & {"organisation", "types on machines"}
-        beyond = beyond or policy.objective in ("servers", "formulation")
-        if self.integer or beyond:
+        if self.integer or beyond or policy.objective in ("servers", "formulation"):
             return self._solved(cluster, False, deadline)
         try:
             found = self._solved(cluster, False, deadline)
