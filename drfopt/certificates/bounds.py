@@ -271,7 +271,8 @@ def _judged_exactly(
     most = {i: most_alone(instance, i) for i in playing}
     ends = [(i, low) for i in playing if (low := lower(tasks[i])) > floors[i]]
     ends += [(i, high) for i in playing if (high := upper(tasks[i])) < most[i]]
-    digits = digits_between((end, point[i]) for i, end in ends) if market else 0
+    apart = ((end, point[i]) for i, end in ends)
+    digits = digits_between(apart, (cost[i] for i in playing)) if market else 0
     for i in playing:
         worth[i] = high = rates[i]
         if market:

@@ -122,3 +122,12 @@ def test_an_alpha_of_too_many_digits_is_refused():
 def test_an_alpha_of_two_digits_has_roots_of_that_degree():
     found = solve(Instance.library("nsdi2011"), "alpha:0.99", exact=True)
     assert found.certificate.valid and file_of(found).valid is True
+
+
+def test_who_has_all_there_is_pays_a_price_of_as_many_digits_as_its_worth_is_known_to():
+    # Its enclosure is a number, and only digits tell that a task costs no more than it is worth.
+    rules = Organisation(groups=(Group("g"), Group("g/h")), paths={"A": "g/h", "B": "g"})
+    cluster = Instance({"A": {"memory": 3}, "B": {"cpu": 3}}, {"cpu": 7, "memory": 10**12}, organisation=rules)
+    found = solve(cluster, "alpha:0.5", exact=True)
+    assert [(lower(x), upper(x)) for x in found.tasks] == [(F(10**12, 3),) * 2, (F(7, 3),) * 2]
+    assert file_of(found).valid is True

@@ -169,7 +169,7 @@ class MarketClaim(PossibleClaim):
         first, last = self.ends()
         ends = [(i, first[i]) for i in playing if first[i] > low[i]]
         ends += [(i, last[i]) for i in playing if last[i] < most[i]]
-        digits = digits_between((end, x[i]) for i, end in ends)
+        digits = digits_between(((end, x[i]) for i, end in ends), (q[i] for i in playing))
         m = {i: marginal_between(w[i], self.r[i], x[i], a, digits) for i in playing}
         off = ((m[i][1] - q[i], most[i] - x[i], q[i] - m[i][0], x[i] - low[i]) for i in playing)
         gain = unspent + total(_up(max(more * up, less * down)) for more, up, less, down in off)

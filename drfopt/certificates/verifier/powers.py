@@ -25,14 +25,16 @@ GUARD = 40
 """Digits beyond those that are told apart: for users who could have far more than they have, and for sums of many."""
 
 
-def digits_between(ends: Iterable[tuple[Fraction, Fraction]]) -> int:
+def digits_between(ends: Iterable[tuple[Fraction, Fraction]], costs: Iterable[Fraction]) -> int:
     """Return how many digits of marginal utilities are needed where pairs (end, tasks) are to be told apart.
 
-    What an end loses is the square of its distance.
+    What an end loses is the square of its distance.  Who has all there is for it is at no distance of its end, and
+    what a task costs has to be told from what it is worth: it is known to half of the digits it is written with.
     """
+    written = max(map(bits, costs), default=0) // 2
     apart = (abs(end / tasks - 1) for end, tasks in ends)
     most = max((off.denominator.bit_length() - off.numerator.bit_length() for off in apart if off), default=0)
-    return math.ceil(2 * max(most, 0) * math.log10(2)) + GUARD
+    return math.ceil(max(2 * most, written) * math.log10(2)) + GUARD
 
 
 def marginal_between(

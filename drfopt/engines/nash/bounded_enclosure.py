@@ -163,7 +163,10 @@ class _Market:
             inverse, best = self._inverse(), math.inf
             for step in range(STEPS):
                 self.problem.deadline.check("Newton's method to many digits")
-                left = self._residuals(values)
+                try:
+                    left = self._residuals(values)
+                except decimal.InvalidOperation:  # Less than nothing has no root.
+                    break
                 error = max((abs(value) for value in left), default=Decimal(0))
                 exponent = float(error.log10()) if error else -math.inf
                 report(f"step {step}: {-exponent:.0f} digits of {self.digits}")

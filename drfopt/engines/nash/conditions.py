@@ -160,7 +160,10 @@ class Conditions:
             best = math.inf
             for step in range(STEPS):
                 self.problem.deadline.check("Newton's method to many digits")
-                left = [value / size for value, size in zip(data.residuals(z, p), sizes, strict=True)]
+                try:
+                    left = [value / size for value, size in zip(data.residuals(z, p), sizes, strict=True)]
+                except decimal.InvalidOperation:  # Less than nothing has no root.
+                    break
                 error = max((abs(value) for value in left), default=Decimal(0))
                 exponent = float(error.log10()) if error else -math.inf
                 report(f"step {step}: {-exponent:.0f} digits of {self.digits}")
