@@ -24,8 +24,8 @@ Given    d[i, j]  units of resource j that one task of user i needs, the average
                   they are plays no part                                                (n,)
 
 Derived  V[i, x]  value of x tasks of user i: from her guarantee on L[i, x], and more than all
-                  levels differ for each tier above hers; below it x / f[i], less so much that
-                  it is lower than all levels, where
+                  levels differ for each tier above hers; below it x / f[i], with TIE more for
+                  each tier above hers, less so much that it is lower than all levels, where
                   L[i, x] = max_j (d[i, j] x - H[i, j]) / (v[i, j] w[i, j]) over the y[j],
                   or the sum of these, or x / w[i], or x / (o[i] w[i]), whatever is compared
          P[l]     all values in their order
@@ -56,8 +56,9 @@ Find     b[i, s] in {0, 1}    whether user i runs the s-th of her tasks;  x[i] =
                 sum G[b, i] D[k[i, s], j] b[i, s]  <=  B[b, j]
 
 A round finds the next of the sorted values, of whoever it is: after n of them they are the
-lexicographically largest. So guarantees that do not fit together are kept to their best parts, and
-one tier is served after the other. Values nearer than SAME are one.
+lexicographically largest. So guarantees that do not fit together are kept to their best parts, of
+equal ones that of a higher tier, and one tier is served after the other. Values nearer than SAME
+are one.
 There are no duals.
 
 Source   Ghodsi et al., "Dominant Resource Fairness", NSDI 2011, section 4.3 (weights); guarantees
@@ -74,6 +75,7 @@ import numpy as np
 import pulp
 
 SAME = 1e-9
+TIE = 10 * SAME
 
 
 class Round(NamedTuple):
@@ -123,7 +125,7 @@ def build(data: Any, held: np.ndarray) -> Round:
     V = []
     for i in users:
         x, above = np.arange(len(k[i]) + 1), len(set(r[r > r[i]]))
-        V.append(np.where(x < f[i], low - 1 + x / max(f[i], 1.0), L[i] + (1 + top - low) * above))
+        V.append(np.where(x < f[i], low - 1 + x / max(f[i], 1.0) + TIE * above, L[i] + (1 + top - low) * above))
     P = np.sort(np.concatenate(V))
     P = P[np.append(True, np.diff(P) > SAME)]
     a = [np.searchsorted(V[i] + SAME, P) for i in users]

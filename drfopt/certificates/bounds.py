@@ -48,6 +48,7 @@ from ..model.policies import Policy
 from . import stops
 from .chain import cell_names, cheapest_costs, excess, pays, unit_costs
 from .feasibility import infeasibility
+from .verifier.powers import digits_between, marginal_between
 
 __all__ = ["certify", "certify_exactly", "most_alone", "tangent_loss"]
 
@@ -253,7 +254,8 @@ def _judged_exactly(
     budget = prices * stops.exact_room(instance)
     cost = stops.costs(clock, budget, bounds)
     left = budget.sum() + bounds.sum() - sum((cost[i] * point[i] for i in np.flatnonzero(point).tolist()), zero)
-    limits, market, worth = instance.exact_limits, policy.objective == "alpha", dict[int, Fraction]()
+    limits, market = instance.exact_limits, policy.objective == "alpha"
+    alpha, worth = Fraction(str(policy.alpha)) if market else one, dict[int, Fraction]()
     if market and not all(point[i] for i in playing):
         return "somebody of the market has nothing"
     if not market:
@@ -266,13 +268,17 @@ def _judged_exactly(
     gain = left
     if market:
         gain += sum((cost[i] * (point[i] - floors[i]) for i in later), zero)
-    for i in playing:
-        worth[i] = incomes[i] * rates[i] * (rates[i] * point[i]) ** -int(policy.alpha) if market else rates[i]
-        most = most_alone(instance, i)
-        gain += max((worth[i] - cost[i]) * (most - point[i]), (cost[i] - worth[i]) * (point[i] - floors[i]))
+    most = {i: most_alone(instance, i) for i in playing}
     ends = [(i, low) for i in playing if (low := lower(tasks[i])) > floors[i]]
-    ends += [(i, high) for i in playing if (high := upper(tasks[i])) < most_alone(instance, i)]
-    lost = ((i, tangent_loss(worth[i], point[i], end, int(policy.alpha))) for i, end in ends if market)
+    ends += [(i, high) for i in playing if (high := upper(tasks[i])) < most[i]]
+    apart = ((end, point[i]) for i, end in ends)
+    digits = digits_between(apart, (cost[i] for i in playing)) if market else 0
+    for i in playing:
+        worth[i] = high = rates[i]
+        if market:
+            worth[i], high = marginal_between(incomes[i], rates[i], point[i], alpha, digits)
+        gain += max((high - cost[i]) * (most[i] - point[i]), (cost[i] - worth[i]) * (point[i] - floors[i]))
+    lost = ((i, tangent_loss(worth[i], point[i], end, alpha)) for i, end in ends if market)
     outside = [i for i, loss in lost if loss < gain]
     if outside or gain < 0 or (not market and gain):
         who = instance.users[[*outside, 0][0]]
@@ -290,10 +296,10 @@ def most_alone(instance: Instance, i: int) -> Fraction:
     return min(found)
 
 
-def tangent_loss(worth: Fraction, tasks: Fraction, other: Fraction, alpha: int) -> Fraction:
-    """Return what, at least, the tangent at some tasks overestimates a utility by at others."""
+def tangent_loss(worth: Fraction, tasks: Fraction, other: Fraction, alpha: Fraction) -> Fraction:
+    """Return what, at least, the tangent at some tasks overestimates a utility by at others: see `verifier.markets`."""
     s = other / tasks
-    return worth * tasks * alpha * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * alpha * (s - 1))
+    return worth * tasks * alpha * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * max(alpha, Fraction(1)) * (s - 1))
 
 
 def _judged(

@@ -267,10 +267,7 @@ def _of_tier(users: WholeUsers, mine: Sequence[int]) -> Callable[[Sequence[int]]
 def worth(users: WholeUsers) -> Callable[[Sequence[int]], tuple]:
     """Return the function from the members' tasks to what is compared, larger is better, in exact numbers."""
     value = _value(users)
-    promised = [(p, f) for p, f in enumerate(users.promises) if f]
-    if not promised:
-        return value
-    return lambda tasks: (tuple(sorted(min(Fraction(tasks[p], f), Fraction(1)) for p, f in promised)), *value(tasks))
+    return (lambda tasks: (users.parts(tasks), *value(tasks))) if any(users.promises) else value
 
 
 def better_under_rules(

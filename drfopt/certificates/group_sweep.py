@@ -147,14 +147,15 @@ class GroupSweep:
 
     def _turn(self, way: _Way) -> tuple[tuple, list[int]]:
         """Return what the clock shows, and whose turn it is."""
+        # Without several groups of equal parts that of the higher tier: elsewhere tiers are those of siblings.
         needy = {
-            p: Fraction(x, self.users.promises[p])
+            p: (Fraction(x, self.users.promises[p]), 0 if self.users.branches else self.users.ranks[p])
             for p, x in enumerate(way.tasks)
             if way.active[p] and x < self.users.promises[p]
         }
         if needy:
             least = min(needy.values())
-            return (0, least), [p for p, part in needy.items() if part == least]
+            return (0, *least), [p for p, part in needy.items() if part == least]
         rank, level, turn = self._lowest(self.root, way)
         return (1, rank, level), turn
 

@@ -7,9 +7,11 @@ instance, and ``convert`` tells at once what cannot be asked of what it wrote.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from ..certificates.verifier.powers import DEGREE
 from ..engines.problem import Problem
 from ..engines.registry import engines_for
 from ..model.instance import Instance
@@ -166,8 +168,8 @@ ROWS = (
     ),
     Refusal(
         "irrational",
-        lambda a: a.tasks == "exact" and a.family == "alpha" and not float(a.policy.alpha).is_integer(),
-        "marginal utilities of a power that is no whole number are irrational: the answer in floats has a certificate",
+        lambda a: a.tasks == "exact" and a.family == "alpha" and Fraction(str(a.policy.alpha)).denominator > DEGREE,
+        "irrational powers are bounded by roots whose degree, the denominator of alpha, is 1,000 at most",
     ),
     Refusal(
         "exact",

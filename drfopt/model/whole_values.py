@@ -4,12 +4,13 @@ Given   f[i]      whole tasks that the guarantee of user i is worth: those of th
         r[i]      the place of her tier in the order of service, 0 for the highest; weight 0 comes last in its tier
         l[i](x)   her level with x whole tasks, as the policy and the meaning of guarantees count it
 
-Value   v[i](x) = (0, x / f[i])                  where x < f[i]
+Value   v[i](x) = (0, x / f[i], r[i])            where x < f[i]
                   (1 + r[i], l[i](x))            otherwise, compared like words in a dictionary
 
 Fair is the allocation of whole tasks whose sorted values are lexicographically largest: the parts of guarantees first,
-wherever somebody is below hers; then the levels of the highest tier, and so on.  Limits, ceilings of users and groups
-and capacities bound what is possible.  Without rules v is the level, and this the leximin of whole tasks.
+wherever somebody is below hers, of equal parts that of the higher tier; then the levels of the highest tier, and so on.
+Limits, ceilings of users and groups and capacities bound what is possible.  Without rules v is the level, and this the
+leximin of whole tasks.
 
 l[i] is the largest of the policy's shares of x tasks over the weight; of a *surplus* each share is what is above the
 guarantee (less than 0 where rounding down leaves a part of the guarantee out), of *normalised* levels it is a part of
@@ -51,19 +52,20 @@ class LevelScale:
         Most tasks of the user.
     rows : tuple of (slope, offset)
         The value of x tasks from `promise` on is the largest of ``slope * x + offset``.
-    promise, part : int
-        Tasks that are promised; below so many the value is ``part * x``.
+    promise, part, place : int
+        Tasks that are promised; below so many the value is ``part * x + place``.
     """
 
     most: int
     rows: tuple[tuple[int, int], ...]
     promise: int = 0
     part: int = 0
+    place: int = 0
 
     def value(self, x: int) -> int:
         """Return the value of x tasks."""
         if x < self.promise:
-            return self.part * x
+            return self.part * x + self.place
         if len(self.rows) == 1:
             slope, offset = self.rows[0]
             return slope * x + offset
@@ -71,7 +73,7 @@ class LevelScale:
 
     def least(self, value: int) -> int:
         """Return the fewest tasks that are worth so much, which may be more than `most`."""
-        if self.promise and (x := -(-value // self.part)) < self.promise:
+        if self.promise and (x := -((self.place - value) // self.part)) < self.promise:
             return max(x, 0)
         if len(self.rows) == 1:
             slope, offset = self.rows[0]
@@ -346,7 +348,7 @@ class WholeUsers:
         return max(slope * x + offset for slope, offset in self._levels[p])
 
     @cached_property
-    def _ranks(self) -> list[int]:
+    def ranks(self) -> list[int]:
         """The place of each member's tier, from 0."""
         rules = self.instance.organisation
         if not self.ruled or rules is None:
@@ -354,6 +356,11 @@ class WholeUsers:
         own = [(-rules.tiers[i], rules.last[i]) for i in self.members]
         order = {rank: place for place, rank in enumerate(sorted(set(own)))}
         return [order[rank] for rank in own]
+
+    @property
+    def _places(self) -> int:
+        """The number of tiers."""
+        return max(self.ranks, default=-1) + 1
 
     @cached_property
     def unit(self) -> int:
@@ -364,11 +371,11 @@ class WholeUsers:
     def _bands(self) -> list[tuple[int, int]]:
         """Where the values of each tier begin, and what is added to its levels; parts of promises come first."""
         promised = [f for f in self.promises if f]
-        begin = math.lcm(*promised) if promised else 0
+        begin = math.lcm(*promised) * self._places if promised else 0
         found = []
-        for rank in range(max(self._ranks, default=-1) + 1):
+        for rank in range(self._places):
             inside = {
-                (self._levels[p], self.promises[p], self.most[p]): p for p, r in enumerate(self._ranks) if r == rank
+                (self._levels[p], self.promises[p], self.most[p]): p for p, r in enumerate(self.ranks) if r == rank
             }
             ends = [(self.level(p, low), self.level(p, max(most, low))) for (_, low, most), p in inside.items()]
             low = min(min(low for low, _ in ends), Fraction(0))
@@ -380,14 +387,14 @@ class WholeUsers:
     @cached_property
     def scales(self) -> list[LevelScale]:
         """What each member's tasks are worth, in integers."""
-        whole = math.lcm(*(f for f in self.promises if f)) if any(self.promises) else 0
+        whole = math.lcm(*(f for f in self.promises if f)) * self._places if any(self.promises) else 0
         known: dict[tuple, LevelScale] = {}
-        for key in (keys := list(zip(self._levels, self.most, self.promises, self._ranks, strict=True))):
+        for key in (keys := list(zip(self._levels, self.most, self.promises, self.ranks, strict=True))):
             if key not in known:
                 rows, most, promise, rank = key
                 shift = self._bands[rank][1]
                 integers = tuple((int(a * self.unit), int(o * self.unit) + shift) for a, o in rows)
-                known[key] = LevelScale(most, integers, promise, whole // promise if promise else 0)
+                known[key] = LevelScale(most, integers, *((promise, whole // promise, rank) if promise else ()))
         return [known[key] for key in keys]
 
     # ---- what they are worth to a sum or a product ------------------------------------------------------------------
@@ -455,6 +462,12 @@ class WholeUsers:
         except OverflowError:
             return math.copysign(math.inf, power)
 
+    @cached_property
+    def parts(self) -> Callable[[Sequence[int]], tuple[tuple[Fraction, int], ...]]:
+        """What tasks of the members keep of promises: sorted parts of them, of equal ones the higher tier's first."""
+        promised = [(p, f, self.ranks[p]) for p, f in enumerate(self.promises) if f]
+        return lambda tasks: tuple(sorted((min(Fraction(tasks[p], f), Fraction(1)), rank) for p, f, rank in promised))
+
     @property
     def first_level(self) -> int:
         """The least value that is no part of a guarantee."""
@@ -489,7 +502,7 @@ class WholeUsers:
         """Return the level, or the part of a guarantee, that a value stands for."""
         band = self.band(value)
         if band < 0:
-            return Fraction(value, self._bands[0][0] if self._bands else self.unit)
+            return Fraction(value - value % self._places, self.first_level)
         return Fraction(value - self._bands[band][1], self.unit)
 
     def score(self, tasks: Sequence[int]) -> tuple[Fraction, ...]:

@@ -215,7 +215,7 @@ def skewed(seed: int, number: int) -> Case:
     if chance.random() < 0.4:
         case["limits"] = [amount(digits) if chance.random() < 0.5 else None for _ in range(n)]
     policy = chance.choice(SKEWED)
-    exact_too = policy != "alpha:0.5" and chance.random() < 0.1
+    exact_too = chance.random() < 0.1
     return Case("skewed", policy, "exact" if exact_too else "divisible", demands, **case)
 
 
@@ -246,7 +246,7 @@ def bounded(seed: int, number: int) -> Case:
         for group in case.get("groups", ())
     )
     policy = chance.choice(("ceei", "ceei", "alpha:0.5", "alpha:2", "utilitarian", "throughput"))
-    mode = "exact" if policy != "alpha:0.5" and chance.random() < 0.3 else "divisible"
+    mode = "exact" if chance.random() < 0.3 else "divisible"
     return Case(style, policy, mode, **_with_averages({"demands": demands} | case))
 
 

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import localcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -302,15 +303,13 @@ def _bounded(case: Case, tasks: Sequence[Fraction], slack: Fraction) -> Verdict:
         has = sum((v * x for v, x in zip(worth, tasks, strict=True)), Fraction(0))
         _near([has], [rest + there.most({i: worth[i] for i in there.free})], accuracy, "the sum")
         return Verdict("right")
-    alpha = 1.0 if case.policy == "ceei" else float(case.policy.partition(":")[2])
+    exponent = Fraction(1 if case.policy == "ceei" else case.policy.partition(":")[2])
+    alpha = float(exponent)
     if any(tasks[i] <= 0 for i in there.free):
         raise Wrong(f"users {[i for i in there.free if tasks[i] <= 0]} have nothing")
     worth = {}
     for i in there.free:
-        # The gradient by logarithms; where it is rounded, at most as an answer that is off by a rounding.
-        level = there.shares[i] * tasks[i] / there.incomes[i]
-        power = level ** -int(alpha) if alpha.is_integer() else Fraction(float(level) ** -alpha)
-        worth[i] = there.shares[i] * power
+        worth[i] = there.shares[i] * _falling(there.shares[i] * tasks[i] / there.incomes[i], exponent)
     spent = sum((v * tasks[i] for i, v in worth.items()), Fraction(0))
     gain = float(there.most(worth) / spent - 1) if spent else 0.0
     wide = LEVEL_CEEI if case.mode == "divisible" else 1e-20
@@ -318,6 +317,14 @@ def _bounded(case: Case, tasks: Sequence[Fraction], slack: Fraction) -> Verdict:
         raise Wrong(f"{gain:.1e} of what users pay could be gained")
     off = [(max(gain, 0.0) / float(v * tasks[i] / spent) * 2 / alpha) ** 0.5 for i, v in worth.items()]
     return Verdict("right") if max(off, default=0.0) < FAR else Verdict("not judged", f"off by {max(off):.1e} at most")
+
+
+def _falling(level: Fraction, alpha: Fraction) -> Fraction:
+    """Return a level to the power -alpha, to 70 digits where alpha is not whole."""
+    if alpha.denominator == 1:
+        return level ** -int(alpha)
+    with localcontext(market.DIGITS):
+        return Fraction(market.decimal(level) ** -market.decimal(alpha))
 
 
 def _as_a_pool(case: Case) -> Case | None:

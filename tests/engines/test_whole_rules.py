@@ -25,7 +25,7 @@ from drfopt import (
 )
 from drfopt.base.deadline import Deadline
 from drfopt.certificates import exhaustive_search, group_stops, group_sweep, whole
-from drfopt.certificates.document import stated
+from drfopt.certificates.document import certificate_document, stated
 from drfopt.certificates.sequence_bound import most_served, room_above
 from drfopt.certificates.verifier.trees import Carried
 from drfopt.certificates.verifier.whole_groups import Cuts, StopProof
@@ -305,6 +305,26 @@ def test_guarantees_that_do_not_fit_are_kept_to_the_best_parts_and_named():
     )
     assert found.tasks.tolist() == [6, 2]
     assert [str(row) for row in found.broken] == ["A has 6 of 9 cpu", "B has 2 of 3 cpu"]
+
+
+@pytest.mark.parametrize("policy", ["drf", "throughput", "ceei"])
+@pytest.mark.parametrize("order", ["BC", "CB"])
+def test_of_two_guarantees_of_which_one_fits_the_higher_tiers_is_kept(policy, order):
+    rules = Organisation(guarantees={u: {"cpu": 2} for u in "BC"}, tiers={"B": 1})
+    cluster = Instance({u: {"cpu": 2} for u in order}, {"cpu": 3}, organisation=rules)
+    found = solve(cluster, policy, integer=True)
+    assert found.tasks.tolist() == [int(u == "B") for u in order]
+    assert verify(certificate_document(found)).valid is True
+    other = certificate_document(found) | {"users": [{"name": u, "tasks": int(u == "C")} for u in order]}
+    assert verify(other).valid is not True
+    if policy == "drf":
+        # Every method, and one program a round.
+        assert crosscheck(cluster, integer=True, formulation="formulations/guarantees_integer.py").agree
+
+
+def test_of_equal_parts_the_higher_tier_has_the_next_task():
+    rules = Organisation(guarantees={u: {"cpu": 4} for u in "ABC"}, tiers={"C": 1})
+    assert solve(Instance({u: {"cpu": 1} for u in "ABC"}, {"cpu": 10}, organisation=rules), integer=True).tasks[2] == 4
 
 
 def test_a_guarantee_is_worth_whole_tasks():

@@ -235,7 +235,7 @@ class Enumeration:
     def value(self, i: int, x: int) -> tuple:
         """Return what x tasks are worth."""
         if x < self.promised[i]:
-            return PROMISE, Fraction(x, self.promised[i])
+            return PROMISE, Fraction(x, self.promised[i]), self.rank(i)
         return self.rank(i), self.level(i, x)
 
     def rank(self, i: int) -> tuple:
@@ -256,7 +256,8 @@ class Enumeration:
 
     def total(self, tasks: list[int]) -> list:
         """Return what is kept of guarantees, and then tier by tier the sum, or users served and what that is worth."""
-        kept = sorted(min(Fraction(tasks[i], self.promised[i]), Fraction(1)) for i in self.playing if self.promised[i])
+        promised = [(i, f) for i in self.playing if (f := self.promised[i])]
+        kept = sorted((min(Fraction(tasks[i], f), Fraction(1)), self.rank(i)) for i, f in promised)
         ranks = sorted({self.rank(i) for i in self.playing})
         found = [self._to([i for i in self.playing if self.rank(i) == rank], tasks) for rank in ranks]
         return [kept, *itertools.chain.from_iterable(found)]

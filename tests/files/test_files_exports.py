@@ -464,6 +464,12 @@ def test_nothing_is_called_as_what_is_above_all(to):
             export(allocation, to)
 
 
+def test_csv_writes_three_tasks_as_three():
+    # In floats 0.3 / 0.1 is 2.9999999999999996.
+    allocation = solve(Instance({"A": {"cpu": 0.1}}, {"cpu": 0.3}))
+    assert export(allocation, "csv").splitlines()[1] == "A,3.0,0.3"
+
+
 def test_csv_keeps_whole_units():
     allocation = solve(Instance({"A": {"memory": "1Gi"}}, {"memory": "128Gi"}))
     assert export(allocation, "csv").splitlines()[1] == f"A,128.0,{128 * 2**30}"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_price import machines, pool
 
-from drfopt import explain, price
+from drfopt import TaskType, explain, price
 from drfopt.axioms.auditing import audit
 from drfopt.base.errors import DrfoptError, InstanceError
 from drfopt.model.instance import Instance
@@ -210,3 +210,13 @@ def test_of_two_classes_the_machine_that_gives_more_is_told():
     )
     remedy = explain(rack, user="A").users[0].remedy
     assert remedy.startswith("1 more of large machines (now 2) would give it 56 tasks instead of 54")
+
+
+def test_how_far_what_stops_whom_stays_so():
+    # At 18 cpu a has its 6 tasks, and b is stopped by cpu there and beyond.
+    tasks = [TaskType({"cpu": 1, "mem": 1}, 4), TaskType({"cpu": 1, "mem": 6}, 2)]
+    users = {"a": tasks, "b": {"cpu": 2, "mem": 1}}
+    assert (
+        explain(Instance(users, {"cpu": 12, "mem": 24})).users[1].remedy.endswith("what stops whom stays so up to 18")
+    )
+    assert explain(Instance(users, {"cpu": 20, "mem": 24})).users[1].stopped_by == ("cpu",)

@@ -101,6 +101,23 @@ def test_room_without_fairness_is_told_apart():
     assert found.nearest is not None
 
 
+def test_shares_are_held_against_what_there_is():
+    # Nine tenths of 18 GB for A, and of 9 CPUs or more for B, which needs 1 GB for 3 CPUs.
+    found = size(PAPER, "A.share>=9/10,B.share>=9/10", {"cpu": 1})
+    assert found.concessions.all == pytest.approx(18 / (16.2 + 2.7))
+    assert "at least: A.share down to 0.85, B.share down to 0.6\n" in str(found)
+    assert size(PAPER, "A.share>=9/10,B>=12", {"cpu": 1}).concessions.all == pytest.approx(18 / 28.2)
+
+
+def test_room_for_whole_tasks_is_not_claimed_of_divisible_ones():
+    # Three machines of three CPUs: of two each one runs one whole, and one and a half in parts.
+    machines = [Machine("m", {"cpu": 3}, 3), Machine("g", {"gpu": 1})]
+    cluster = Instance({"A": {"cpu": 2}, "B": {"gpu": 1}}, machines=machines)
+    found = size(cluster, "A>=4,B>=1", {"g": 1}, integer=True, most={"g": 1})
+    assert found.status == "infeasible"
+    assert "\nno fair allocation of anything for sale meets the targets" in str(found)
+
+
 def test_of_several_best_allocations_it_is_said_which_one_was_judged():
     alike = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 1})
     found = size(alike, "A>=1,B>=1", {"cpu": 1}, policy="throughput", most={"cpu": 1}, steps={"cpu": 1})

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from .clock import RuleClock
 from .order import ROUNDING, Round, firm, kept
 from .possible import PossibleClaim
+from .powers import DEGREE, digits_between, marginal_between
 from .reading import number, shown, total
 from .work import bits, spend
 
@@ -80,16 +81,16 @@ class MarketClaim(PossibleClaim):
         later = [i for i in self.n if self.plays[i] and i not in stuck and turns[i] > tier.turn and q[i]]
         unspent += total(q[i] * (x[i] - self.floor[i]) for i in later)
         wrong += self.names((i for i in playing if not x[i]), x)
-        if wrong or a.denominator > (1 if self.enclosed else 64):
-            self.report.add("prices", wrong, f"the power {a} is not rational")
+        if wrong or a.denominator > DEGREE:
+            self.report.add("prices", wrong, f"the power {a} takes roots of too high a degree")
             return False
+        if self.enclosed:
+            self.enclosures(q, unspent, playing)
+            return True
         b, w = a.denominator, self.income
         for i in playing:
             spend(abs(a.numerator) * bits(self.y[i]) + b * (bits(q[i]) + bits(self.r[i])))
         spend(abs(a.numerator) * b * bits(e))
-        if self.enclosed:
-            self.enclosures(q, unspent, {i: w[i] * self.r[i] * self.y[i] ** -int(a) for i in playing})
-            return True
         # (q / marginal utility) to the power b, which is rational.
         ratio = {i: (q[i] / (w[i] * self.r[i])) ** b * self.y[i] ** a.numerator for i in playing}
         full = {i for i, most in self.most_of(playing).items() if self.near(x[i], most)}
@@ -152,19 +153,30 @@ class MarketClaim(PossibleClaim):
         alone = {i: min(self.alone(at) / self.c.kinds[at].part for at in self.c.kinds_of[i]) for i in users}
         return {i: most if (u := self.u[i]) is None else min(most, u) for i, most in alone.items()}
 
-    def enclosures(self, q: list[Fraction], unspent: Fraction, m: dict[int, Fraction]) -> None:
-        """The optimum is in every enclosure: outside of one, more would be lost than there is to gain."""
-        x, a = self.x, self.alpha
-        most = self.most_of(m)
-        low = {i: min(self.floor[i], x[i]) for i in m}
-        off = ((m[i] - q[i], most[i] - x[i], x[i] - low[i]) for i in m)
-        gain = unspent + total(_up(max(more * up, -more * down)) for more, up, down in off)
+    def enclosures(self, q: list[Fraction], unspent: Fraction, playing: list[int]) -> None:
+        """The optimum is in every enclosure: outside of one, more would be lost than there is to gain.
+
+        Claim.   With u = s - 1 the tangent at 1 overestimates utility at s, whose derivative is s^-a, by at least
+                 a u^2 / 2 below 1, and above it by at least  a u^2 / (2 + 2 c u)  with c = max(a, 1).
+        Proof.   Below, s^-a >= 1 - a u, as it is convex.  Above, let a >= 1: with z = 1 / (1 + a u) it is s^-a <= z by
+                 Bernoulli's inequality, so that the loss grows by  1 - s^-a >= 1 - z >= (1 - z^2) / 2,  by which the
+                 bound grows.  Let a < 1: by the same inequality s^-a = (1 / s)^a <= 1 - a (1 - 1 / s), and the loss is
+                 at least a times that of 1.  []
+        """
+        x, a, w = self.x, self.alpha, self.income
+        most = self.most_of(playing)
+        low = {i: min(self.floor[i], x[i]) for i in playing}
+        first, last = self.ends()
+        ends = [(i, first[i]) for i in playing if first[i] > low[i]]
+        ends += [(i, last[i]) for i in playing if last[i] < most[i]]
+        digits = digits_between(((end, x[i]) for i, end in ends), (q[i] for i in playing))
+        m = {i: marginal_between(w[i], self.r[i], x[i], a, digits) for i in playing}
+        off = ((m[i][1] - q[i], most[i] - x[i], q[i] - m[i][0], x[i] - low[i]) for i in playing)
+        gain = unspent + total(_up(max(more * up, less * down)) for more, up, less, down in off)
 
         def loss(i: int, s: Fraction) -> Fraction:
-            return m[i] * x[i] * a * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * a * (s - 1))
+            return m[i][0] * x[i] * a * (s - 1) ** 2 / (2 if s < 1 else 2 + 2 * max(a, number(1)) * (s - 1))
 
-        first, last = self.ends()
-        ends = [(i, first[i]) for i in m if first[i] > low[i]] + [(i, last[i]) for i in m if last[i] < most[i]]
         wide = (i for i, end in ends if loss(i, end / x[i]) < gain)
         self.report.add("no optimum is outside of an enclosure", self.names(wide, first, last))
 

@@ -36,9 +36,12 @@ def whole_promises(claim: Claim) -> list[int]:
 
 
 class Scale:
-    """What the whole tasks of a user are worth, (0, part of its promise) below that, then (1 + its rank, level)."""
+    """What the whole tasks of a user are worth, (0, part of its promise, rank) below that, then (1 + its rank, level).
 
-    def __init__(self, claim: Claim, i: int, unit: int, promise: int, parts: int):
+    Below a promise the number is ``part * x + place``, where `parts` is all of it and the place that of the rank.
+    """
+
+    def __init__(self, claim: Claim, i: int, unit: int, promise: int, parts: int, place: int):
         self.most, self.rank = claim.sequences[i].most, claim.c.rank[i]
         lines = {(int(slope * unit), int(offset * unit)) for slope, offset in claim.lines[i] if slope}
         below = {(a, o) for a, o in lines for b, q in lines if b >= a and q <= o and (a, o) != (b, q)}
@@ -46,20 +49,20 @@ class Scale:
         if not lines:
             raise Undecided(f"the level of {claim.c.users[i]} is 0 whatever it has")
         self.promise = promise
-        self.part = parts // self.promise if self.promise else 0
+        self.part, self.place = parts // self.promise if self.promise else 0, place
         self.alike = (self.most, self.rank, self.lines, self.promise)
 
     def value(self, x: int) -> Value:
         """Return the value of x tasks."""
         if x < self.promise:
-            return (0,), self.part * x
+            return (0,), self.part * x + self.place
         return (1, self.rank), max(slope * x - offset for slope, offset in self.lines)
 
     def least(self, value: Value) -> int:
         """Return the fewest tasks that are worth so much, which may be more than there can be."""
         stage, level = value
         if stage == (0,):
-            return min(-(-level // self.part), self.promise) if self.promise else 0
+            return min(max(0, -((self.place - level) // self.part)), self.promise) if self.promise else 0
         if stage < (1, self.rank):
             return self.promise
         if stage > (1, self.rank):
@@ -92,8 +95,10 @@ class LevelProof:
         users = self.cluster.users
         self.unit = math.lcm(*(v.denominator for i in users for line in claim.lines[i] for v in line))
         promised = whole_promises(claim)
-        self.parts = math.lcm(*(promised[i] or 1 for i in users))
-        self.scale = {i: Scale(claim, i, self.unit, promised[i], self.parts) for i in users}
+        places = {rank: place for place, rank in enumerate(sorted({claim.c.rank[i] for i in users}))}
+        self.ranks, rank = len(places), claim.c.rank
+        self.parts = math.lcm(*(promised[i] or 1 for i in users)) * self.ranks
+        self.scale = {i: Scale(claim, i, self.unit, promised[i], self.parts, places[rank[i]]) for i in users}
         self.alike = {i: (self.cluster.goods[i], claim.sequences[i].counts, self.scale[i].alike) for i in users}
         self.first = {kind: i for i, kind in reversed(self.alike.items())}
         self.waiting = Counter(self.alike.values())
@@ -105,7 +110,9 @@ class LevelProof:
 
     def shown(self, value: Value) -> Fraction:
         """Return a value as its number is told: a level, or below a promise the part of it."""
-        return Fraction(value[1], self.parts if value[0] == (0,) else self.unit)
+        if value[0] == (0,):
+            return Fraction(value[1] - value[1] % self.ranks, self.parts)
+        return Fraction(value[1], self.unit)
 
     def fault(self, trees: list[Tree], bounds: list[dict[str, Any]]) -> str:
         """Return why the trees do not prove every level; "" where they do. Behind them are bounds of the others."""

@@ -69,9 +69,10 @@ class _Search:
         found = [mine.uses(x, j) for j in range(len(c.resources))]
         return (*found, *(found[j] if i in members else number(0) for _, j, _, members in c.ceilings))
 
-    def kept(self, tasks: dict[int, int]) -> list[Fraction]:
-        """Return what is kept of promises, in parts of them, sorted."""
-        return sorted(min(Fraction(tasks[i], most), Fraction(1)) for i, most in self.promised.items())
+    def kept(self, tasks: dict[int, int]) -> list[tuple[Fraction, tuple[Fraction, bool]]]:
+        """Return what is kept of promises, in parts of them, sorted; of equal ones a lower tier's is missed first."""
+        rank = self.claim.c.rank
+        return sorted((min(Fraction(tasks[i], most), Fraction(1)), rank[i]) for i, most in self.promised.items())
 
     def better(self, tasks: dict[int, int]) -> bool | None:
         """Say whether tasks are better than the file's, None where that is not known."""

@@ -31,12 +31,13 @@ from ...base.numbers.enclosures import Enclosure
 from ...base.progress import report
 from ...certificates.bounds import most_alone
 from ...certificates.stops import exact_room
+from ...certificates.verifier.powers import GUARD, marginal_between
 from ...model.evidence import BoundsEvidence
 from ..hierarchy import ExactPrograms
 from ..problem import Answer, Problem, exact_types
 from ..promised import Promised, in_turn, kept
 from . import bounded
-from .conditions import AT_LIMIT, FULL, ROUNDED, SIMPLE, SPARE, STEPS, USED, root_above, rounded
+from .conditions import AT_LIMIT, FULL, SIMPLE, SPARE, STEPS, USED, check_roots, lost_within, rounded
 
 __all__ = ["solve"]
 
@@ -63,11 +64,7 @@ class _Solution:
 
 def solve(problem: Problem) -> Answer:
     """Return the optimum as `Fraction`s where it is found to be rational, else `Enclosure`s as narrow as asked for."""
-    if Fraction(str(problem.policy.alpha)).denominator != 1:
-        raise EngineError(
-            f"{problem.policy.name}: marginal utilities are irrational unless alpha is a whole number: take one, "
-            "or ask for an answer in floats"
-        )
+    check_roots(problem.policy)
     return in_turn(problem, kept(problem, exact=True), partial(of_tier, problem))
 
 
@@ -99,7 +96,7 @@ class _Market:
     """The program in fractions; rows q are types of users who take part, in the order of the problem by type."""
 
     def __init__(self, problem: Problem, promised: Promised):
-        self.problem, self.promised, self.alpha = problem, promised, int(problem.policy.alpha)
+        self.problem, self.promised, self.alpha = problem, promised, Fraction(str(problem.policy.alpha))
         self.members = problem.members.tolist()
         self.part, self.d = exact_types(problem)
         self.owner = problem.by_type.user.tolist()
@@ -113,9 +110,9 @@ class _Market:
         self.all_pairs = list(zip(*(part.tolist() for part in problem.by_type.pairs), strict=True))
         self.digits = math.ceil(-2 * math.log10(problem.precision) + math.log10(self.n + 1)) + SPARE
 
-    def worth(self, i: int, x: Any) -> Any:
-        """Return what a task more is worth to user i with x tasks."""
-        return self.w[i] * self.r[i] * (self.r[i] * x) ** -self.alpha
+    def worth(self, i: int, x: Fraction) -> tuple[Fraction, Fraction]:
+        """Return between what a task more is worth to user i with x tasks: of whole alpha, one number twice."""
+        return marginal_between(self.w[i], self.r[i], x, self.alpha, self.digits + GUARD)
 
     # ---- Newton ---------------------------------------------------------------------------------------------------
 
@@ -153,7 +150,7 @@ class _Market:
             if x and not self.stuck[i]:
                 cost = sum((pi[q] * part for q, part in enumerate(self.part) if self.owner[q] == i), NONE)
                 cost += sum((price * self.b[c, i] for c, price in beta.items()), NONE)
-                more = self.worth(i, x) - cost
+                more = self.worth(i, x)[0] - cost
                 if abs(more) * LARGE > cost and (more > 0) == (x != self.u[i]) and self.floors[i] != self.u[i]:
                     found.add(i)
         return found
@@ -166,7 +163,10 @@ class _Market:
             inverse, best = self._inverse(), math.inf
             for step in range(STEPS):
                 self.problem.deadline.check("Newton's method to many digits")
-                left = self._residuals(values)
+                try:
+                    left = self._residuals(values)
+                except decimal.InvalidOperation:  # Less than nothing has no root.
+                    break
                 error = max((abs(value) for value in left), default=Decimal(0))
                 exponent = float(error.log10()) if error else -math.inf
                 report(f"step {step}: {-exponent:.0f} digits of {self.digits}")
@@ -197,7 +197,7 @@ class _Market:
         met = self.b.astype(float) @ tasks
         # What only those pay who have what is promised, whatever it costs, may as well cost nothing; so may what nobody
         # notices beside what a task is worth, which is all the prices there are where everybody is at a limit.
-        noticed = [USED * FULL * float(self.worth(i, Fraction(x))) if x else 0.0 for i, x in enumerate(tasks.tolist())]
+        noticed = [x and USED * FULL * float(self.worth(i, Fraction(x))[0]) for i, x in enumerate(tasks.tolist())]
         asking = self._asking()
         paid = np.zeros(prices.shape, dtype=bool)
         for q, k in asking:
@@ -217,7 +217,7 @@ class _Market:
             elif limit is not None and tasks[i] >= float(limit) * (1 - AT_LIMIT):
                 self.x[i] = limit
         self.free = [i for i, value in enumerate(self.x) if value is None]
-        worth = [float(self.worth(i, Fraction(tasks[i]))) if tasks[i] else money for i in range(self.n)]
+        worth = [float(self.worth(i, Fraction(tasks[i]))[0]) if tasks[i] else money for i in range(self.n)]
         costs = {at: sum(float(d) * prices[at[1], j] for j, d in enumerate(self.d[at[0]])) for at in self.pairs}
         pi = [min((c for (q, _), c in costs.items() if q == at), default=0.0) for at in range(len(self.d))]
         # Whoever is at a floor may pay far more than a task is worth to it.
@@ -282,7 +282,7 @@ class _Market:
             if isinstance(right, int):
                 place = self.cut[0] + self.free.index(right)
                 w, r = self.decimals[right]
-                right = w * r * (r * values[place]) ** -self.alpha
+                right = w * r * (r * values[place]) ** -_decimal(self.alpha)
             found.append((left - right) / size)
         return found
 
@@ -300,7 +300,7 @@ class _Market:
                 matrix[at, place] += float(factor) * self.size[place] / size
             if isinstance(right, int):
                 place = self.cut[0] + self.free.index(right)
-                matrix[at, place] += self.alpha * self.size[place] / self.start[place]
+                matrix[at, place] += float(self.alpha) * self.size[place] / self.start[place]
         if not np.isfinite(matrix).all():
             raise SolverError("what users pay is beyond the range of floats: check weights and demands")
         self.decimals = {i: (_decimal(self.w[i]), _decimal(self.r[i])) for i in self.free}
@@ -355,15 +355,14 @@ class _Market:
         worth, most = {}, {}
         for i in playing:
             worth[i], most[i] = self.worth(i, x[i]), most_alone(self.problem.instance, self.members[i])
-            gain += max((worth[i] - cost[i]) * (most[i] - x[i]), (cost[i] - worth[i]) * (x[i] - self.floors[i]))
+            low, high = worth[i]
+            gain += max((high - cost[i]) * (most[i] - x[i]), (cost[i] - low) * (x[i] - self.floors[i]))
         if only_if_exact and gain:
             return None
         tasks: list[Any] = list(x)
         places = self.digits // 2 + SPARE // 2
         for i in playing if gain else ():
-            part = rounded(gain / (worth[i] * x[i]), ROUNDED, math.ceil)
-            below = root_above(2 * part / self.alpha, self.digits)
-            above = part + root_above(part * part + 2 * part / self.alpha, self.digits)
+            below, above = lost_within(gain / (worth[i][0] * x[i]), self.alpha, self.digits)
             low = max(rounded(x[i] * (1 - below), places, math.floor), self.floors[i])
             high = min(rounded(x[i] * (1 + above), places, math.ceil), most[i])
             tasks[i] = Enclosure(min(low, x[i]), max(high, x[i]))

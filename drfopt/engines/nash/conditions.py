@@ -12,15 +12,17 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from ...base.errors import SolverError
+from ...base.errors import EngineError, SolverError
 from ...base.numbers.enclosures import Enclosure
 from ...base.progress import report
 from ...certificates.task_errors import FinePoint
+from ...certificates.verifier.powers import DEGREE, GUARD, marginal_between
 from ...model.evidence import PriceEvidence
+from ...model.policies import Policy
 from ..problem import Answer, Problem
 from ..sums import largest
 
-__all__ = ["Conditions", "Decimals", "KKTEquations", "MarketOptimum", "root_above", "rounded"]
+__all__ = ["Conditions", "Decimals", "KKTEquations", "MarketOptimum", "check_roots", "lost_within", "rounded"]
 
 USED = 1e-9
 """Part of a user's tasks, or of all money, below which a pair or price of the float answer counts as none."""
@@ -55,6 +57,20 @@ ROUNDED = 24
 
 SIMPLE = 4
 """A fraction is believed to be the value when it needs at most one in so many of the digits that it agrees with."""
+
+
+def check_roots(policy: Policy) -> None:
+    """Refuse a power whose roots are of too high a degree to be bounded.
+
+    Raises
+    ------
+    EngineError
+    """
+    if (degree := Fraction(str(policy.alpha)).denominator) > DEGREE:
+        raise EngineError(
+            f"{policy.name}: powers are bounded by roots of degree {degree:,}, the denominator of alpha, and of "
+            f"{DEGREE:,} at most: write a shorter one, or ask for an answer in floats"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +160,10 @@ class Conditions:
             best = math.inf
             for step in range(STEPS):
                 self.problem.deadline.check("Newton's method to many digits")
-                left = [value / size for value, size in zip(data.residuals(z, p), sizes, strict=True)]
+                try:
+                    left = [value / size for value, size in zip(data.residuals(z, p), sizes, strict=True)]
+                except decimal.InvalidOperation:  # Less than nothing has no root.
+                    break
                 error = max((abs(value) for value in left), default=Decimal(0))
                 exponent = float(error.log10()) if error else -math.inf
                 report(f"step {step}: {-exponent:.0f} digits of {self.digits}")
@@ -242,7 +261,10 @@ class Conditions:
         close = Fraction(1, 10 ** (self.digits - SPARE))
         if not all(s > 0 and abs(s / v - 1) <= close for s, v in zip(simple, x, strict=True)):
             return None
-        marginal = [w * r * (r * v) ** -self.alpha for w, r, v in zip(self.w, self.r, simple, strict=True)]
+        worth_of = self.marginals(simple)
+        if any(low != high for low, high in worth_of):
+            return None
+        marginal = [low for low, _ in worth_of]
         amounts, _ = largest(self.problem, [Fraction(1)] * self.n, simple)
         best, prices = largest(self.problem, marginal, self.u)
         worth = [marginal[i] for i in self.problem.pairs[0].tolist()]
@@ -265,20 +287,20 @@ class Conditions:
             for i in range(self.n)
         ]
         q = [min(row) for row in costs]
-        m = [w * r * (r * v) ** -self.alpha for w, r, v in zip(self.w, self.r, x, strict=True)]
+        m = self.marginals(x)
         most = [self._most(i) for i in range(self.n)]
         money = sum((pr * self.room[k][j] for (k, j), pr in zip(self.cells, p, strict=True)), Fraction(0))
         gain = money - sum((a * b for a, b in zip(q, x, strict=True)), Fraction(0))
-        misses = (max((a - b) * (top - v), (b - a) * v) for a, b, top, v in zip(m, q, most, x, strict=True))
+        misses = (
+            max((high - b) * (top - v), (b - low) * v) for (low, high), b, top, v in zip(m, q, most, x, strict=True)
+        )
         # Rounded up, as whoever checks it may do: the sum of thousands of long fractions is a longer one.
         gain += sum((rounded(miss, ROUNDED, math.ceil) for miss in misses), Fraction(0))
         gain *= 1 + Fraction(1, 10 ** (ROUNDED // 2))
         places = self.digits // 2 + SPARE // 2
         tasks = []
         for i in range(self.n):
-            part = rounded(gain / (m[i] * x[i]), ROUNDED, math.ceil)
-            below = root_above(2 * part / self.alpha, self.digits)
-            above = part + root_above(part * part + 2 * part / self.alpha, self.digits)
+            below, above = lost_within(gain / (m[i][0] * x[i]), self.alpha, self.digits)
             low = max(rounded(x[i] * (1 - below), places, math.floor), Fraction(0))
             high = rounded(min(x[i] * (1 + above), most[i]), places, math.ceil)
             tasks.append(Enclosure(low, min(high, most[i])))
@@ -312,6 +334,13 @@ class Conditions:
             prices=prices,
             evidence=PriceEvidence(prices=prices, point=point, closed_forms=forms),
         )
+
+    def marginals(self, x: list[Fraction]) -> list[tuple[Fraction, Fraction]]:
+        """Return between what a task more is worth to each user: of whole alpha, one number twice."""
+        return [
+            marginal_between(w, r, v, self.alpha, self.digits + GUARD)
+            for w, r, v in zip(self.w, self.r, x, strict=True)
+        ]
 
     def sums(self, z: list[Any]) -> list[Any]:
         """Return the tasks of the users."""
@@ -392,6 +421,17 @@ class Decimals(KKTEquations):
 
 def _decimals(rows: Sequence[Sequence[Any]]) -> Any:
     return [[None if v is None else Decimal(v.numerator) / Decimal(v.denominator) for v in row] for row in rows]
+
+
+def lost_within(gain: Fraction, alpha: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+    """Return how far below and above its tasks, relative to them, a user loses at least a gain in units of its money.
+
+    The loss is that of `certificates.bounds.tangent_loss`.
+    """
+    part = rounded(gain, ROUNDED, math.ceil)
+    half = part * max(Fraction(1), 1 / Fraction(alpha))
+    below = root_above(2 * part / alpha, digits)
+    return below, half + root_above(half * half + 2 * part / alpha, digits)
 
 
 def root_above(value: Fraction, digits: int) -> Fraction:

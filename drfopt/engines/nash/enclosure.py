@@ -26,12 +26,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ...base.errors import EngineError, SolverError, TimeLimitError
+from ...base.errors import SolverError, TimeLimitError
 from ...base.numbers.surds import recognised
 from ...model.evidence import PriceEvidence
 from ..problem import Answer, Problem
 from ..registry import engines_for
-from .conditions import Conditions, KKTEquations
+from .conditions import Conditions, KKTEquations, check_roots
 from .decimal_barrier import FewDigits, optimum
 
 __all__ = ["closed_forms", "solve"]
@@ -54,7 +54,7 @@ def closed_forms(market: "Conditions", z: list[Fraction], p: list[Fraction]) -> 
 
     The numbers are guessed from their digits; the equations and inequalities are decided exactly.
     """
-    if len(z) + len(p) > FEW:
+    if len(z) + len(p) > FEW or isinstance(market.alpha, Fraction):
         return {}
     guess = recognised([*z, *p], min(market.digits - MARGIN, DIGITS))
     if guess is None or not _optimal(market, guess[: len(z)], guess[len(z) :]):
@@ -92,12 +92,7 @@ DECIMALS = "decimal-barrier"
 
 def solve(problem: Problem) -> Answer:
     """Return `Fraction`s where the optimum is proven to be rational, else `Enclosure`s as narrow as asked for."""
-    alpha = Fraction(str(problem.policy.alpha))
-    if alpha.denominator != 1:
-        raise EngineError(
-            f"{problem.policy.name}: marginal utilities are irrational unless alpha is a whole number: take one, "
-            "or ask for an answer in floats"
-        )
+    check_roots(problem.policy)
     floats = Problem(problem.instance, problem.policy, False, problem.deadline)
     failure: SolverError | None = None
     # Which pairs, rows and limits are active is read from floats; decimals need no guess.

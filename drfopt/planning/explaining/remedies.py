@@ -173,7 +173,7 @@ class Remedies(RemedyTrials):
             )
         until = f"{MOST} times as much" if side.until is None else f"{end:.6g}"
         more = f"{amount:.4g} more of {there}"
-        return f"{more} would give it {after:.6g} tasks instead of {now:.6g}; the same holds it up to {until}"
+        return f"{more} would give it {after:.6g} tasks instead of {now:.6g}; what stops whom stays so up to {until}"
 
     def _of_everything(self, i: int) -> str:
         """Return what a hundredth more of everything does: where several things run out together, none alone helps."""

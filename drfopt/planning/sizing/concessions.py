@@ -49,12 +49,15 @@ class Concession:
         Shares and levels that the user's own limit forbids, whatever is bought, and the most that it allows her.
     several : bool
         Whether more than one allocation may be best, of which the one that `solve` returns was judged.
+    roomy : bool
+        Whether all targets are numbers of divisible tasks: with a factor of 1 there is room for them.
     """
 
     all: float
     alone: tuple[tuple[Target, float], ...]
     limited: tuple[tuple[Target, float], ...] = ()
     several: bool = False
+    roomy: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -74,10 +77,8 @@ class Concession:
         """Return it in words."""
         if self.all >= 1:
             judged = ", as far as solve() returns one of several that are best" if self.several else ""
-            return [
-                "there is room for all numbers of tasks, but no fair allocation of anything for sale meets the targets"
-                + judged
-            ]
+            room = "there is room for all numbers of tasks, but " if self.roomy else ""
+            return [f"{room}no fair allocation of anything for sale meets the targets{judged}"]
         if self.limited:
             text = ", ".join(f"{target} down to {most:.6g}" for target, most in self.limited[:SHOWN])
             more = f" and {len(self.limited) - SHOWN} more" if len(self.limited) > SHOWN else ""
@@ -88,7 +89,7 @@ class Concession:
             ]
         found = [f"even without fairness at most {self.all:.4%} of every target fits"]
         if able := [(target, factor) for target, factor in self.alone if factor > NOTHING]:
-            text = ", ".join(f"{target.name} down to {factor * float(target.least):.6g}" for target, factor in able)
+            text = ", ".join(f"{target.what} down to {factor * float(target.least):.6g}" for target, factor in able)
             found.append(f"giving up one alone, at least: {text}")
         return found
 
@@ -108,7 +109,8 @@ def concessions(search: PurchaseSearch) -> Concession:
             rest = [*targets[:n], *targets[n + 1 :]]
             alone.append((target, _largest(search, lambda f, t=target, r=rest: [*r, _times(t, f)], deadline)))
     judge = search.judge
-    return Concession(everything, tuple(alone), several=judge.integer or judge.policy.objective == "sum")
+    roomy = not judge.integer and all(target.measure == "tasks" for target in targets)
+    return Concession(everything, tuple(alone), (), judge.integer or judge.policy.objective == "sum", roomy)
 
 
 def _times(target: Target, factor: float) -> Target:
@@ -132,9 +134,7 @@ def _largest(search: PurchaseSearch, scaled: Any, deadline: Deadline) -> float:
 
 
 def _fits(search: PurchaseSearch, targets: Sequence[Target], deadline: Deadline) -> bool:
-    tasks = np.zeros(search.shop.instance.n)
-    for target in targets:
-        if target.measure == "tasks":
-            tasks[target.user] = float(target.least)
+    region, wanting = search.steps.everything, search.wanting
+    tasks = wanting.needs.asked(targets, search.relaxation.totals.after(region.low))
     needs = Least(tasks, np.zeros((len(tasks), search.shop.instance.m)))
-    return search.relaxation.least_overload(needs, search.steps.everything, deadline) <= MISSING
+    return search.relaxation.least_overload(needs, region, deadline) <= MISSING

@@ -104,15 +104,13 @@ class Judge:
     def _allocation(self, cluster: Instance, deadline: Deadline) -> Allocation:
         """Return the fair allocation, in fractions where floats would not decide about every target.
 
-        Divisions among organisations, of several task types on machines, on every machine by itself, by a power that
-        is no whole number and by a formulation file are not computed in fractions: there floats decide, to the error of
-        a level or of the file's solver.
+        Divisions among organisations, of several task types on machines, on every machine by itself and by a
+        formulation file are not computed in fractions: there floats decide, to the error of a level or of the file's
+        solver.
         """
         policy = self.policy
-        irrational = policy.objective == "alpha" and not float(policy.alpha).is_integer()
-        beyond = cluster.features & {"organisation", "types on machines"} or irrational
-        beyond = beyond or policy.objective in ("servers", "formulation")
-        if self.integer or beyond:
+        beyond = cluster.features & {"organisation", "types on machines"}
+        if self.integer or beyond or policy.objective in ("servers", "formulation"):
             return self._solved(cluster, False, deadline)
         try:
             found = self._solved(cluster, False, deadline)

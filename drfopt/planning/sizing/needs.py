@@ -123,15 +123,10 @@ class Needs:
         self.instance, self.targets, self.fresh = instance, targets, fresh
         self.most = instance.whole_limits if integer else instance.limits
         self.limits = np.where(np.isfinite(self.most), self.most * DOWN, np.inf)
-        self.own = np.zeros(instance.n)
-        for target in targets:
-            if target.measure == "tasks":
-                self.own[target.user] = float(target.least) * DOWN
         self.typed = np.zeros(instance.n, dtype=bool)
         if integer and instance.task_types is not None:
             self.typed = np.array([kinds is not None for kinds in instance.task_types])
-        # What share a whole task of several types brings is not known from the average one.
-        self.shared = [t for t in targets if t.measure == "level" or (t.measure == "share" and not self.typed[t.user])]
+        self.shared = [target for target in targets if self._of_shares(target)]
         self.rates = rates_of(instance, policy)
         self.ruled = "organisation" in instance.features
         self.plain = Rates(instance.demands, False, False)
@@ -143,7 +138,8 @@ class Needs:
         self.free = np.zeros(len(self.parts.user), dtype=bool) if free is None else free
         stopped = np.zeros(instance.n, dtype=bool)
         stopped[self.parts.user[~self.free]] = True
-        self.own[~stopped] = self.limits[~stopped]
+        # Who is stopped by limits alone has them.
+        self.own = np.where(stopped, 0.0, self.limits)
         if useful is not None:
             self.parts = replace(self.parts, fits=self.parts.fits & useful)
         self.held = np.flatnonzero(np.isin(self.parts.user, self.who))
@@ -157,6 +153,10 @@ class Needs:
         self.plain_levels = (
             fair and policy.measure == "dominant" and not instance.weighted and bool(instance.counted.all())
         )
+
+    def _of_shares(self, target: Target) -> bool:
+        """Say whether it is a share or level that average tasks tell: of whole tasks of several types no share is."""
+        return target.measure == "level" or (target.measure == "share" and not self.typed[target.user])
 
     def _alike(self) -> np.ndarray:
         """Return which part of a user with a target needs all that another part needs: bool (their parts, parts)."""
@@ -229,15 +229,7 @@ class Needs:
         room : array (k, m)
             The most that there is of each class.
         """
-        least, slopes = self.own.copy(), np.zeros((len(self.own), self.instance.m))
-        for target in self.shared:
-            rates = self.plain if target.measure == "share" else self.rates
-            if rates is not None and (rates.fixed or (low > 0).all()):
-                # The less there is, the larger is the share of a task.
-                rate = float(rates.of(rates.part[[target.user]], low)[0])
-                least[target.user] = max(least[target.user], float(target.least) / rate * DOWN if rate else 0.0)
-        for i in np.flatnonzero(self.typed & (least > 0)).tolist():
-            least[i] = self._average(i, math.ceil(least[i] * DOWN))
+        least, slopes = np.maximum(self.own, self.asked(self.targets, low)), np.zeros((len(self.own), self.instance.m))
         if self.rates is None:
             return Least(np.minimum(least, self.limits), slopes)
         able = self._below(least, room)
@@ -252,6 +244,25 @@ class Needs:
         if self.shared and not self.rates.fixed and not self.rates.summed:
             self._slope(self._floor(siblings), least, slopes, low, high, quotients)
         return Least(least, slopes)
+
+    def asked(self, targets: Sequence[Target], low: np.ndarray) -> np.ndarray:
+        """Return the least tasks (n,) of which these targets themselves speak, in clusters of `low (m,)` or more.
+
+        The less there is, the larger is the share of a task.  Of whole tasks of several types they are average ones.
+        """
+        least = np.zeros(self.instance.n)
+        for target in targets:
+            i, wanted = target.user, float(target.least) * DOWN
+            if target.measure != "tasks":
+                rates = self.plain if target.measure == "share" else self.rates
+                if not self._of_shares(target) or rates is None or not (rates.fixed or (low > 0).all()):
+                    continue
+                rate = float(rates.of(rates.part[[i]], low)[0])
+                wanted = wanted / rate if rate else 0.0
+            least[i] = max(least[i], wanted)
+        for i in np.flatnonzero(self.typed & (least > 0)).tolist():
+            least[i] = self._average(i, math.ceil(least[i] * DOWN))
+        return least
 
     def _average(self, i: int, tasks: int) -> float:
         """Return how many average tasks need no more of anything than so many whole ones of a user with several types.

@@ -66,9 +66,13 @@ class Target:
             return bool(reached >= self.least)
         return bool(reached >= float(self.least) * (1 - LEVEL))
 
+    @property
+    def what(self) -> str:
+        """Return whose and what it is, as it is written."""
+        return self.name if self.measure == "tasks" else f"{self.name}.{self.measure}"
+
     def __str__(self) -> str:
-        dot = "" if self.measure == "tasks" else f".{self.measure}"
-        return f"{self.name}{dot}>={self.least}"
+        return f"{self.what}>={self.least}"
 
 
 def targets_of(wanted: str | Iterable[str | Target], instance: Instance, integer: bool = False) -> tuple[Target, ...]:

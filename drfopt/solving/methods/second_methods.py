@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import EngineError, PolicyError
+from ...certificates.verifier.powers import DEGREE
 from ...engines.problem import Problem
 from ...engines.promised import kept
 from ...engines.reference.path_filling import path_filling, progressive_filling
@@ -208,7 +209,7 @@ def _exactly(problem: Problem) -> Found:
 def _enclosure_takes(problem: Problem) -> bool:
     if problem.instance.type_table is not None or "organisation" in problem.instance.features:
         return False
-    asked = is_of(problem, "alpha", integer=False) and float(problem.policy.alpha).is_integer()
+    asked = is_of(problem, "alpha", integer=False) and Fraction(str(problem.policy.alpha)).denominator <= DEGREE
     return bool(asked and problem.n) and len(problem.pairs[0]) * problem.m <= ENCLOSED
 
 
