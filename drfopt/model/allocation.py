@@ -600,9 +600,12 @@ class Allocation(Result):
         bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
         short, helpless, weights = self.shortfall, set(self.unplaced), self.weights
         ends, each = bool(np.isfinite(short.asked).any()), self.instance.weights_per_resource
+        rules = self.instance.organisation
+        tiers = (0,) * self.instance.n if rules is None else rules.tiers
         rows = [
             (
                 self.users[i],
+                tiers[i],
                 ", ".join(f"{w:g} {r}" for r, w in weights[i].items()) if each else weights[i],
                 _number(short.asked[i]),
                 _cell(self.tasks[i]),
@@ -619,6 +622,7 @@ class Allocation(Result):
             title=self._title(),
             columns=(
                 Column("user"),
+                Column("tier", number=True, shown=len(set(tiers)) > 1),
                 Column("weight", number=not each, shown=self.instance.told_weights),
                 Column("asked", number=True, shown=ends),
                 Column("got", number=True, shown=ends),

@@ -120,6 +120,8 @@ def _values(text: str) -> tuple[Fraction, ...]:
     if not match:
         if ".." in text:
             raise InstanceError(f"{text!r} has no step: write FROM..TO/STEP, such as 100..200/10")
+        if "none" in (part.strip() for part in text.split(",")):
+            raise InstanceError(f"{text!r}: a sweep is over amounts, and none is not one: ask 'drfopt whatif' for that")
         return tuple(exact(part.strip()) for part in text.split(",") if part.strip())
     first, last, step = (exact(match[name]) for name in ("first", "last", "step"))
     if not step > 0 or last < first:

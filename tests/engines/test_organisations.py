@@ -434,3 +434,10 @@ def test_a_pool_is_one_machine_and_has_all_rules_of_it():
         assert sorted(found.levels.tolist()) == sorted(as_drf.levels.tolist())
         assert verify(found).valid is True
     assert crosscheck(pool, "per-server").agree is not False
+
+
+def test_a_level_that_is_nothing_but_for_rounding_is_nothing_and_tiers_are_told():
+    rules = Organisation(guarantees={"a": {"cpu": 4}, "b": {"cpu": 6}}, tiers={"a": 1}, meaning="surplus")
+    found = solve(Instance({u: {"cpu": 1} for u in "ab"}, {"cpu": 10}, organisation=rules))
+    assert found.levels.tolist() == [0, 0]
+    assert "user  tier  tasks" in str(found)

@@ -464,6 +464,12 @@ def test_nothing_is_called_as_what_is_above_all(to):
             export(allocation, to)
 
 
+def test_csv_writes_three_tasks_as_three():
+    # In floats 0.3 / 0.1 is 2.9999999999999996.
+    allocation = solve(Instance({"A": {"cpu": 0.1}}, {"cpu": 0.3}))
+    assert export(allocation, "csv").splitlines()[1] == "A,3.0,0.3"
+
+
 def test_csv_keeps_whole_units():
     allocation = solve(Instance({"A": {"memory": "1Gi"}}, {"memory": "128Gi"}))
     assert export(allocation, "csv").splitlines()[1] == f"A,128.0,{128 * 2**30}"
@@ -486,3 +492,13 @@ def test_what_is_called_mem_and_written_with_its_unit_is_in_bytes():
     assert "mem=8192" in export(found, "slurm")
     numbers = solve(Instance({"a": {"cpu": 1, "mem": 1024}}, {"cpu": 8, "mem": 16384}))
     assert "requests.memory: 8Gi" in export(numbers, "resourcequota")
+
+
+def test_one_amount_with_its_unit_says_that_mem_is_in_bytes():
+    # So many MiB as 128Mi are bytes no machine has, so the 8Mi and 64Mi beside it are bytes too.
+    rooms = {"machines": [Machine("m", {"cpu": 8, "mem": "128Mi"}, 8)]}
+    for cluster in (rooms, {"capacity": {"cpu": 8, "mem": "16Gi"}}):
+        small = solve(Instance({"a": {"cpu": 1, "mem": "8Mi"}}, **cluster, max_tasks=[8]))
+        assert "requests.memory: 64Mi" in export(small, "resourcequota")
+    pool = Instance({"a": {"cpu": 1, "mem": 1024}}, {"cpu": 10**6, "mem": 2 * 10**8})  # 190 TiB
+    assert '"mem": 200000000.0' in export(solve(pool), "mesos")

@@ -6,7 +6,7 @@ from fractions import Fraction as F
 import pytest
 
 from drfopt import Instance, Machine, Organisation, PolicyError, TaskType, explain
-from drfopt.planning.explaining.fragmentation import IdleMachines, fragments
+from drfopt.planning.explaining.fragmentation import DeviceUse, Fragmentation, IdleMachines, fragments
 
 NODE = [Machine("node", {"cpu": 8}, 2, {"gpu": 3})]
 
@@ -98,3 +98,11 @@ def test_pooled_is_a_bound_only_where_it_is():
     assert "pooled" not in str(explain(Instance(typed, machines=two), integer=True))
     shared = Instance({"a": [TaskType({"gpu": "0.6"}, 1), TaskType({"cpu": 1}, 1)]}, machines=two)
     assert "devices are pooled in it for who has several task types" in str(explain(shared, integer=True))
+
+
+def test_who_has_more_in_whole_tasks_loses_nothing():
+    def way(name: str, used: float) -> DeviceUse:
+        return DeviceUse(name, 1.0, 0.5, {"gpu": used}, {"gpu": 4 - used}, None, "proven")
+
+    said = Fragmentation((way("pooled", 2.0), way("packed", 3.0))).sentences()[-1]
+    assert said == "whole tasks use more than divisible ones, for fairness divides otherwise: 1 gpu"

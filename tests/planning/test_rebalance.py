@@ -156,3 +156,16 @@ def test_a_program_with_too_many_columns_is_not_handed_to_a_solver(monkeypatch):
     monkeypatch.setattr(integer_program, "COLUMNS", 2)
     with pytest.raises(integer_program.TooLarge, match="over 2 columns: ask of fewer users or classes at once"):
         rebalance(CLUSTER, {"placement": {}}, moves=1)
+
+
+def test_what_cannot_run_today_is_said():
+    machines = [Machine("m", {"cpu": 4}, 2), Machine("g", {"gpu": 1})]
+    found = rebalance(Instance({"a": {"cpu": 1}}, machines=machines), {"placement": {"a": {"m": 9, "g": 1}}})
+    assert found.current.impossible(found.instance) == [
+        "m runs 9 cpu of 8",
+        "a runs on g, which its task may not use or does not fit on",
+        "g runs 1 cpu of 0",
+    ]
+    assert "there runs what cannot: m runs 9 cpu of 8; " in str(found)
+    at_home = rebalance(Instance({"a": {"cpu": 1}}, machines=machines), {"placement": {"a": {"m": 8}}})
+    assert "runs what cannot" not in str(at_home)

@@ -89,6 +89,7 @@ def test_an_axis_is_read():
         ("cpu", "NAME=FROM..TO/STEP"),
         ("cpu=", "NAME=FROM..TO/STEP"),
         ("cpu=1..2", "has no step"),
+        ("limit:A=0,none", "none is not one"),
         ("cpu=2..1/1", "has no values"),
         ("cpu=1..2/0", "has no values"),
         ("cpu=1..2/-1", "has no values"),

@@ -42,6 +42,9 @@ SETS = 4
 MOST = 4000
 """Rows up to which N, which is full, is factorised: 128 MB, and about a second."""
 
+SPARSE = 0.1
+"""Part of a matrix that is not 0 up to which its products are made of lists."""
+
 FULL = 1e-8
 """Distance from full at which a row is taken to be: what earlier rounds filled must not be overfilled now."""
 
@@ -209,9 +212,7 @@ class _System:
         scaled = sparse.diags_array(self.scale) @ self.rows
         held = self.held @ sparse.diags_array(1 / np.sqrt(self.total * self.size))
         table = (scaled @ sparse.diags_array(self.weight) @ scaled.T).toarray()
-        table -= (
-            (held @ held.T).toarray() if held.nnz < 0.1 * np.prod(held.shape) else held.toarray() @ held.toarray().T
-        )
+        table -= _squared(held)
         table.flat[:: len(table) + 1] += RIDGE
         try:
             return cho_factor(table, check_finite=False)
@@ -221,6 +222,14 @@ class _System:
     def solve(self, right: np.ndarray) -> np.ndarray:
         """Return v with ``N v = right``, nearly."""
         return cho_solve(self.factor, right, check_finite=False)
+
+
+def _squared(rows: sparse.csr_array) -> np.ndarray:
+    """Return ``rows rows'``, which of few numbers lists make faster than tables."""
+    if rows.nnz < SPARSE * np.prod(rows.shape):
+        return np.asarray((rows @ rows.T).toarray())
+    table = rows.toarray()
+    return np.asarray(table @ table.T)
 
 
 CENTRED = 0.1
@@ -266,12 +275,12 @@ class Interior:
         more = target / s - x
         total = e._sum(open_)
         adding = sparse.csr_array((open_, (np.arange(len(x)), e.owner)), shape=(len(x), e.groups))
-        filled = (e.matrix @ adding).toarray()
+        filled = sparse.csr_array(e.matrix @ adding)
         short = e.weights * self.t + e.held - e._sum(x)
         table = (e.matrix @ sparse.diags_array(open_) @ e.matrix.T).toarray()
         table.flat[:: len(table) + 1] += v / p
         size = 1 / np.sqrt(table.diagonal())
-        table -= (filled / total) @ filled.T
+        table -= _squared(filled @ sparse.diags_array(1 / np.sqrt(total)))
         per_level = filled @ (e.weights / total)
         missing = (short - e._sum(more)) / total
         right = e.matrix @ (more + x) + target / p - 1 + filled @ missing

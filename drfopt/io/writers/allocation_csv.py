@@ -23,6 +23,9 @@ __all__ = ["text"]
 DIGITS = 10
 """Digits of an amount, counted from the first of the capacity."""
 
+TOLD = 12
+"""Digits of tasks in floats: they are computed to nine."""
+
 
 def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
     """Return the table; `names` may say what a resource is called.
@@ -47,7 +50,9 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
     kept = [j for j, resource in enumerate(instance.resources) if names.get(resource, "") is not None]
     writer.writerow(heading + [names.get(instance.resources[j]) or instance.resources[j] for j in kept])
     for part, row in zip(parts, _rounded(parts, instance, targets), strict=True):
-        cells = [cell for cell, kept in zip((part.user, part.kind, part.home, part.tasks), shown, strict=True) if kept]
+        cells = [
+            cell for cell, kept in zip((part.user, part.kind, part.home, _told(part.tasks)), shown, strict=True) if kept
+        ]
         writer.writerow(cells + [_decimal(row[j] * targets[j].step) for j in kept])
     return file.getvalue()
 
@@ -85,6 +90,11 @@ def _parts(allocation: Allocation) -> list[_Part]:
         if user not in there
     ]
     return parts + alone
+
+
+def _told(tasks: Any) -> Any:
+    """Return tasks as they are written: 3 and not 2.9999999999999996, which floats are not told apart by."""
+    return float(f"{tasks:.{TOLD}g}") if isinstance(tasks, float) else tasks
 
 
 def _number(tasks: Any) -> float:

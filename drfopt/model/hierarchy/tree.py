@@ -14,6 +14,8 @@ from .curves import Curve, Segments, envelope, joined, snapped, summed
 
 __all__ = ["Branch", "BranchPoint", "Counted", "Leaves", "Node", "closed_by", "members_of", "nodes"]
 
+ROUNDING = 2.0**-50
+"""Part of what a level is above, within which it is at it: tasks and shares are each rounded."""
 
 Rank = tuple[int, bool]
 """Lower ones are served first: the tier with its sign turned, and whether the weight is 0."""
@@ -101,7 +103,8 @@ class Leaves:
     def levels(self, tasks: np.ndarray) -> np.ndarray:
         """Return the level of every user with these tasks, (n,)."""
         levels = (self.rows * tasks[:, None] - self.offsets).max(axis=1)
-        return np.where(levels > 0, levels, tasks - tasks)
+        noise = ROUNDING * self.offsets.max(axis=1) if levels.dtype == float else 0
+        return np.where(levels > noise, levels, tasks - tasks)
 
     def segments(self, users: np.ndarray, has: np.ndarray) -> list[Segments]:
         """Return how some users rise from what they have, as a function of their own level."""

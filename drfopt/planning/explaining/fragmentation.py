@@ -107,8 +107,12 @@ class Fragmentation:
 
     def sentences(self) -> list[str]:
         """Return a line for each way, and one for what is lost."""
-        lost = ", ".join(f"{amount:.6g} {name}" for name, amount in self.lost.items())
-        return [*(way.sentence() for way in self.ways), f"lost to fragmentation and to whole tasks: {lost}"]
+        found = [way.sentence() for way in self.ways]
+        if lost := ", ".join(f"{amount:.6g} {name}" for name, amount in self.lost.items() if amount >= 0):
+            found.append(f"lost to fragmentation and to whole tasks: {lost}")
+        if gained := ", ".join(f"{-amount:.6g} {name}" for name, amount in self.lost.items() if amount < 0):
+            found.append(f"whole tasks use more than divisible ones, for fairness divides otherwise: {gained}")
+        return found
 
 
 def fragmentation(pooled: Allocation, time_limit: float | None = None) -> Fragmentation:

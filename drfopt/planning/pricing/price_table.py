@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import InstanceError
+from ...base.numbers.shown import counted
 from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...base.tolerances import LEVEL
@@ -310,7 +311,10 @@ class Prices(Result):
                 + (f" +{len(sided) - 10}" if len(sided) > 10 else "")
             )
         if hidden:
-            notes.append(f"{hidden} resources of single classes on which nothing depends are left out here")
+            are = "is" if hidden == 1 else "are"
+            notes.append(
+                f"{counted(hidden, 'resource')} of single classes on which nothing depends {are} left out here"
+            )
         if self._unranged:
             notes.append(self._unranged)
         notes += [f"{worth.name} is not known: {worth.unknown}" for worth in self.units if worth.unknown]

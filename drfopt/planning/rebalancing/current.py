@@ -12,6 +12,7 @@ first of the user's sequence.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from ...io.native.syntax import tree
 from ...io.text.files import read_text, shown
 from ...model.instance import Instance
 from ...model.naming import labels, some, unique
-from ...model.whole_values import type_rows
+from ...model.whole_values import by_types, type_rows
 
 __all__ = ["Current", "current_of", "labelled", "load_current"]
 
@@ -50,6 +51,26 @@ class Current:
     classes: tuple[int, ...]
     tasks: np.ndarray
     machines: bool = False
+
+    def impossible(self, instance: Instance) -> list[str]:
+        """Return what is said to run and cannot, by the instance: who has no place there, and what is too much."""
+        cluster, found = by_types(instance), []
+        owner = [i for i, rows in enumerate(type_rows(instance)) for _ in rows]
+        for p, (place, k) in enumerate(zip(self.places, self.classes, strict=True)):
+            room = instance.exact_capacity
+            if instance.machines is not None:
+                count = 1 if self.machines else instance.machines[k].count
+                room = tuple(amount * count for amount in instance.exact_machine_capacity[k])
+            rows = np.flatnonzero(self.tasks[:, p]).tolist()
+            closed = {owner[q]: None for q in rows if cluster.fits is not None and not cluster.fits[q, k]}
+            found += [
+                f"{instance.users[i]} runs on {place}, which its task may not use or does not fit on" for i in closed
+            ]
+            for j, (resource, most) in enumerate(zip(instance.resources, room, strict=True)):
+                used = sum((int(self.tasks[q, p]) * cluster.exact_demands[q][j] for q in rows), Fraction(0))
+                if used > most:
+                    found.append(f"{place} runs {float(used):.6g} {resource} of {float(most):.6g}")
+        return found
 
 
 def load_current(path: str | Path, instance: Instance) -> Current:

@@ -39,6 +39,9 @@ SEARCH = 0.5
 MOST_MOVES = 2**53
 """Moves beyond which a number of them bounds nothing."""
 
+SHOWN = 5
+"""Faults of what is said to run today that are named."""
+
 GOALS = {
     "levels": ("these levels", "is fairer"),
     "sum": ("a sum as large", "has a larger sum"),
@@ -236,6 +239,9 @@ class Rebalancing(Result):
             notes.append(
                 f"levels: the {self.decided} lowest of {placed} are proven to be the fairest, the time ran out"
             )
+        if odd := self.current.impossible(self.instance):
+            more = f" and {len(odd) - SHOWN} more" if len(odd) > SHOWN else ""
+            notes.append(f"today, by the file, there runs what cannot: {'; '.join(odd[:SHOWN])}{more}")
         if self.instance.machines is not None and not self.current.machines:
             notes.append("counted between classes: the file names no machines, and moves within a class come on top")
         notes.append(f"{self.status}, {self.seconds:.3g} s")
