@@ -35,13 +35,13 @@ QUESTIONS = (
         smoke=(Shape(12, 4), Shape(12, 4, limited=True)),
         happened=(
             "Far fewer rounds than expected: with 30 % of 30 classes open, users overlap so much that the cluster is "
-            "one pool in disguise. There is 1 round, 0.03 s or 1.6 programs, and with limits the same time is 4 "
-            "programs. So sparser and larger sizes were added after the first run: 5 % open makes 21 rounds and 8 "
-            "programs, 1,000 users on 100 classes 56 rounds, 1 s and 82 programs. On 2,000 users the chain failed. Since "
-            "each round goes on from the basis of the one before, these two take 23 and 30 programs, 2 and 2.5 s on "
-            "busy cores, as all seconds here. The chain with one LP a user agrees to 1e-14 and takes 11 to 250 times as "
-            "long as ours. CEEI by interior point takes 0.9 to 1.6 times Clarabel, whose tasks are off by 2e-7 to "
-            "3e-5; the conic engine 4 to 12 times, and on 2,000 users it fails."
+            "one pool in disguise. There is 1 round, 0.04 s or 1.1 programs, and with limits 14 programs. So sparser "
+            "and larger sizes were added after the first run: 5 % open makes 21 rounds and 16 programs. 1,000 users on "
+            "100 classes have 56 rounds and took 82 programs, and on 2,000 users the chain failed. Since each round "
+            "goes on from the basis of the one before, these two take 23 and 30 programs, 2 and 2.5 s on busy cores, "
+            "as all seconds here. The chain with one LP a user agrees to 1e-14 and takes 11 to 250 times as long as "
+            "ours. CEEI by interior point takes 0.9 to 1.6 times Clarabel, whose tasks are off by 2e-7 to 3e-5; the "
+            "conic engine takes 4 to 12 times, and on 2,000 users it fails."
         ),
     ),
     Question(
