@@ -108,7 +108,8 @@ ROWS = (
     Refusal(
         "levels only",
         lambda a: a.command == "schedule" and a.family != "leximin",
-        "Algorithm 1 starts the task of who is lowest, and a market, sum or file compares no levels one by one",
+        "Algorithm 1 starts the task of who is lowest: a market, sum or file compares no levels one by one, and "
+        "`per-server` levels of each machine, which the paper's one list of users does not have",
     ),
     Refusal(
         "best unknown",
@@ -129,12 +130,12 @@ ROWS = (
         "servers rules",
         lambda a: a.family == "servers" and a.ruled and not a.excluding,
         "every machine is divided by itself, so that what is promised or forbidden of all of them together has no "
-        "definition; an order on each of them is not built; in a pool, which is one machine, it is drf",
+        "definition; an order of users is defined on each machine, and not built; in a pool it is drf",
     ),
     Refusal(
         "formulation rules",
         lambda a: a.family == "formulation" and a.ruled,
-        "a formulation file has to ask for what rules say, and this one asks for none of it",
+        "a formulation file is the notion, and decides what of the rules it asks for: this one asks for none of them",
     ),
     Refusal(
         "formulation types",
@@ -184,7 +185,7 @@ ROWS = (
     Refusal(
         "scheduled types",
         lambda a: a.command == "schedule" and a.typed and a.ruled,
-        "in which order types of one user are started under rules is not defined",
+        "rules put users in line by what one task more makes of a level, and of types every task makes something else",
     ),
 )
 """Every reason, the first that holds being the one that is told."""

@@ -3,7 +3,7 @@
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +32,7 @@ from .users import (
     weight_table,
 )
 
-__all__ = ["FEATURES", "Instance", "checked_instance"]
+__all__ = ["FEATURES", "MEBIBYTE", "Instance", "checked_instance", "in_bytes"]
 
 FEATURES = {
     "organisation": "guarantees, ceilings, tiers, groups, excluded resources and weights of 0",
@@ -44,9 +44,20 @@ FEATURES = {
 BYTES, MEBIBYTE = re.compile("mem|storage|disk|hugepages", re.IGNORECASE), 2**20
 """Names of resources that may be counted in bytes, and the least that a task needs of such."""
 
+NO_TASK, NO_MACHINE, NO_POOL = 2**24, 2**27, 2**32
+"""So many MiB no task needs, no machine has, and no cluster."""
+
 MOST_CELLS, MOST_EMPTY = 50_000_000, 20_000_000
 """Users or classes times resources by name, and how many of these amounts may be left out: a small file could name so
 many users and resources that no memory holds the table, though it says of each pair nothing."""
+
+
+def in_bytes(tasks: Iterable[Any] = (), machines: Iterable[Any] = (), pool: Any = 0) -> bool:
+    """Say whether amounts of a resource whose name says MiB elsewhere, such as ``mem``, are of bytes.
+
+    They are where some amount was written with its unit: so many MiB no task needs, no machine has, and no cluster.
+    """
+    return any(x >= NO_TASK for x in tasks) or any(x >= NO_MACHINE for x in machines) or pool >= NO_POOL
 
 
 class Instance:

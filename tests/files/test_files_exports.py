@@ -492,3 +492,13 @@ def test_what_is_called_mem_and_written_with_its_unit_is_in_bytes():
     assert "mem=8192" in export(found, "slurm")
     numbers = solve(Instance({"a": {"cpu": 1, "mem": 1024}}, {"cpu": 8, "mem": 16384}))
     assert "requests.memory: 8Gi" in export(numbers, "resourcequota")
+
+
+def test_one_amount_with_its_unit_says_that_mem_is_in_bytes():
+    # So many MiB as 128Mi are bytes no machine has, so the 8Mi and 64Mi beside it are bytes too.
+    rooms = {"machines": [Machine("m", {"cpu": 8, "mem": "128Mi"}, 8)]}
+    for cluster in (rooms, {"capacity": {"cpu": 8, "mem": "16Gi"}}):
+        small = solve(Instance({"a": {"cpu": 1, "mem": "8Mi"}}, **cluster, max_tasks=[8]))
+        assert "requests.memory: 64Mi" in export(small, "resourcequota")
+    pool = Instance({"a": {"cpu": 1, "mem": 1024}}, {"cpu": 10**6, "mem": 2 * 10**8})  # 190 TiB
+    assert '"mem": 200000000.0' in export(solve(pool), "mesos")

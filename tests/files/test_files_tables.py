@@ -246,6 +246,9 @@ def test_a_class_is_named_in_the_unit_that_is_written(tmp_path: Path) -> None:
     for memory in ("16Gi", "16384"):
         files = saved(tmp_path, machines=f"machine,cpu,mem\nm,8,{memory}\n", tasks="user,count,cpu,mem\na,1,1,1\n")
         assert read("csv", files).instance.machines[0].name == "8cpu-16GiB"
+    tasks = "user,count,cpu,mem\na,1,1,64Mi\na,1,1,2Gi\n"
+    files = saved(tmp_path, machines="machine,cpu,mem\nm,8,16Gi\n", tasks=tasks)
+    assert [kind.name for kind in read("csv", files).instance.task_types[0]] == ["1cpu-64MiB", "1cpu-2GiB"]
 
 
 def test_of_traces_what_is_empty_or_of_no_instances_is_told(tmp_path: Path) -> None:

@@ -36,8 +36,7 @@ CASES = {
         [TREE | SERVED[0], SERVED[3], "last"],
         {},
     ),
-    "ceei, alpha of whole A": (["ceei", "alpha:2"], [None], {}),
-    "alpha of fractional A": (["alpha:0.5"], [None], {}),
+    "ceei, alpha": (["ceei", "alpha:2", "alpha:0.5"], [None], {}),
     "ceei, alpha: guarantees of users, groups, ceilings of groups, tiers, weights of 0": (
         ["ceei", "alpha:0.5"],
         [TREE | SERVED[0], SERVED[3], "last"],

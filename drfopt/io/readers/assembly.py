@@ -10,7 +10,7 @@ of them in proportion, so that one type that fits nowhere would take the others 
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -18,7 +18,16 @@ from typing import Any
 from ...base.errors import InstanceError
 from ..native import reading
 from .conversion import POOL, Contents, Conversion, ListedMachine, Notes, Task
-from .machine_classes import AlikeTasks, MachineClass, amount_text, classes_of, devices_of, distinct, types_of
+from .machine_classes import (
+    AlikeTasks,
+    MachineClass,
+    amount_text,
+    classes_of,
+    devices_of,
+    distinct,
+    plain_bytes,
+    types_of,
+)
 
 __all__ = ["assemble"]
 
@@ -31,7 +40,11 @@ EXPLAINED = 12
 
 
 def _split(
-    cluster: Contents, users: dict[str, list[AlikeTasks]], classes: list[MachineClass], resources: list[str]
+    cluster: Contents,
+    users: dict[str, list[AlikeTasks]],
+    classes: list[MachineClass],
+    resources: list[str],
+    plain: Collection[str],
 ) -> dict[str, str]:
     """Take the types that fit nowhere out of the lists of `users`, and return whose each new user was.
 
@@ -45,7 +58,9 @@ def _split(
             explained += 1
             name = user if len(types) == 1 else f"{user}: {one.name}"
             reason = (
-                _reason(cluster, one, classes, resources) if explained <= EXPLAINED else "for reasons like those above"
+                _reason(cluster, one, classes, resources, plain)
+                if explained <= EXPLAINED
+                else "for reasons like those above"
             )
             cluster.notes.assumed(f"fits nowhere: {reason}", name)
         if not lost or len(lost) == len(types):
@@ -70,14 +85,16 @@ def _lacks(one: AlikeTasks, has: MachineClass, resources: Iterable[str]) -> dict
     return {r: there for r, there in zip(resources, has.capacity, strict=True) if one.demand.get(r, 0) > there}
 
 
-def _reason(cluster: Contents, one: AlikeTasks, classes: list[MachineClass], resources: list[str]) -> str:
+def _reason(
+    cluster: Contents, one: AlikeTasks, classes: list[MachineClass], resources: list[str], plain: Collection[str]
+) -> str:
     """Return in words what the nearest class lacks: one that is open, otherwise one that is large enough."""
     if cluster.pool is not None:
         return "there is no " + " and no ".join(r for r in one.demand if not cluster.pool.get(r))
     open_to = classes if not one.classes else [classes[k] for k in one.classes]
     lacks = {id(has): _lacks(one, has, resources) for has in open_to}
     nearest = min(open_to, key=lambda has: _distance(one, lacks[id(has)]))
-    words = [_short(one, resource, there) for resource, there in lacks[id(nearest)].items()]
+    words = [_short(one, resource, there, plain) for resource, there in lacks[id(nearest)].items()]
     if not one.classes and one.classes is not None:
         words.append(cluster.missing(one.needs, nearest.nodes[0].features))
     return f"{nearest.name}, the nearest class, {' and '.join(filter(None, words)) or 'is not open to it'}"
@@ -87,10 +104,10 @@ def _distance(one: AlikeTasks, lacks: Mapping[str, Fraction]) -> tuple[Fraction,
     return max(((one.demand[r] - there) / one.demand[r] for r, there in lacks.items()), default=Fraction(0)), len(lacks)
 
 
-def _short(one: AlikeTasks, resource: str, there: Fraction) -> str:
+def _short(one: AlikeTasks, resource: str, there: Fraction, plain: Collection[str]) -> str:
     if not there:
         return f"has no {resource}"
-    return f"has {amount_text(resource, there)} of {amount_text(resource, one.demand[resource])}"
+    return f"has {amount_text(resource, there, plain)} of {amount_text(resource, one.demand[resource], plain)}"
 
 
 def assemble(cluster: Contents) -> Conversion:
@@ -123,10 +140,11 @@ def assemble(cluster: Contents) -> Conversion:
         )
     cluster = replace(cluster, nodes=_roomy(cluster, tasks))
     resources = _resources(cluster, tasks)
-    classes, allowed = classes_of(cluster, tasks, resources)
+    plain = plain_bytes(cluster, tasks)
+    classes, allowed = classes_of(cluster, tasks, resources, plain)
     home = {node.name: k for k, one in enumerate(classes) for node in one.nodes}
-    users, type_of = types_of(tasks, resources, allowed, tuple(range(len(classes))), home)
-    above = _split(cluster, users, classes, resources)
+    users, type_of = types_of(tasks, resources, allowed, tuple(range(len(classes))), home, plain)
+    above = _split(cluster, users, classes, resources, plain)
     tree: dict[str, Any] = {"name": cluster.title, "source": cluster.source}
     if cluster.pool is not None:
         tree["capacity"] = {resource: cluster.pool.get(resource, Fraction(0)) for resource in resources}

@@ -20,10 +20,10 @@ from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...model.document import as_text
 from ...model.document import document as instance_document
-from ...model.instance import Instance
+from ...model.instance import MEBIBYTE, Instance, in_bytes
 from ..text.files import File, one_line
 from ..text.parts import CsvRow
-from ..writers.amounts import LEAST_MEMORY, MEBIBYTE, MEGABYTES, MEMORY_WORDS, NO_MEBIBYTES, TargetName
+from ..writers.amounts import LEAST_MEMORY, MEGABYTES, MEMORY_WORDS, TargetName
 
 __all__ = [
     "ASSUMED",
@@ -364,9 +364,10 @@ class ReadOptions:
             # A word that the files use, or that is the format's own, is kept.
             return TargetName(resource, unit=own.unit) if resource in used or taken(resource) else own
 
-        def scale(resource: str, amount: Fraction) -> Fraction:
-            in_bytes = resource in MEGABYTES and amount >= NO_MEBIBYTES
-            return target(resource).scale / (MEBIBYTE if in_bytes else 1)
+        def scale(resource: str) -> Fraction:
+            nodes = [node.capacity.get(resource, 0) for node in self.machines or ()] + [self.shape.get(resource, 0)]
+            given = resource in MEGABYTES and in_bytes((), nodes, (self.pool or {}).get(resource, 0))
+            return target(resource).scale / (MEBIBYTE if given else 1)
 
         def moved(amounts: Amounts, what: str) -> dict[str, Fraction]:
             found: dict[str, Fraction] = {}
@@ -376,14 +377,14 @@ class ReadOptions:
                     raise InstanceError(
                         f"{what}: {resource!r} would be called {new.name!r} as another one is: keep one"
                     )
-                found[new.name] = amount * scale(resource, amount)
+                found[new.name] = amount * scale(resource)
             return found
 
         for what, words in (("--machines", total), ("--shape", self.shape)):
-            for resource, amount in words.items():
+            for resource in words:
                 new = target(resource)
                 if new.name != resource:
-                    notes.assumed(f"{what}: {resource} is called {new.name} here{_times(scale(resource, amount))}")
+                    notes.assumed(f"{what}: {resource} is called {new.name} here{_times(scale(resource))}")
         for resource, amount in total.items():
             new = target(resource)
             if new.name in MEMORY_WORDS and 0 < amount * new.scale * new.unit < LEAST_MEMORY:

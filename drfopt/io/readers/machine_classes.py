@@ -1,16 +1,26 @@
 """Identical machines into classes, alike tasks into types, and names by which a planner knows them again."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ..writers.amounts import NO_MEBIBYTES
+from ...model.instance import in_bytes
 
 if TYPE_CHECKING:
     from .conversion import Contents, ListedMachine, Notes, Task
 
-__all__ = ["AlikeTasks", "MachineClass", "amount_text", "classes_of", "devices_of", "distinct", "shape", "types_of"]
+__all__ = [
+    "AlikeTasks",
+    "MachineClass",
+    "amount_text",
+    "classes_of",
+    "devices_of",
+    "distinct",
+    "plain_bytes",
+    "shape",
+    "types_of",
+]
 
 BYTES = {"memory": 1, "ephemeral-storage": 1, "memory-mb": 2**20, "mem": 2**20, "disk": 2**20}
 """Bytes in the unit of a resource of that name, for names of machine classes and task types."""
@@ -58,7 +68,7 @@ class AlikeTasks:
 
 
 def classes_of(
-    cluster: "Contents", tasks: "Iterable[Task]", resources: list[str]
+    cluster: "Contents", tasks: "Iterable[Task]", resources: list[str], plain: Collection[str]
 ) -> tuple[list[MachineClass], dict[Hashable, tuple[int, ...]]]:
     """Return the classes of machines, and the indices of those that each of the tasks' needs allows."""
     needs = list(dict.fromkeys(task.needs for task in tasks))
@@ -71,7 +81,7 @@ def classes_of(
         capacity = tuple(node.capacity.get(resource, Fraction(0)) for resource in resources)
         found.setdefault((capacity, takes[node.features]), MachineClass(capacity, [])).nodes.append(node)
     classes = list(found.values())
-    _name(classes, resources)
+    _name(classes, resources, plain)
     allowed = {
         need: tuple(k for k, (_, taken) in enumerate(found) if taken[position]) for position, need in enumerate(needs)
     }
@@ -98,6 +108,7 @@ def types_of(
     allowed: Mapping[Hashable, tuple[int, ...]],
     everywhere: tuple[int, ...],
     home: Mapping[str, int],
+    plain: Collection[str],
 ) -> tuple[dict[str, list[AlikeTasks]], list[AlikeTasks]]:
     """Return every user's types in the order in which they are met, and the type of each task.
 
@@ -124,7 +135,7 @@ def types_of(
             one.names[task.name] = None
         type_of.append(one)
     for types in users.values():
-        names = [_type_name(one) for one in types]
+        names = [_type_name(one, plain) for one in types]
         for one, name in zip(types, distinct(names), strict=True):
             one.name = name
     return users, type_of
@@ -133,11 +144,25 @@ def types_of(
 # ---- names -------------------------------------------------------------------------------------------------
 
 
-def amount_text(resource: str, value: Fraction) -> str:
+def plain_bytes(cluster: "Contents", tasks: "Sequence[Task]") -> frozenset[str]:
+    """Return the resources of a name that says MiB whose amounts are bytes all the same."""
+    pool = cluster.pool or {}
+    return frozenset(
+        resource
+        for resource in BYTES
+        if in_bytes(
+            (task.demand.get(resource, 0) for task in tasks),
+            (node.capacity.get(resource, 0) for node in cluster.nodes),
+            pool.get(resource, 0),
+        )
+    )
+
+
+def amount_text(resource: str, value: Fraction, plain: Collection[str]) -> str:
     """Return an amount for a name, such as ``16cpu``, ``62GiB`` or ``2gpu``."""
     short = _last(resource)
     if resource in BYTES or short.startswith("hugepages-"):
-        size = value * (BYTES.get(resource, 1) if value < NO_MEBIBYTES else 1)
+        size = value * (1 if resource in plain else BYTES.get(resource, 1))
         power = next((power for power in (4, 3, 2, 1) if size >= 1024**power), 0)
         word = "" if SHORT_NAMES.get(resource, resource) == "memory" else short
         if power:  # less than a KiB is no memory in bytes, but in a unit of its own
@@ -145,10 +170,10 @@ def amount_text(resource: str, value: Fraction) -> str:
     return f"{_brief(value)}{SHORT_NAMES.get(short, short)}"
 
 
-def shape(resources: Iterable[str], amounts: Iterable[Fraction]) -> str:
+def shape(resources: Iterable[str], amounts: Iterable[Fraction], plain: Collection[str]) -> str:
     """Return amounts for a name, such as ``16cpu-62GiB-2gpu``; pods are on every machine and in no name."""
     there = [(resource, amount) for resource, amount in zip(resources, amounts, strict=True) if amount]
-    return "-".join(amount_text(*one) for one in there if one[0] != "pods")
+    return "-".join(amount_text(*one, plain) for one in there if one[0] != "pods")
 
 
 def _last(name: str) -> str:
@@ -161,17 +186,17 @@ def _brief(value: Fraction) -> str:
     return f"{float(value):.3f}".rstrip("0").rstrip(".")
 
 
-def _type_name(one: AlikeTasks) -> str:
-    first = next(iter(one.names), "") or shape(one.demand, one.demand.values()) or "task"
+def _type_name(one: AlikeTasks, plain: Collection[str]) -> str:
+    first = next(iter(one.names), "") or shape(one.demand, one.demand.values(), plain) or "task"
     return f"{first} and {len(one.names) - 1} more" if len(one.names) > 1 else first
 
 
-def _name(classes: list[MachineClass], resources: list[str]) -> None:
+def _name(classes: list[MachineClass], resources: list[str], plain: Collection[str]) -> None:
     """Name every class after its kind and size, after its labels where these differ, and by number at last."""
     for one in classes:
         kinds = {node.kind for node in one.nodes}
         kind = kinds.pop() if len(kinds) == 1 else ""
-        one.name = "-".join(part for part in (kind, shape(resources, one.capacity)) if part) or "empty"
+        one.name = "-".join(part for part in (kind, shape(resources, one.capacity, plain)) if part) or "empty"
     by_name: dict[str, list[MachineClass]] = {}
     for one in classes:
         by_name.setdefault(one.name, []).append(one)

@@ -15,16 +15,14 @@ from ...base.errors import InstanceError
 from ...base.numbers.quantities import parse
 from ...base.numbers.shown import counted
 from ...model.allocation import Allocation
-from ...model.instance import Instance
+from ...model.instance import MEBIBYTE, in_bytes
 
 __all__ = [
     "KUBERNETES",
     "LEAST_MEMORY",
-    "MEBIBYTE",
     "MEGABYTES",
     "MEMORY_WORDS",
     "MESOS",
-    "NO_MEBIBYTES",
     "SLURM",
     "YARN",
     "Names",
@@ -47,9 +45,6 @@ __all__ = [
 HAIR = Fraction(1, 10**9)
 """Relative error of tasks that floats computed (design: 1e-9): an amount this close to a whole step is that step."""
 
-MEBIBYTE = 2**20
-"""Bytes."""
-
 LEAST_MEMORY = 2**30
 """Bytes below which the memory of a whole cluster is taken for a number in another unit."""
 
@@ -57,12 +52,6 @@ WHOLE_STEPS = 10**9
 """Steps of a whole of which parts are written."""
 
 MEMORY_WORDS = ("memory", "memory-mb", "mem")
-
-NO_MEBIBYTES = 2**27
-"""So many MiB no machine has: they are bytes, of an amount with its unit written beside it."""
-
-NO_TASK = 2**24
-"""So many MiB no task needs."""
 
 UNIT = re.compile(r"(?:[KMGTPE]i|[numkMGTPE])?")
 
@@ -284,7 +273,9 @@ def _shares(
     kept = [j for j, resource in enumerate(allocation.resources) if names.get(resource, "") is not None]
     if not kept:
         raise InstanceError("every resource is left out: leave one of them in")
-    bytes_of = [_in_bytes(allocation.instance, j) for j in range(len(capacity))]
+    instance = allocation.instance
+    room, pool = (instance.room, capacity) if instance.machines is not None else (instance.room[:0], capacity)
+    bytes_of = [in_bytes(instance.demands[:, j], room[:, j], pool[j]) for j in range(len(capacity))]
     targets = [_target(allocation.resources[j], capacity[j], bytes_of[j], names, known, taken) for j in kept]
     called = [target.name for target in targets]
     twice = next((name for i, name in enumerate(called) if name in called[:i]), None)
@@ -300,11 +291,6 @@ def _shares(
     ]
     lines += [f"{r} is left out" for j, r in enumerate(allocation.resources) if j not in kept]
     return Shares(resources, targets, steps, lines + shortfall(amounts, steps, targets))
-
-
-def _in_bytes(instance: Instance, j: int) -> bool:
-    """Say whether a resource that counts MiB elsewhere is of bytes here, as tables say it is."""
-    return instance.units[j] == "bytes" and bool(instance.demands[:, j].max(initial=0) >= NO_TASK)
 
 
 def _target(
