@@ -214,7 +214,7 @@ class LoadBranch(Keyed):
     most: int
 
 
-class Leaf(Keyed):
+class LeafPrices(Keyed):
     """Prices that refute what is within the bounds above it, in proportion, or tighten those of what follows."""
 
     prices: dict[str, Fraction] = {}
@@ -228,7 +228,7 @@ class Leaf(Keyed):
 
 
 Tree = Annotated[
-    list[UserBranch | LoadBranch | Leaf],
+    list[UserBranch | LoadBranch | LeafPrices],
     Field(description="a branch, its part below, its part above, down to the leaves"),
 ]
 
