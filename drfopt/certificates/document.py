@@ -24,6 +24,11 @@ where it is long, or ``"63/25*L1"``, a multiple of what is long; in a file of fl
                               levels, integers in proportion; of a sum or product `held`, by turn, what tiers before
                               it count for), or what is written as a leaf and `tightens` the bounds
                               of what follows
+    proof.bounds              a leximin of whole tasks that is not all proven: of each level from the first that is not
+                              the most it can be, as what so many tasks are worth to a user, and the tree of it
+    proof.servers             per-server of whole tasks: the trees of one machine of each entry of the packing
+    proof.tiers               markets and sums in turns: of each turn prices and ceilings, `full` (prices at which
+                              all is spent after it), and of sums `held`, what a unit of each sum before counts for
 
 Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.
 
