@@ -27,6 +27,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,10 @@ from .packings import integer_rows, most_alone, shapes
 from .policies import Policy, without_level
 from .users import TypeSequence
 
-__all__ = ["LevelScale", "WholeUsers", "by_types", "type_rows"]
+__all__ = ["SAFE", "LevelScale", "ScaleTable", "WholeUsers", "by_types", "type_rows"]
+
+SAFE = 2**61
+"""Sums up to here are exact in numpy's integers; beyond they are of Python's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,46 @@ class LevelScale:
     def top(self) -> int:
         """The value of the most tasks."""
         return self.value(self.most)
+
+
+class ScaleTable:
+    """Scales side by side: what tasks of several kinds are worth, in arrays of an entry each.
+
+    Attributes
+    ----------
+    scales : list of LevelScale
+    slopes : array or None
+        What a task of each kind adds where that is all that counts.
+    most, top : arrays
+        Most tasks of each kind, and their values.
+    """
+
+    def __init__(self, scales: Sequence[LevelScale]):
+        self.scales = list(scales)
+        top, most = [scale.top for scale in scales], [scale.most for scale in scales]
+        plain = all(len(scale.rows) == 1 and not scale.promise and not scale.rows[0][1] for scale in scales)
+        amounts = (abs(x) for scale in scales for row in scale.rows for x in row)
+        self.kind: Any = np.int64 if max([*top, *most, *amounts], default=0) < SAFE else object
+        self.top, self.most = np.array(top, dtype=self.kind), np.array(most, dtype=self.kind)
+        self.slopes = np.array([scale.rows[0][0] for scale in scales], dtype=self.kind) if plain else None
+
+    def least(self, value: int) -> np.ndarray:
+        """Return the fewest tasks of a user of each kind that are worth so much."""
+        if self.slopes is not None:
+            return -(-value // self.slopes)
+        return np.array([scale.least(value) for scale in self.scales], dtype=self.kind)
+
+    def values(self, tasks: np.ndarray, kinds: Any = slice(None)) -> np.ndarray:
+        """Return what numbers of tasks are worth, one of each kind, or of those named."""
+        if self.slopes is not None:
+            return self.slopes[kinds] * tasks
+        scales = self.scales[kinds] if isinstance(kinds, slice) else [self.scales[kind] for kind in kinds.tolist()]
+        return np.array([scale.value(x) for scale, x in zip(scales, tasks.tolist(), strict=True)], dtype=self.kind)
+
+    def at(self, value: int) -> np.ndarray:
+        """Say of each kind whether a number of tasks is worth exactly so much."""
+        tasks = self.least(value)
+        return (tasks <= self.most) & (self.values(np.minimum(tasks, self.most)) == value)
 
 
 def by_types(instance: Instance) -> Instance:
@@ -406,6 +450,11 @@ class WholeUsers:
             counts = self.sequences[p].counts if len(goods) > 1 else (1,)
             found.setdefault((goods, counts, scale), []).append(p)
         return [(TypeSequence(goods, counts), scale, alike) for (goods, counts, scale), alike in found.items()]
+
+    @cached_property
+    def table(self) -> ScaleTable:
+        """The scales of all kinds side by side."""
+        return ScaleTable([scale for _, scale, _ in self.kinds])
 
     # ---- what they are worth to a sum or a product ------------------------------------------------------------------
 
