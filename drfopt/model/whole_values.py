@@ -134,7 +134,7 @@ class ScaleTable:
     def at(self, value: int) -> np.ndarray:
         """Say of each kind whether a number of tasks is worth exactly so much."""
         tasks = self.least(value)
-        return (tasks <= self.most) & (self.values(np.minimum(tasks, self.most)) == value)
+        return (tasks <= self.most) & (tasks < self.least(value + 1))
 
 
 def by_types(instance: Instance) -> Instance:

@@ -85,7 +85,7 @@ class LevelSearch:
         known: list[Refutation] = [proof for _, _, proof in self.said[-1:] if proof is not None and not proof.parts]
         proof = None
         while count := sum(stopping):
-            if count == sum(self.claims.must(spot.level)) or (count == 1 and not self.claims.rows):
+            if count == int(self.claims.must(spot.level).sum()) or (count == 1 and not self.claims.rows):
                 break
             claim = self.claims.claim(spot.level, count)
             try:
@@ -102,7 +102,7 @@ class LevelSearch:
     def _replaced(self, claim: LevelClaim, numbers: Sequence[int], spot: Spot) -> Vector:
         """Put a better allocation in the place of the incumbent; return who stops at the level in it."""
         stopping = [[0] * len(self.claims.rest) for _ in claim.allowed]
-        playing = [kind for kind, number in enumerate(self.claims.rest) if number]
+        playing = np.flatnonzero(self.claims.rest).tolist()
         taken = iter(numbers)
         for kind, choice in zip(playing, claim.choices, strict=True):
             for (_, row), number in zip(choice.options, taken, strict=False):
