@@ -25,7 +25,15 @@ from ..engines.placing import fewest
 from ..engines.problem import Answer, Problem, in_floats
 from ..engines.registry import Engine, engine_for, others
 from ..model.allocation import Allocation, Certificate, Kind
-from ..model.evidence import BoundsEvidence, ChainEvidence, Evidence, PriceEvidence, StopEvidence, WholeEvidence
+from ..model.evidence import (
+    BoundsEvidence,
+    ChainEvidence,
+    EachStopsEvidence,
+    Evidence,
+    PriceEvidence,
+    StopEvidence,
+    WholeEvidence,
+)
 from ..model.hierarchy import Clock, broken
 from ..model.hierarchy.market import market_rules
 from ..model.instance import FEATURES, Instance
@@ -428,10 +436,12 @@ def _placed(problem: Problem, found: Answer) -> np.ndarray | None:
 def _servers(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify every machine by itself."""
     instance, found = problem.instance, answer.exact
+    stopped = (found or answer).evidence
+    given = stopped.classes if isinstance(stopped, EachStopsEvidence) else {}
     if found is None:
-        return bottleneck.certify_servers(instance, tasks, placement)
+        return bottleneck.certify_servers(instance, tasks, placement, given)
     exact = _spread(problem, found, exact=True)
-    proof = bottleneck.certify_servers(instance, exact, _placed(problem, found))
+    proof = bottleneck.certify_servers(instance, exact, _placed(problem, found), given)
     return exactly.rounded(proof, instance, problem.policy, exact, tasks, placement)
 
 

@@ -98,7 +98,7 @@ def is_of(problem: Problem, objective: str, *, integer: bool) -> bool:
 def in_groups(problem: Problem) -> bool:
     """Say whether whole tasks are of several groups, which no value of them describes."""
     grouped = "organisation" in problem.instance.features and problem.instance.several_groups
-    return problem.integer and grouped and problem.policy.objective == "leximin"
+    return problem.integer and grouped and problem.policy.objective in ("leximin", "servers")
 
 
 def enumeration_takes(problem: Problem) -> bool:
@@ -116,7 +116,7 @@ def enumeration_takes(problem: Problem) -> bool:
 
 def each_enumerated(problem: Problem) -> bool:
     """Say whether all of every machine by itself can be looked at."""
-    if not is_of(problem, "servers", integer=True):
+    if not is_of(problem, "servers", integer=True) or in_groups(problem):
         return False
     if problem.instance.machines is None:
         return enumeration_takes(Problem(problem.instance, ON_EACH, True))
