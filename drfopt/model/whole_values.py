@@ -326,7 +326,7 @@ class WholeUsers:
                 found.append(self._most(p))
                 continue
             fits = b"" if instance.fits is None else instance.fits[i].tobytes()
-            key = (instance.exact_demands[i], instance.exact_limits[i], fits)
+            key = (instance.same_demands[i], instance.exact_limits[i], fits)
             if key not in known:
                 known[key] = most_alone(instance, i)
             found.append(known[key])
@@ -409,11 +409,13 @@ class WholeUsers:
     @cached_property
     def unit(self) -> int:
         """What makes all levels integers."""
-        return math.lcm(*(x.denominator for rows in set(self._levels) for row in rows for x in row))
+        return math.lcm(*{x.denominator for rows in self._levels for row in rows for x in row})
 
     @cached_property
     def _bands(self) -> list[tuple[int, int]]:
         """Where the values of each tier begin, and what is added to its levels; parts of promises come first."""
+        if not self.ruled:
+            return [(0, 0)]
         promised = [f for f in self.promises if f]
         begin = math.lcm(*promised) * self._places if promised else 0
         found = []
@@ -432,14 +434,13 @@ class WholeUsers:
     def scales(self) -> list[LevelScale]:
         """What each member's tasks are worth, in integers."""
         whole = math.lcm(*(f for f in self.promises if f)) * self._places if any(self.promises) else 0
-        known: dict[tuple, LevelScale] = {}
-        for key in (keys := list(zip(self._levels, self.most, self.promises, self.ranks, strict=True))):
-            if key not in known:
-                rows, most, promise, rank = key
-                shift = self._bands[rank][1]
-                integers = tuple((int(a * self.unit), int(o * self.unit) + shift) for a, o in rows)
-                known[key] = LevelScale(most, integers, *((promise, whole // promise, rank) if promise else ()))
-        return [known[key] for key in keys]
+        unit, found = self.unit, []
+        for rows, most, promise, rank in zip(self._levels, self.most, self.promises, self.ranks, strict=True):
+            shift = self._bands[rank][1]
+            integers = [[x.numerator * (unit // x.denominator) for x in row] for row in rows]
+            values = tuple([(slope, offset + shift) for slope, offset in integers])
+            found.append(LevelScale(most, values, *((promise, whole // promise, rank) if promise else ())))
+        return found
 
     @cached_property
     def kinds(self) -> list[tuple[TypeSequence, LevelScale, list[int]]]:
