@@ -73,8 +73,6 @@ SMALLEST, LARGEST = 1e-280, 1e280
 MOST_IN_SETS = 16
 """Columns up to which a row's set of those that are positive is a short number, and all sets are a small one."""
 
-NOTHING = Fraction(0)
-
 LONG_BITS = 128
 """Numbers longer than this are not written out in an error."""
 
@@ -239,11 +237,12 @@ def in_mid_range(values: np.ndarray) -> bool:
 
 def thaw(floats: np.ndarray) -> tuple:
     """Return what the floats stand for, their shortest decimals, as nested tuples; inf is None."""
-    if floats.ndim > 1:
-        return tuple(thaw(row) for row in floats)
-    return tuple(
-        NOTHING if value == 0 else None if value == np.inf else Fraction(repr(value)) for value in floats.tolist()
-    )
+    known = {value: None if value == np.inf else Fraction(repr(value)) for value in set(floats.ravel().tolist())}
+
+    def thawed(values: list, depth: int) -> tuple:
+        return tuple([thawed(row, depth - 1) for row in values] if depth > 1 else map(known.__getitem__, values))
+
+    return thawed(floats.tolist(), floats.ndim)
 
 
 def as_float(value: Fraction | None, place: str) -> float:
