@@ -106,11 +106,8 @@ class ClaimList:
 
     def __init__(self, users: WholeUsers):
         self.users = users
-        self.kinds = Counter(
-            (TypeSequence(goods, users.sequences[p].counts if len(goods) > 1 else (1,)), users.scales[p])
-            for p, goods in enumerate(users.goods_of)
-        )
-        self.rest = list(self.kinds.values())
+        self.kinds = [(sequence, scale) for sequence, scale, _ in users.kinds]
+        self.rest = [len(alike) for _, _, alike in users.kinds]
         self.rows: list[int] = []
         self._opened: list[int] = []  # How many stop at them.
         self._fixed = [0] * len(users.goods)

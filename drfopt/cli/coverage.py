@@ -74,10 +74,10 @@ class Inquiry:
         return rules is None or rules.in_turn is not None
 
     @property
-    def excluding(self) -> bool:
-        """Whether rules do no more than take resources out of the shares."""
+    def in_amounts(self) -> bool:
+        """Whether rules promise amounts, or forbid groups some."""
         rules = self.instance.organisation
-        return rules is not None and rules.only_excludes
+        return rules is not None and bool(rules.amounts)
 
     @property
     def levelled(self) -> bool:
@@ -128,9 +128,20 @@ ROWS = (
     ),
     Refusal(
         "servers rules",
-        lambda a: a.family == "servers" and a.ruled and not a.excluding,
-        "every machine is divided by itself, so that what is promised or forbidden of all of them together has no "
-        "definition; an order of users is defined on each machine, and not built; in a pool it is drf",
+        lambda a: a.family == "servers" and a.in_amounts,
+        "every machine is divided by itself, and a guarantee, or a group's ceiling, is of all of them together: no "
+        "source says what part of it is whose; weights, tiers and groups alone are taken; in a pool it is drf",
+    ),
+    Refusal(
+        "servers groups",
+        lambda a: (
+            a.command == "rebalance"
+            and a.family == "servers"
+            and a.instance.organisation is not None
+            and bool(a.instance.organisation.groups)
+        ),
+        "a group has a level on each machine, and moves are sought by one program of all of them, in which it has one: "
+        "leave groups out, or use drf",
     ),
     Refusal(
         "formulation rules",

@@ -397,6 +397,16 @@ class WholeUsers:
                 known[key] = LevelScale(most, integers, *((promise, whole // promise, rank) if promise else ()))
         return [known[key] for key in keys]
 
+    @cached_property
+    def kinds(self) -> list[tuple[TypeSequence, LevelScale, list[int]]]:
+        """Members alike in goods and in what tasks of them are worth: these two, and their positions."""
+        found: dict[tuple, list[int]] = {}
+        for p, (goods, scale) in enumerate(zip(self.goods_of, self.scales, strict=True)):
+            # Of one type nothing but the limit says how many there are.
+            counts = self.sequences[p].counts if len(goods) > 1 else (1,)
+            found.setdefault((goods, counts, scale), []).append(p)
+        return [(TypeSequence(goods, counts), scale, alike) for (goods, counts, scale), alike in found.items()]
+
     # ---- what they are worth to a sum or a product ------------------------------------------------------------------
 
     @cached_property

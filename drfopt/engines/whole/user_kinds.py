@@ -15,8 +15,6 @@ from operator import le, mul
 
 import numpy as np
 
-from ...model.users import TypeSequence
-from ...model.whole_values import WholeUsers
 from ..problem import Problem
 
 __all__ = ["BOTTOM", "KindPool", "Kinds", "PricedPool", "Spot", "TooMany", "Vector"]
@@ -74,16 +72,11 @@ class Kinds:
     """
 
     def __init__(self, problem: Problem):
-        self.users = users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
-        people: dict[tuple, list[int]] = {}
-        for p, (goods, scale) in enumerate(zip(users.goods_of, users.scales, strict=True)):
-            # Of one type nothing but the limit says how many there are.
-            counts = users.sequences[p].counts if len(goods) > 1 else (1,)
-            people.setdefault((goods, counts, scale), []).append(p)
-        self.people = list(people.values())
-        self.goods = [goods for goods, _, _ in people]
-        self.scales = [scale for _, _, scale in people]
-        self.sequences = [TypeSequence(goods, counts) for goods, counts, _ in people]
+        self.users = users = problem.whole_users
+        self.people = [alike for _, _, alike in users.kinds]
+        self.scales = [scale for _, scale, _ in users.kinds]
+        self.sequences = [sequence for sequence, _, _ in users.kinds]
+        self.goods = [sequence.rows for sequence in self.sequences]
         plain = all(len(scale.rows) == 1 and not scale.promise and not scale.rows[0][1] for scale in self.scales)
         self._slopes = [scale.rows[0][0] for scale in self.scales] if plain else []
         self._needs()
