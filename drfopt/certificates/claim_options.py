@@ -95,11 +95,37 @@ class ClaimOptions:
                 fewest[good] += choice.number * x
         return fewest
 
+    def usual(self) -> list[int]:
+        """Return how many tasks of each good there are, with what is fixed, when all take their last option."""
+        numbers = np.zeros(len(self.choice), dtype=np.int64)
+        numbers[self.first[1:] - 1] = self.number
+        return [x + more for x, more in zip(self.asked(numbers), self.claim.fixed, strict=True)]
+
     def forced(self) -> np.ndarray:
         """Return how many users at least stop at the level of each row: who has no other option."""
         alone = self.first[:-1][np.diff(self.first) == 1]
         alone = alone[self.row[alone] != ABOVE]
         return np.bincount(self.row[alone], self.number[self.choice[alone]], len(self.claim.allowed))
+
+    def counts(self, costs: list[int]) -> tuple[int, ...]:
+        """Return multipliers of rows at which all options cost much: each as it is best given those before it.
+
+        The last row comes first.  Best is what the first user saves at the level who may no longer stop there.
+        """
+        found = [0] * len(self.claim.allowed)
+        prices = self.prices(costs, tuple(found))
+        if prices.dtype == object:
+            return tuple(found)
+        for row in (len(found) - 1, *range(len(found) - 1)):
+            mine = self.row == row
+            at = np.flatnonzero(mine)
+            saved = np.minimum.reduceat(np.where(mine, SAFE, prices), self.first[:-1])[self.choice[at]] - prices[at]
+            order = np.argsort(-saved)
+            beyond = np.searchsorted(np.cumsum(self.number[self.choice[at]][order]), self.claim.allowed[row], "right")
+            if beyond < len(at):
+                found[row] = max(0, int(saved[order[beyond]]))
+                prices[at] += found[row]
+        return tuple(found)
 
     @property
     def free(self) -> Bounds:
