@@ -187,8 +187,8 @@ def refute(
     for proof in chain(map(partial(_carried, rows), known), _simple(checks)):
         if len(proof.counts) in (0, rows) and checks.hold(proof):
             return proof
-    if all(len(choice.options) == 1 for choice in claim.choices) and isinstance(worth, Pool):
-        raise Better([choice.number for choice in claim.choices])
+    if len(checks.options.choice) == len(checks.options.number) and isinstance(worth, Pool):
+        raise Better(checks.options.number.tolist())  # There is nothing to choose.
     tree = _Tree(checks, deadline)
     return tree.grow(tree.options.free, {}, branch)
 
