@@ -11,11 +11,9 @@ Find    z[i, l] >= 0  tasks of i on class l;  y  how many times class k, as it i
 import math
 
 import numpy as np
-from scipy import sparse
 
 from ..base.errors import SolverError
 from ..base.tolerances import LEVEL
-from ..engines.linear_programs import INFINITY, capacity_rows, load, run, user_rows
 from ..engines.problem import Problem
 from ..model.allocation import Allocation
 from ..model.policies import policy_on
@@ -41,6 +39,10 @@ def least_needed(allocation: Allocation, name: str, tasks: np.ndarray | None = N
     if instance.machines is None:
         j = instance.resources.index(name)
         return float(instance.demands[:, j] @ tasks) * (1 - LEVEL)
+    from scipy import sparse  # Solvers are loaded where one is asked only.
+
+    from ..engines.linear_programs import INFINITY, capacity_rows, load, run, user_rows
+
     problem = Problem(instance, policy_on(allocation.policy, instance))
     if not problem.n or (allocation.integer and instance.type_table is not None):
         return 0.0
