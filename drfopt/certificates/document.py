@@ -24,6 +24,11 @@ where it is long, or ``"63/25*L1"``, a multiple of what is long; in a file of fl
                               levels, integers in proportion; of a sum or product `held`, by turn, what tiers before
                               it count for), or what is written as a leaf and `tightens` the bounds
                               of what follows
+    proof.bounds              a leximin of whole tasks that is not all proven: of each level from the first that is not
+                              the most it can be, as what so many tasks are worth to a user, and the tree of it
+    proof.servers             per-server of whole tasks: the trees of one machine of each entry of the packing
+    proof.tiers               markets and sums in turns: of each turn prices and ceilings, `full` (prices at which
+                              all is spent after it), and of sums `held`, what a unit of each sum before counts for
 
 Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.
 
@@ -120,10 +125,8 @@ class _Trees:
     def __init__(self, users: WholeUsers, worth: Pool | Machines):
         self.users, self.worth = users, worth
         self.names = Names(users.instance, [rows[0] for rows in users.shapes])
-        self.kinds: dict[Any, str] = {}
-        for p, i in enumerate(users.members):
-            counts = users.sequences[p].counts if len(users.goods_of[p]) > 1 else (1,)
-            self.kinds.setdefault((users.goods_of[p], counts, users.scales[p]), users.instance.users[i])
+        first = [users.instance.users[users.members[alike[0]]] for _, _, alike in users.kinds]
+        self.kinds = {(sequence, scale): name for (sequence, scale, _), name in zip(users.kinds, first, strict=True)}
 
     def nodes(self, claim: LevelClaim, proof: Refutation) -> Iterator[Node]:
         """Yield the nodes of the tree that refutes a claim."""
@@ -141,7 +144,7 @@ class _Trees:
             else:
                 choice, tasks = options[tree.column]
                 yield {
-                    "user": self.kinds[choice.sequence.rows, choice.sequence.counts, choice.scale],
+                    "user": self.kinds[choice.sequence, choice.scale],
                     "tasks": tasks,
                     "most": tree.most,
                 }

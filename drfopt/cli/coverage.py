@@ -74,10 +74,10 @@ class Inquiry:
         return rules is None or rules.in_turn is not None
 
     @property
-    def excluding(self) -> bool:
-        """Whether rules do no more than take resources out of the shares."""
+    def in_amounts(self) -> bool:
+        """Whether rules promise amounts, or forbid groups some."""
         rules = self.instance.organisation
-        return rules is not None and rules.only_excludes
+        return rules is not None and bool(rules.amounts)
 
     @property
     def levelled(self) -> bool:
@@ -85,6 +85,18 @@ class Inquiry:
         rules = self.instance.organisation
         promised = rules is not None and (any(rules.guarantees) or any(group.guarantee for group in rules.groups))
         return bool(promised and rules is not None and rules.meaning != "floor")
+
+    @property
+    def typed_and_promised(self) -> bool:
+        """Whether somebody with several task types is promised something, itself or in a group."""
+        rules, kinds = self.instance.organisation, self.instance.task_types
+        if rules is None or kinds is None:
+            return False
+        promised = [group.name for group in rules.groups if group.guarantee]
+        return any(
+            mine is not None and (rules.guarantees[i] or any(f"{path}/".startswith(f"{name}/") for name in promised))
+            for i, (mine, path) in enumerate(zip(kinds, rules.paths, strict=True))
+        )
 
     @property
     def exact(self) -> bool:
@@ -107,9 +119,9 @@ NOTHING_KNOWN = ("servers", "formulation")
 ROWS = (
     Refusal(
         "levels only",
-        lambda a: a.command == "schedule" and a.family != "leximin",
-        "Algorithm 1 starts the task of who is lowest: a market, sum or file compares no levels one by one, and "
-        "`per-server` levels of each machine, which the paper's one list of users does not have",
+        lambda a: a.command == "schedule" and a.family not in ("leximin", "servers"),
+        "Algorithm 1 starts the task of who is lowest, and a market, sum or file compares no levels one by one: "
+        "use drf, or solve --integer",
     ),
     Refusal(
         "best unknown",
@@ -128,9 +140,20 @@ ROWS = (
     ),
     Refusal(
         "servers rules",
-        lambda a: a.family == "servers" and a.ruled and not a.excluding,
-        "every machine is divided by itself, so that what is promised or forbidden of all of them together has no "
-        "definition; an order of users is defined on each machine, and not built; in a pool it is drf",
+        lambda a: a.family == "servers" and a.in_amounts,
+        "every machine is divided by itself, and a guarantee, or a group's ceiling, is of all of them together: no "
+        "source says what part of it is whose; weights, tiers and groups alone are taken; in a pool it is drf",
+    ),
+    Refusal(
+        "servers groups",
+        lambda a: (
+            a.command == "rebalance"
+            and a.family == "servers"
+            and a.instance.organisation is not None
+            and bool(a.instance.organisation.groups)
+        ),
+        "a group has a level on each machine, and moves are sought by one program of all of them, in which it has one: "
+        "leave groups out, or use drf",
     ),
     Refusal(
         "formulation rules",
@@ -184,8 +207,9 @@ ROWS = (
     ),
     Refusal(
         "scheduled types",
-        lambda a: a.command == "schedule" and a.typed and a.ruled,
-        "rules put users in line by what one task more makes of a level, and of types every task makes something else",
+        lambda a: a.command == "schedule" and a.typed and a.typed_and_promised,
+        "which of somebody's task types, started one by one, a guarantee is of is nowhere defined: leave the guarantee "
+        "out, or use solve --integer",
     ),
 )
 """Every reason, the first that holds being the one that is told."""

@@ -47,12 +47,16 @@ FEATURES: dict[str, tuple[dict, dict, dict]] = {
     "task types": ({"demand": None, "tasks": TYPES}, {}, {}),
     "own ceiling": ({"ceiling": {"cpu": 1}}, {}, {}),
     "guarantee": ({"guarantee": {"cpu": 5}}, {"guarantee": {"cpu": 6}}, {}),
-    "tier": ({"tier": 1, "max_tasks": 1}, {}, {}),
-    "weight 0": ({"weight": 0}, {"max_tasks": 1}, {}),
+    # Who is served first is stopped by the GPU, and leaves something to the other.
+    "tier": ({"tier": 1, "demand": {"cpu": 1, "memory": 3, "gpu": 1}}, {}, {}),
+    "weight 0": ({"weight": 0}, {"demand": {"cpu": 2, "memory": 1, "gpu": 1}}, {}),
     "zero demand": ({"demand": {"cpu": 1}}, {"demand": {"memory": 2}}, {}),
     "unplaced": ({"demand": {"cpu": 1, "gpu": 1}}, {}, {}),
     "excluded": ({}, {}, {"excluded": ["memory"]}),
 }
+GPUS = {"unplaced": 0, "tier": 1, "weight 0": 1}
+"""Of the pool, and of each machine, where a feature speaks of them."""
+
 GROUPS = {
     "none": ({}, {}, {}),
     "groups": (
@@ -196,9 +200,9 @@ def document(cell: Cell) -> dict[str, Any]:
             user |= more
         data |= parts[2]
     data["users"] = [{key: value for key, value in user.items() if value is not None} for user in users]
-    if cell.feature == "unplaced":
+    if cell.feature in GPUS:
         for table in (data["capacity"],) if "capacity" in data else [m["capacity"] for m in data["machines"]]:
-            table["gpu"] = 0
+            table["gpu"] = GPUS[cell.feature]
     return data
 
 

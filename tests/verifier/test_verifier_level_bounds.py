@@ -7,11 +7,12 @@ import random
 from fractions import Fraction
 from functools import cache
 
+import jsonschema
 import numpy as np
 import pytest
 from test_verifier_mutants import mutant_of
 
-from drfopt import Instance, Machine, Organisation, solve
+from drfopt import Instance, Machine, Organisation, schema, solve
 from drfopt.certificates import packing_bound, whole
 from drfopt.certificates.document import document
 from drfopt.certificates.feasibility import exactly_feasible
@@ -112,6 +113,21 @@ def test_what_is_proven_and_what_the_others_can_be_at_most(seed):
                 proof.evidence.bound,
                 *(most for _, _, most in proof.evidence.above),
             ]
+
+
+def test_bounds_are_what_the_schema_says():
+    validator = jsonschema.Draft202012Validator(schema("certificate"))
+    for seed, proven in ((0, 0), (0, 1), (1, 0)):  # machines with devices, and a pool
+        data = json.loads(partly(seed, proven)[1])
+        for user in data["users"]:
+            user["level"] = 0
+        assert data["proof"]["bounds"] and validator.is_valid(data)
+        for broken in ({"most": {"user": "A"}}, {"tree": [{"price": {"cpu": "1"}}]}, {"tree": {}}, {"mots": 1}):
+            forged = copy.deepcopy(data)
+            forged["proof"]["bounds"][-1] |= broken
+            assert not validator.is_valid(forged), broken
+        del data["proof"]["bounds"][0]["tree"]
+        assert not validator.is_valid(data)
 
 
 def attack(seeds, times):

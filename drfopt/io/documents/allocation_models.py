@@ -198,10 +198,59 @@ class PackingRow(Keyed):
     devices: dict[str, list[dict[str, int]]] = {}
 
 
+class UserBranch(Keyed):
+    """At most so many users like this one have so many tasks, or this one has at most so many; then, more."""
+
+    user: str
+    tasks: int | None = None
+    most: int
+
+
+class LoadBranch(Keyed):
+    """At most so many machines of a class carry this load; then, more."""
+
+    class_: str = Field(alias="class")
+    load: dict[str, int]
+    most: int
+
+
+class LeafPrices(Keyed):
+    """Prices that refute what is within the bounds above it, in proportion, or tighten those of what follows."""
+
+    prices: dict[str, Fraction] = {}
+    tasks: dict[str, Fraction] = {}
+    classes: dict[str, dict[str, Fraction]] = {}
+    devices: dict[str, dict[str, dict[str, Fraction]]] = {}
+    ceilings: dict[str, dict[str, Fraction]] = {}
+    levels: Annotated[list[Fraction], Field(description="multipliers of levels, from the lowest")] = []
+    held: Annotated[dict[str, Fraction], Field(description="by turn, what a tier before it counts for")] = {}
+    tightens: Literal[True] | None = None
+
+
+Tree = Annotated[
+    list[UserBranch | LoadBranch | LeafPrices],
+    Field(description="a branch, its part below, its part above, down to the leaves"),
+]
+
+
+class SomeTasks(Keyed):
+    """A value, told as what so many tasks are worth to a user."""
+
+    user: str
+    tasks: int
+
+
+class BoundRow(Keyed):
+    """The most that a level can be that is not proven, and the tree that refutes more."""
+
+    most: SomeTasks
+    tree: Tree
+
+
 class ServerRow(Keyed):
     """The proof of the machines of one entry of a packing, where each machine is divided by itself."""
 
-    trees: list[list[Anything]] = []
+    trees: list[Tree] = []
 
 
 class ProofTable(Keyed):
@@ -214,7 +263,8 @@ class ProofTable(Keyed):
     tiers: list[TierRow] = []
     point: dict[str, Fraction] = {}
     packing: list[PackingRow] = []
-    trees: Annotated[list[list[Anything]], Field(description="branches and leaves, a tree each level")] = []
+    trees: Annotated[list[Tree], Field(description="one for each level of a leximin, or tier of a sum or product")] = []
+    bounds: Annotated[list[BoundRow], Field(description="one for each level that is not proven, from the lowest")] = []
     servers: Annotated[list[ServerRow], Field(description="of per-server, for each entry of the packing")] = []
 
 
