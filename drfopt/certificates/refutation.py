@@ -287,6 +287,10 @@ class _Tree:
         column = place if place < options else self.program.loads[place - options]
         most = math.floor(values[place])
         below, beyond = self.checks.branches(column, most, bounds, loads)
+        # The nearer side first: an allocation that the claim says does not exist is rather there.
+        if values[place] - most > 0.5:
+            high = self.grow(*beyond)
+            return Refutation(column=column, most=most, low=self.grow(*below), high=high)
         return Refutation(column=column, most=most, low=self.grow(*below), high=self.grow(*beyond))
 
     def _without_spare(self, bounds: Bounds, loads: LoadBounds) -> Refutation:
