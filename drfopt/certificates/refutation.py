@@ -35,6 +35,9 @@ __all__ = ["Better", "Inconclusive", "Refutation", "holds", "refute"]
 WORK = 500_000
 """Columns of all linear programs for one claim before the branching gives up: some seconds."""
 
+FEW = 1
+"""Users up to whom a claim that is wrong is asked once more, for one less, rather than for the fewest."""
+
 GRIDS = (32, 80)
 """Multipliers are rounded to integers of so many bits, of more where fewer do not contradict what floats do."""
 
@@ -252,13 +255,21 @@ class _Tree:
         if not branch:
             raise Inconclusive
         if self.points is not None and (numbers := self.points.near(values)) is not None:
-            raise Better(numbers.tolist())
+            raise Better(self._fewer(numbers).tolist())
         if left.bounds.same(bounds):
             return self._branched(values, bounds, loads)
         chosen = values[: len(self.options.choice)]
         if left.bounds.hold(chosen):
             return replace(leaf, then=self._branched(values, left.bounds, loads))
         return replace(leaf, then=self.grow(left.bounds, loads))
+
+    def _fewer(self, numbers: np.ndarray) -> np.ndarray:
+        """Return an allocation of a pool with as few who stop at the level of the claim as another, or fewer."""
+        own = self.options.row == len(self.claim.allowed) - 1
+        if self.points is None or numbers[own].sum() <= FEW:
+            return numbers
+        other = self.points.near(self.program.fewest())
+        return numbers if other is None or other[own].sum() > numbers[own].sum() else other
 
     def _left(self, duals: Duals, bounds: Bounds, loads: LoadBounds) -> tuple[Refutation, _Left | None]:
         """Return multipliers as a leaf, and what they leave of the claim."""
