@@ -105,7 +105,7 @@ class _Checks:
             below, beyond = self.branches(proof.column, proof.most, bounds, loads)
             return self.hold(proof.low, *below) and self.hold(proof.high, *beyond)
         if proof.then is None:
-            return self._priced(proof, bounds, loads) is None
+            return self.contradict(proof, bounds, loads)
         left = self.left(proof, bounds, loads)
         return left is None or self.hold(proof.then, left.bounds, loads)
 
@@ -124,29 +124,34 @@ class _Checks:
         found = self._priced(leaf, bounds, loads)
         if found is None:
             return None
-        slack, prices, taken = found
-        return _Left(slack, bounds if prices is None else self.options.tightened(prices, bounds, taken, slack))
+        prices, total = found
+        if prices is None:
+            return _Left(0, bounds)
+        least, taken = self.options.least(prices, bounds)
+        if least > total:
+            return None
+        return _Left(total - least, self.options.tightened(prices, bounds, taken, total - least))
 
-    def _priced(
-        self, leaf: Refutation, bounds: Bounds, loads: LoadBounds
-    ) -> tuple[int, np.ndarray | None, np.ndarray] | None:
-        """Return by how much multipliers miss a contradiction, the prices of options, and the cheapest choice.
+    def contradict(self, leaf: Refutation, bounds: Bounds, loads: LoadBounds) -> bool:
+        """Say whether multipliers contradict the claim within bounds."""
+        found = self._priced(leaf, bounds, loads)
+        if found is None:
+            return True
+        prices, total = found
+        return prices is not None and self.options.cost(prices, bounds) > total
 
-        None where they contradict the claim; no prices where they say nothing.
-        """
+    def _priced(self, leaf: Refutation, bounds: Bounds, loads: LoadBounds) -> tuple[np.ndarray | None, int] | None:
+        """Return what options cost, and may cost in all; None where nobody can choose so, no costs that say nothing."""
         if not self.options.able(bounds):
             return None
-        nothing = 0, None, bounds.low
         if any(count < 0 for count in leaf.counts) or any(p < 0 for row in leaf.prices for p in row):
-            return nothing
+            return None, 0
         if (found := self.worth.priced(leaf.prices, loads)) is None:
             # No machines have such loads; or, without bounds, prices say nothing.
-            return None if loads and self.worth.priced(leaf.prices) is not None else nothing
+            return None if loads and self.worth.priced(leaf.prices) is not None else (None, 0)
         costs, total = found
         total += sum(map(mul, leaf.counts, self.claim.allowed)) - sum(map(mul, costs, self.claim.fixed))
-        prices = self.options.prices(costs, leaf.counts)
-        least, taken = self.options.least(prices, bounds)
-        return None if least > total else (total - least, prices, taken)
+        return self.options.prices(costs, leaf.counts), total
 
 
 @dataclass(frozen=True)
