@@ -187,7 +187,7 @@ def refute(
     TimeLimitError
     """
     rows = len(claim.allowed)
-    if claim.certain:
+    if claim.surely > min(claim.allowed[-1:], default=0):
         return Refutation(worth.free, _unit(rows - 1, rows))
     checks = _Checks(claim, worth)
     if checks.options.stuck:
