@@ -25,7 +25,7 @@ PAIRED = 1 << 7
 """Users whose columns are looked at two at a time: both lie in the first cache."""
 
 TILE = 1 << 10
-"""Rows that are copied before their columns are looked at, which are in the cache then."""
+"""Numbers of a column that are copied, or rows, before they are looked at again, which are in the cache then."""
 
 
 def _survey(
@@ -53,6 +53,29 @@ def _survey(
                 high, low = max(high, column[p]), min(low, column[p] - np.uint64(1))
             highest[j], lowest[j] = high, low
     return idle
+
+
+def _copied(given: np.ndarray, taken: np.ndarray, member: np.uint8, sets: np.ndarray) -> tuple[np.uint64, np.uint64]:
+    """Copy bits of numbers of one column (n,), and add the column to the sets (n,) of those that are not zero.
+
+    Return the largest, and the smallest less one.
+    """
+    high, low, n = np.uint64(0), np.uint64(0xFFFF_FFFF_FFFF_FFFF), len(given)
+    for a in range(0, n, TILE):
+        b = min(a + TILE, n)
+        old, new, mine, zeros = given[a:b], taken[a:b], sets[a:b], 0
+        for p in range(b - a):
+            word = old[p]
+            new[p] = word
+            high, low = max(high, word), min(low, word - np.uint64(1))
+            zeros += word == 0
+        if zeros == 0:
+            for p in range(b - a):
+                mine[p] |= member
+        else:
+            for p in range(b - a):
+                mine[p] |= member if new[p] != 0 else 0
+    return high, low
 
 
 def _add(
@@ -332,6 +355,7 @@ def _loops() -> Any:
         summing = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
         return SimpleNamespace(
             survey=loop(_survey),
+            copied=loop(_copied),
             by_set=loop(_by_set),
             sides=loop(_sides),
             seen=loop(_seen),

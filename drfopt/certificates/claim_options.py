@@ -13,15 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..model.whole_values import SAFE
 from .level_claims import ABOVE, LevelClaim
 
 __all__ = ["FRACTIONAL", "Bounds", "ClaimOptions"]
 
 FRACTIONAL = 1e-6
 """Distance from a whole number at which the solution of a linear program is worth branching upon."""
-
-SAFE = 2**61
-"""Sums up to here are exact in numpy's integers; beyond they are of Python's."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +69,14 @@ class ClaimOptions:
         self.number = np.array([choice.number for choice in claim.choices], dtype=np.int64)
         self.first = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         self.choice = np.repeat(np.arange(len(sizes)), sizes)
-        self.row = np.array([row for choice in claim.choices for _, row in choice.options], dtype=np.int64)
+        flat = [option for choice in claim.choices for option in choice.options]
+        self.row = np.array([row for _, row in flat], dtype=np.int64)
         self.stuck = not all(sizes)
         own = np.array([len(choice.sequence.rows) for choice in claim.choices], dtype=np.int64)[self.choice]
         if (own == 1).all():
             self.option = np.arange(len(self.choice))
             self.good = np.array([choice.sequence.rows[0] for choice in claim.choices], dtype=np.int64)[self.choice]
-            tasks = [x for choice in claim.choices for x, _ in choice.options]
+            tasks = [x for x, _ in flat]
         else:
             loads = [choice.load(x) for choice in claim.choices for x, _ in choice.options]
             self.option = np.repeat(np.arange(len(loads)), own)
@@ -87,6 +86,20 @@ class ClaimOptions:
         most = max(tasks, default=0)
         self.tasks = np.array(tasks, dtype=np.int64 if most < SAFE else object)
         self.largest = most * int(own.max(initial=1))
+
+    def fewest(self) -> list[int]:
+        """Return how many tasks of each good there are, with what is fixed, when all take the fewest that they may."""
+        fewest = list(self.claim.fixed)
+        for choice in self.claim.choices:
+            for good, x in choice.load(min(x for x, _ in choice.options)):
+                fewest[good] += choice.number * x
+        return fewest
+
+    def forced(self) -> np.ndarray:
+        """Return how many users at least stop at the level of each row: who has no other option."""
+        alone = self.first[:-1][np.diff(self.first) == 1]
+        alone = alone[self.row[alone] != ABOVE]
+        return np.bincount(self.row[alone], self.number[self.choice[alone]], len(self.claim.allowed))
 
     @property
     def free(self) -> Bounds:

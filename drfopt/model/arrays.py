@@ -31,6 +31,7 @@ __all__ = [
     "SMALLEST",
     "ExactTable",
     "Extent",
+    "Gathered",
     "amount_in_range",
     "as_float",
     "columns",
@@ -88,6 +89,53 @@ class Extent:
     lowest: np.ndarray
     idle: int | None
     sets: np.ndarray | None = None
+
+
+class Gathered:
+    """A table of floats (n, m) that is put together from pieces of its columns, and looked at as they come."""
+
+    def __init__(self, n: int, m: int):
+        self._floats = np.empty((n, m), order="F")
+        self._loops: Any = compiled(self._floats) if m <= MOST_IN_SETS else None
+        self._highest, self._lowest = np.zeros(m, np.uint64), np.full(m, -1).view(np.uint64)
+        self._sets = None if self._loops is None else _no_sets(n, m)
+
+    def put(self, j: int, start: int, values: np.ndarray) -> np.ndarray | None:
+        """Put numbers into a column, from a row on; return what is there now, where some may not be finite and >= 0."""
+        here = self._floats[start : start + len(values), j]
+        if self._sets is None:
+            here[:] = values
+            # NaN is neither.
+            return None if here.min(initial=np.inf) >= 0 and here.max(initial=0) < np.inf else here
+        if values.dtype != np.float64:
+            here[:] = values
+            values = here
+        mine, bits = self._sets[start : start + len(values)], here.view(np.uint64)
+        high, low = self._loops.copied(values.view(np.uint64), bits, mine.dtype.type(1 << j), mine)
+        self._highest[j], self._lowest[j] = max(self._highest[j], high), min(self._lowest[j], low)
+        return None if high < INFINITY_BITS else here
+
+    def table(self) -> np.ndarray:
+        """Return the table, read-only; what is known of it goes with it."""
+        _freeze(self._floats)
+        # The bits of -0 are those of something negative: who looks for that takes the table as it is.
+        if self._sets is None or (self._highest >= INFINITY_BITS).any():
+            return self._floats
+        found = self._floats.view(_Surveyed)
+        found.extent = _extent(self._highest, self._lowest, self._sets)
+        return found
+
+
+class _Surveyed(np.ndarray):
+    """A table whose extent was found when it was made."""
+
+    extent: Extent
+
+
+def _extent(highest: np.ndarray, lowest: np.ndarray, sets: np.ndarray) -> Extent:
+    """Return what columns span, from the bits of their largest numbers and of the smallest less one, and the sets."""
+    idle = None if sets.all() else int(sets.argmin())
+    return Extent(highest.view(np.float64), (lowest + np.uint64(1)).view(np.float64), idle, sets)
 
 
 @dataclass(frozen=True)
@@ -262,7 +310,7 @@ def _from_array(values: np.ndarray, shape: tuple[int, ...], places: Places, unli
     floats = np.asarray(values) if kept else np.empty(shape, order="F")
     extent = None
     if len(shape) == 2 and not unlimited:
-        extent = _survey(values, floats)
+        extent = values.extent if isinstance(values, _Surveyed) else _survey(values, floats)
     elif not kept:
         floats[...] = values
     if extent is None or (extent.highest.view(np.uint64) >= INFINITY_BITS).any():

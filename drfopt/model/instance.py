@@ -295,6 +295,13 @@ class Instance:
         return self._demands.exact()
 
     @cached_property
+    def same_demands(self) -> list[int]:
+        """The first user whose task needs exactly what each one's does, (n,)."""
+        table, first = self._demands, dict[tuple, int]()
+        rows = self.exact_demands if table.fractions is not None else map(tuple, table.floats.tolist())
+        return [first.setdefault(row, i) for i, row in enumerate(rows)]
+
+    @cached_property
     def exact_capacity(self) -> tuple[Fraction, ...]:
         """Capacity of the whole cluster as fractions, (m,)."""
         if self.machines is None:
