@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from typing import TextIO
 
 from ...base.deadline import Deadline
 from ...base.errors import TimeLimitError
@@ -20,19 +21,21 @@ LEAST = 0.001
 
 
 class _Aside(io.TextIOBase):
-    """Text for standard error, which stays open when this is closed."""
+    """Text for a stream, which stays open when this is closed."""
+
+    def __init__(self, stream: TextIO):
+        self.stream = stream
 
     def write(self, text: str) -> int:
         if self.closed:
             raise ValueError("it closed its standard output")
-        sys.stderr.write(text)
-        return len(text)
+        return self.stream.write(text)
 
 
 @contextmanager
 def aside() -> Iterator[None]:
     """Inside the block what is printed goes to standard error."""
-    with redirect_stdout(_Aside()):
+    with redirect_stdout(_Aside(sys.stderr)):
         yield
 
 
