@@ -393,4 +393,4 @@ def test_where_nothing_fits_nobody_is_said_to_be_content():
     html = page(study(cluster))
     assert "nobody is short" not in html
     assert "Nobody runs anything: what they ask for fits nowhere." in html
-    assert "nothing more of what there is: see what fits nowhere." in html
+    assert "Nothing more of what there is: see what fits nowhere." in html
