@@ -27,7 +27,7 @@ from ..whole.milp import SEARCH
 from .guest import aside, ended
 from .modelling import SOLVERS
 
-__all__ = ["Data", "UserFile"]
+__all__ = ["Data", "UserFile", "said"]
 
 
 class Data:
@@ -60,6 +60,13 @@ RULES = {
     "group_surplus": "guarantees of groups above which their levels are measured",
 }
 """What arrays of an organisation mean; a file that asks for none of them must not be given it."""
+
+
+def said(problem: Problem) -> list[str]:
+    """Return the names of the arrays of a problem that a file has to ask for, by what its instance has."""
+    kinds = ["kinds"] if problem.integer and problem.instance.task_types is not None else []
+    given = rules(problem)
+    return [name for name in RULES if name in given] + kinds
 
 
 def rules(problem: Problem) -> dict[str, np.ndarray]:
