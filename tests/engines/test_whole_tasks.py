@@ -108,7 +108,7 @@ def test_whose_demands_are_less_goes_on_first():
 def test_where_the_next_must_stop_is_the_first_level_that_not_all_can_be_above(seed, large):
     # Said once more, level by level of what anybody can have; in numbers beyond numpy's as well.
     chance = np.random.default_rng(seed)
-    demands = [[int(d) * large + i for d in row] for i, row in enumerate(chance.integers(0, 5, (6, 2)).tolist(), 1)]
+    demands = [[int(d) * large + i for d in row] for i, row in enumerate(chance.integers(1, 5, (6, 2)).tolist())]
     limits = [2, None, 7, None, None, None] if seed % 2 else None
     pool = KindPool(Problem(Instance(demands, [60 * large] * 2, max_tasks=limits), policy_named("drf"), True))
     (active, left), level = pool.after([]), -1
