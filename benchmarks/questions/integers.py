@@ -164,8 +164,8 @@ QUESTIONS = (
         smoke=(300,),
         happened=(
             "The packing leaves 5 of 456 users short, all of the highest levels. Without a limit chains of trades "
-            "leave 3 short, and all levels of all 456 users are proven, in 36 s on a busy machine; within 30 s, which the "
-            "bounds of the levels above exceed by 5, 144 levels of 433 users are."
+            "leave 3 short, and all levels of all 456 users are proven, in 36 s on a busy machine; within 30 s, which "
+            "the bounds of the levels above exceed by 5, 144 levels of 433 users are."
         ),
     ),
     Question(
@@ -224,8 +224,8 @@ QUESTIONS = (
             "Processor time of both, measured apart on 70 pools of 20 to 500 tied users, of 2 to 8 resources, all or "
             "half of the demands above 0, with limits, weights and without: 2.2 rounds before the arrays and 1.3 after "
             "(geometric means), slower in 44 of the 70. With all demands above 0 it is 5.5 at worst, under limits, "
-            "where a round is over at once; with half of them 0 mostly 2 to 15. In two pools of 200 and 500 users, where a "
-            "tree of a level does not end and CBC is asked, it is 172 and 55, as before."
+            "where a round is over at once; with half of them 0 mostly 2 to 15. In two pools of 200 and 500 users, where "
+            "a tree of a level does not end and CBC is asked, it is 172 and 55, as before."
         ),
     ),
 )
