@@ -218,14 +218,14 @@ QUESTIONS = (
         run=targets.against_rounds,
         smoke=(("drf", "tied", 5, 0),),
         happened=(
-            "Generic users, and asset fairness throughout, as expected: 0.1 to 0.45 of the faster round. DRF with tied "
-            "users took 0.7 to 91 rounds before the work; now that levels are searched for in arrays, and refuted or "
-            "beaten one by one, it is 0.9 to 2.1 rounds, for all levels and their proof: never slower is missed. "
-            "Processor time of both, measured apart on 70 pools of 20 to 500 tied users, of 2 to 8 resources, all or "
-            "half of the demands above 0, with limits, weights and without: 2.2 rounds before the arrays and 1.3 after "
-            "(geometric means), slower in 44 of the 70. With all demands above 0 it is 5.5 at worst, under limits, "
-            "where a round is over at once; with half of them 0 mostly 2 to 15. In two pools of 200 and 500 users, where "
-            "a tree of a level does not end and CBC is asked, it is 172 and 55, as before."
+            "Generic users, and asset fairness throughout, as expected: 0.1 to 0.45 of the faster round. DRF with "
+            "tied users took 0.7 to 91 rounds before the work; now that levels are searched for in arrays, and "
+            "refuted or beaten one by one, it is 0.9 to 2.1 rounds, for all levels and their proof: never slower is "
+            "missed. Processor time of both, measured apart on 70 pools of 20 to 500 tied users, of 2 to 8 resources,"
+            " all or half of the demands above 0, with limits, weights and without: 2.2 rounds before the arrays and "
+            "1.3 after (geometric means), slower in 44 of the 70. With all demands above 0 it is 5.5 at worst, under "
+            "limits, where a round is over at once; with half of them 0 mostly 2 to 15. In two pools of 200 and 500 "
+            "users, where a tree of a level does not end and CBC is asked, it is 172 and 55, as before."
         ),
     ),
 )
