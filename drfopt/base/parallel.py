@@ -223,8 +223,8 @@ def connected(address: str) -> Iterator[Any]:
     with client:
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
-            # joblib would wait for ever for the result of a call that its worker cannot even read.  A worker that dies just
-            # now is no reason to stop.
+            # joblib would wait for ever for the result of a call that its worker cannot even read; who dies meanwhile
+            # dies as later on.
             told = client.run(_nothing, on_error="return").values()
         except TimeoutError:
             raise SolverError(f"the Dask scheduler at {address!r} has no workers: start some") from None
