@@ -57,6 +57,7 @@ def solve(problem: Problem) -> Answer:
             raise
         (tasks, levels), status = file.best, "time_limit"
         reason = f"{error}: these are the best tasks that it gave in {file.solves} programs"
+    _above_zero(problem, tasks, file.path)
     if problem.integer:
         whole = np.round(tasks)
         if np.abs(whole - tasks).max(initial=0) > WHOLE:
@@ -90,6 +91,11 @@ def _leximin(file: UserFile, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
             report(f"{int((~np.isnan(held)).sum())} of {problem.n} users held")
             continue
         level = float(levels[rising].min())
+        if level < -FITS:
+            raise FormulationError(
+                f"{file.path}: a level is {level:.6g}, below 0: count levels from 0, or return finished beside them"
+            )
+        level = max(level, 0.0)
         report(f"level {level:.6g}: {int((~rising).sum())} of {problem.n} users held")
         candidates = np.flatnonzero(rising & (levels <= level * (1 + SAME)))
         rise = np.array([_rise(file, held, int(i), level) for i in candidates])
@@ -143,6 +149,17 @@ def _must(file: UserFile, found: tuple[np.ndarray, np.ndarray] | None) -> tuple[
 
 
 # ---- making sure that the tasks fit ------------------------------------------------------------------------------
+
+
+def _above_zero(problem: Problem, tasks: np.ndarray, path: str) -> None:
+    """Refuse tasks that are less than 0 by more than a solver's tolerance, in parts of the cluster."""
+    demands, capacity = problem.instance.demands[problem.members], problem.instance.capacity
+    parts = np.divide(demands, capacity, out=np.zeros_like(demands), where=capacity > 0).max(axis=1, initial=0.0)
+    if (tasks * parts < -FITS).any():
+        i = int(np.argmin(tasks * parts))
+        raise FormulationError(
+            f"{path}: user {problem.instance.users[problem.members[i]]!r} has {tasks[i]:.6g} tasks: bound them by 0"
+        )
 
 
 def _place(problem: Problem, tasks: np.ndarray, path: str) -> Answer:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import DrfoptError, FormulationError, SolverError, TimeLimitError
+from ...base.interrupting import interrupted
 from ...base.progress import report
 from ...model.hierarchy import Clock
 from ...model.instance import Instance
@@ -27,6 +28,9 @@ from ..whole.milp import SEARCH
 from .modelling import SOLVERS
 
 __all__ = ["Data", "UserFile"]
+
+LOADING, BUILDING = 10.0, 2.0
+"""Seconds that a file has at least to be loaded, for the modelling language that it imports, and for a program."""
 
 
 class Data:
@@ -288,7 +292,7 @@ class UserFile:
 
     def _says(self, finished: Callable) -> np.ndarray:
         """Return whom a round calls finished, bool (n,)."""
-        found = np.asarray(self._guarded(finished))
+        found = np.asarray(self._in_time(finished))
         if found.shape != (self.problem.n,) or found.dtype != bool:
             raise FormulationError(f"{self.path}: finished() must say True or False of each user: {(self.problem.n,)}")
         return found
@@ -318,7 +322,7 @@ class UserFile:
         if spec is None or spec.loader is None:
             raise FormulationError(f"{self.path}: it cannot be read as Python")
         module = importlib.util.module_from_spec(spec)
-        self._guarded(spec.loader.exec_module, module)
+        self._in_time(spec.loader.exec_module, module, least=LOADING)
         build = getattr(module, "build", None)
         if not callable(build):
             raise FormulationError(
@@ -327,13 +331,18 @@ class UserFile:
         return build
 
     def _built(self, held: np.ndarray) -> Any:
-        built = self._guarded(self.build, self.data, held.copy())
+        built = self._in_time(self.build, self.data, held.copy())
         for name in ("problem", "tasks", "levels"):
             if not hasattr(built, name):
                 raise FormulationError(
                     f"{self.path}: build returned no {name!r}: return a named tuple of problem, tasks, levels"
                 )
         return built
+
+    def _in_time(self, function: Callable, *arguments: Any, least: float = BUILDING) -> Any:
+        """Call the user's code, which no solver's option ends in time."""
+        with interrupted(self.deadline, f"the code of {self.path}", least):
+            return self._guarded(function, *arguments)
 
     def _guarded(self, function: Callable, *arguments: Any) -> Any:
         """Call the user's code; what it raises becomes one sentence with its line."""
@@ -343,7 +352,7 @@ class UserFile:
                 return function(*arguments)
         except DrfoptError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             lines = [f.lineno for f in traceback.extract_tb(sys.exc_info()[2]) if f.filename == self._source]
             if isinstance(error, SyntaxError):
                 lines = [error.lineno]
@@ -368,12 +377,7 @@ class UserFile:
         return status
 
     def _values(self, expression: Any, what: str) -> np.ndarray:
-        if isinstance(expression, list | tuple):
-            values = np.array([_number(term) for term in expression], dtype=float)
-        else:
-            found = getattr(expression, "value", expression)
-            values = np.full(0, np.nan) if found is None else np.asarray(found, dtype=float)
-        n = self.problem.n
+        values, n = self._guarded(_numbers, expression), self.problem.n
         if values.shape != (n,):
             raise FormulationError(
                 f"{self.path}: {what} has shape {values.shape}, but one for each user is needed: {(n,)}"
@@ -383,6 +387,13 @@ class UserFile:
                 f"{self.path}: {what} has no value for some user: make it an expression of the variables"
             )
         return values
+
+
+def _numbers(expression: Any) -> np.ndarray:
+    if isinstance(expression, list | tuple):
+        return np.array([_number(term) for term in expression], dtype=float)
+    found = getattr(expression, "value", expression)
+    return np.full(0, np.nan) if found is None else np.asarray(found, dtype=float)
 
 
 def _number(term: Any) -> float:
