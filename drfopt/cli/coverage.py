@@ -87,6 +87,18 @@ class Inquiry:
         return bool(promised and rules is not None and rules.meaning != "floor")
 
     @property
+    def typed_and_promised(self) -> bool:
+        """Whether somebody with several task types is promised something, itself or in a group."""
+        rules, kinds = self.instance.organisation, self.instance.task_types
+        if rules is None or kinds is None:
+            return False
+        promised = [group.name for group in rules.groups if group.guarantee]
+        return any(
+            mine is not None and (rules.guarantees[i] or any(f"{path}/".startswith(f"{name}/") for name in promised))
+            for i, (mine, path) in enumerate(zip(kinds, rules.paths, strict=True))
+        )
+
+    @property
     def exact(self) -> bool:
         """Whether an exact answer was asked for and there is an engine for it."""
         return bool(engines_for(Problem(self.instance, policy_on(self.policy, self.instance)), exact=True))
@@ -107,9 +119,9 @@ NOTHING_KNOWN = ("servers", "formulation")
 ROWS = (
     Refusal(
         "levels only",
-        lambda a: a.command == "schedule" and a.family != "leximin",
-        "Algorithm 1 starts the task of who is lowest: a market, sum or file compares no levels one by one, and "
-        "`per-server` levels of each machine, which the paper's one list of users does not have",
+        lambda a: a.command == "schedule" and a.family not in ("leximin", "servers"),
+        "Algorithm 1 starts the task of who is lowest, and a market, sum or file compares no levels one by one: "
+        "use drf, or solve --integer",
     ),
     Refusal(
         "best unknown",
@@ -195,8 +207,9 @@ ROWS = (
     ),
     Refusal(
         "scheduled types",
-        lambda a: a.command == "schedule" and a.typed and a.ruled,
-        "rules put users in line by what one task more makes of a level, and of types every task makes something else",
+        lambda a: a.command == "schedule" and a.typed and a.typed_and_promised,
+        "which of somebody's task types, started one by one, a guarantee is of is nowhere defined: leave the guarantee "
+        "out, or use solve --integer",
     ),
 )
 """Every reason, the first that holds being the one that is told."""

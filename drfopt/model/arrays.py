@@ -389,9 +389,16 @@ def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited:
             raise InstanceError(f"{places.at(index)} is {_brief(entry) if long else value}: it must not be negative")
         plain = plain and (type(value) is float or (type(value) is int and value <= EXACT_INTEGERS))
         entries.append(entry)
-    floats = [as_float(entry, places.at(index)) for index, entry in zip(np.ndindex(*shape), entries, strict=True)]
-    array = np.array(floats, dtype=np.float64).reshape(shape)
+    array = np.array(_as_floats(entries, shape, places), dtype=np.float64).reshape(shape)
     return ExactTable(_freeze(array), None if plain else _nest(entries, shape))
+
+
+def _as_floats(entries: list[Fraction | None], shape: tuple[int, ...], places: Places) -> list[float]:
+    """Return the floats nearest to exact values; an error names the place of the first that has none."""
+    try:
+        return [as_float(entry, places.title) for entry in entries]
+    except InstanceError:
+        return [as_float(entry, places.at(index)) for index, entry in zip(np.ndindex(*shape), entries, strict=True)]
 
 
 def _check(floats: np.ndarray, places: Places, unlimited: bool) -> None:

@@ -295,6 +295,13 @@ class Instance:
         return self._demands.exact()
 
     @cached_property
+    def same_demands(self) -> list[int]:
+        """The first user whose task needs exactly what each one's does, (n,)."""
+        table, first = self._demands, dict[tuple, int]()
+        rows = self.exact_demands if table.fractions is not None else map(tuple, table.floats.tolist())
+        return [first.setdefault(row, i) for i, row in enumerate(rows)]
+
+    @cached_property
     def exact_capacity(self) -> tuple[Fraction, ...]:
         """Capacity of the whole cluster as fractions, (m,)."""
         if self.machines is None:
@@ -362,13 +369,16 @@ class Instance:
         if self.task_types is None:
             return {}
         rooms = (self.exact_capacity,) if self.machines is None else self.exact_machine_capacity
+        devices = [{}] if self.machines is None else [machine.devices or {} for machine in self.machines]
         known: dict[tuple[int, Fraction], np.ndarray] = {}
 
         def there(j: int, d: Fraction) -> np.ndarray:
             """Return on which classes there is so much of a resource, on devices that accept it where it has any."""
             if (j, d) not in known:
-                row = [d if at == j else Fraction(0) for at in range(self.m)]
-                known[j, d] = np.array([d <= room[j] and self.accepted(row, k) for k, room in enumerate(rooms)])
+                ones = [given.get(self.resources[j]) for given in devices]
+                known[j, d] = np.array(
+                    [d <= room[j] and (one is None or accepts(d, one)) for room, one in zip(rooms, ones, strict=True)]
+                )
             return known[j, d]
 
         def open_to(i: int, kind: TaskType) -> np.ndarray:
@@ -455,11 +465,6 @@ class Instance:
                 demands.append(self.demands[i] if kind is None else [float(d) for d in kind.demand])
                 fits.append(self.fits[i] if kind is None else self.type_fits[i][t])
         return TypeTable(np.array(owner), np.array(part), np.array(demands), np.array(fits))
-
-    def accepted(self, demand: Sequence[Fraction], k: int) -> bool:
-        """Say whether a machine of class k has the devices of which a task takes a part of one, or whole ones."""
-        devices = self.machines[k].devices if self.machines else None
-        return all(accepts(demand[self.resources.index(r)], one) for r, one in (devices or {}).items())
 
     def _taken(self, j: int, one: Any) -> np.ndarray:
         """Return whose task takes a part of one device of resource j, or whole ones, bool (n,)."""

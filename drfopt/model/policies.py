@@ -269,8 +269,8 @@ class Policy:
         if whole is not None and instance.machines is not None:
             return [rate / w for rate, w in zip(whole(instance, True), instance.exact_weights, strict=True)]
         # Of many users alike one is computed.
-        known = {row: _exact_shares(row, instance) for row in set(instance.exact_demands)}
-        shares = [known[row] for row in instance.exact_demands]
+        known = {i: _exact_shares(instance.exact_demands[i], instance) for i in set(instance.same_demands)}
+        shares = [known[i] for i in instance.same_demands]
         return self.exact_levels(shares, instance.exact_weights, instance.weights_per_resource, self.column(instance))
 
     def exact_levels(
