@@ -3,14 +3,13 @@
 Ctrl-C while a solver computes in C: the interpreter hears it when the solver returns, a thread at once.
 """
 
-import io
 import os
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 
 from ..base import progress
 from ..base.deadline import stopping
@@ -84,26 +83,9 @@ def _listen(heard: socket.socket, finished: threading.Event, last_words: Callabl
                 os._exit(INTERRUPTED)
 
 
-class _Aside(io.TextIOBase):
-    """In the place of standard output: what a user's file prints is no part of the answer."""
-
-    def write(self, text: str) -> int:
-        return len(text) if sys.stderr is None else sys.stderr.write(text)
-
-    def flush(self) -> None:
-        if sys.stderr is not None:
-            sys.stderr.flush()
-
-
 @contextmanager
 def working(task: str) -> Iterator[None]:
     """Show `task`, then what is reported, on standard error; nothing at all where that is not a terminal."""
-    with redirect_stdout(_Aside()), _shown(task):
-        yield
-
-
-@contextmanager
-def _shown(task: str) -> Iterator[None]:
     if sys.stderr is None or not sys.stderr.isatty():
         with interruptible():
             yield

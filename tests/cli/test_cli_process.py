@@ -1,7 +1,6 @@
 """What only a process of its own can show: pipes, signals, encodings, terminals, time to start."""
 
 import contextlib
-import json
 import os
 import pty
 import signal
@@ -26,21 +25,6 @@ def test_a_broken_pipe_ends_in_silence(cluster):
     os.close(writer)
     assert ran.returncode == 141
     assert ran.stderr == b""
-
-
-def test_what_a_formulation_prints_is_no_part_of_the_answer(tmp_path):
-    file = tmp_path / "prints.py"
-    file.write_text(
-        "from collections import namedtuple\nimport cvxpy as cp\nprint('loaded')\n"
-        "def build(data, held):\n"
-        "    print('built')\n"
-        "    x = cp.Variable(len(data.demands), nonneg=True)\n"
-        "    program = cp.Problem(cp.Maximize(cp.sum(x)), [data.demands.T @ x <= data.capacity])\n"
-        "    return namedtuple('Built', 'problem tasks levels')(program, x, None)\n"
-    )
-    ran = run("solve", "nsdi2011", "--policy", file, "--json")
-    assert json.loads(ran.stdout)["status"] == "solved"
-    assert ran.stderr.splitlines()[:2] == ["loaded", "built"]
 
 
 @pytest.mark.usefixtures("hears_control_c")

@@ -1,26 +1,13 @@
 """A policy as a Python function, and the names that people type for those of the table."""
 
 import pickle
-import time
 from collections import namedtuple
 
 import cvxpy as cp
 import numpy as np
-import pulp
 import pytest
 
-from drfopt import (
-    FormulationError,
-    Instance,
-    PolicyError,
-    TimeLimitError,
-    audit,
-    compare,
-    crosscheck,
-    solve,
-    sweep,
-    what_if,
-)
+from drfopt import FormulationError, Instance, PolicyError, audit, compare, crosscheck, solve, sweep, what_if
 from drfopt.model.policies import ALIASES
 
 NSDI = Instance.library("nsdi2011")
@@ -74,61 +61,6 @@ def test_what_goes_wrong_in_a_function_is_told_with_its_line():
     line = broken.__code__.co_firstlineno + 1
     with pytest.raises(FormulationError, match=f"broken, line {line}: ZeroDivisionError: nothing to divide"):
         solve(NSDI, broken)
-
-
-def leaving(data, held):
-    raise SystemExit(0)
-
-
-def less_than_nothing(data, held, integer=False):
-    tasks = cp.Variable(2, integer=integer)
-    rules = [data.demands.T @ tasks <= data.capacity, tasks >= -1, tasks <= 2]
-    return Built(cp.Problem(cp.Maximize(tasks[0] - tasks[1]), rules), tasks, None)
-
-
-def whole_less_than_nothing(data, held):
-    return less_than_nothing(data, held, integer=True)
-
-
-def falling_levels(data, held):
-    built = largest_sum(data, held)
-    return built._replace(levels=-built.tasks)
-
-
-def wordy(data, held):
-    program = pulp.LpProblem("wordy", pulp.LpMaximize)
-    tasks = pulp.LpVariable("x", 0, 2)
-    program += tasks
-    return Built(program, [tasks, "a"], None)
-
-
-@pytest.mark.parametrize(
-    ("build", "told"),
-    [
-        (leaving, "SystemExit: 0"),
-        (less_than_nothing, "user 'B' has -1 tasks: bound them by 0"),
-        (whole_less_than_nothing, "user 'B' has -1 tasks: bound them by 0"),
-        (falling_levels, "below 0: count levels from 0"),
-        (wordy, "could not convert string to float: 'a'"),
-    ],
-)
-def test_what_a_function_gives_that_is_no_answer_is_its_own_fault(build, told):
-    with pytest.raises(FormulationError, match=told):
-        solve(NSDI, build)
-
-
-def without_end(data, held):
-    while True:
-        try:
-            time.sleep(0.01)
-        except Exception:
-            continue
-
-
-def test_a_time_limit_ends_the_code_of_a_function():
-    with pytest.raises(TimeLimitError, match=r"the time limit ran out in the code of .*without_end"):
-        solve(NSDI, without_end, time_limit=0.1)
-    assert solve(NSDI, largest_sum, time_limit=60).tasks == pytest.approx([45 / 11, 18 / 11])
 
 
 def test_functions_without_a_name_of_their_own_are_refused():

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import DrfoptError, FormulationError, SolverError, TimeLimitError
-from ...base.interrupting import interrupted
 from ...base.progress import report
 from ...model.hierarchy import Clock
 from ...model.instance import Instance
@@ -25,12 +24,10 @@ from ...model.policies import policy_named
 from ...model.whole_values import WholeUsers
 from ..problem import Problem
 from ..whole.milp import SEARCH
+from .guest import aside, ended
 from .modelling import SOLVERS
 
-__all__ = ["Data", "UserFile"]
-
-LOADING, BUILDING = 10.0, 2.0
-"""Seconds that a file has at least to be loaded, for the modelling language that it imports, and for a program."""
+__all__ = ["Data", "UserFile", "said"]
 
 
 class Data:
@@ -63,6 +60,13 @@ RULES = {
     "group_surplus": "guarantees of groups above which their levels are measured",
 }
 """What arrays of an organisation mean; a file that asks for none of them must not be given it."""
+
+
+def said(problem: Problem) -> list[str]:
+    """Return the names of the arrays of a problem that a file has to ask for, by what its instance has."""
+    kinds = ["kinds"] if problem.integer and problem.instance.task_types is not None else []
+    given = rules(problem)
+    return [name for name in RULES if name in given] + kinds
 
 
 def rules(problem: Problem) -> dict[str, np.ndarray]:
@@ -292,7 +296,7 @@ class UserFile:
 
     def _says(self, finished: Callable) -> np.ndarray:
         """Return whom a round calls finished, bool (n,)."""
-        found = np.asarray(self._in_time(finished))
+        found = np.asarray(self._called(finished))
         if found.shape != (self.problem.n,) or found.dtype != bool:
             raise FormulationError(f"{self.path}: finished() must say True or False of each user: {(self.problem.n,)}")
         return found
@@ -322,7 +326,7 @@ class UserFile:
         if spec is None or spec.loader is None:
             raise FormulationError(f"{self.path}: it cannot be read as Python")
         module = importlib.util.module_from_spec(spec)
-        self._in_time(spec.loader.exec_module, module, least=LOADING)
+        self._called(spec.loader.exec_module, module)
         build = getattr(module, "build", None)
         if not callable(build):
             raise FormulationError(
@@ -331,7 +335,7 @@ class UserFile:
         return build
 
     def _built(self, held: np.ndarray) -> Any:
-        built = self._in_time(self.build, self.data, held.copy())
+        built = self._called(self.build, self.data, held.copy())
         for name in ("problem", "tasks", "levels"):
             if not hasattr(built, name):
                 raise FormulationError(
@@ -339,15 +343,15 @@ class UserFile:
                 )
         return built
 
-    def _in_time(self, function: Callable, *arguments: Any, least: float = BUILDING) -> Any:
-        """Call the user's code, which no solver's option ends in time."""
-        with interrupted(self.deadline, f"the code of {self.path}", least):
+    def _called(self, function: Callable, *arguments: Any) -> Any:
+        """Call the user's own code: guarded, and ended in time; a solver ends by itself, with what it knows."""
+        with ended(self.path, self.deadline):
             return self._guarded(function, *arguments)
 
     def _guarded(self, function: Callable, *arguments: Any) -> Any:
-        """Call the user's code; what it raises becomes one sentence with its line."""
+        """Call what the user wrote or made: what it raises, an exit too, becomes one sentence with its line."""
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), aside():
                 warnings.simplefilter("ignore")
                 return function(*arguments)
         except DrfoptError:
@@ -377,7 +381,8 @@ class UserFile:
         return status
 
     def _values(self, expression: Any, what: str) -> np.ndarray:
-        values, n = self._guarded(_numbers, expression), self.problem.n
+        values = self._guarded(_numbers, expression)
+        n = self.problem.n
         if values.shape != (n,):
             raise FormulationError(
                 f"{self.path}: {what} has shape {values.shape}, but one for each user is needed: {(n,)}"
@@ -390,6 +395,7 @@ class UserFile:
 
 
 def _numbers(expression: Any) -> np.ndarray:
+    """Return what a solved expression of cvxpy, or a list of PuLP's, is worth."""
     if isinstance(expression, list | tuple):
         return np.array([_number(term) for term in expression], dtype=float)
     found = getattr(expression, "value", expression)

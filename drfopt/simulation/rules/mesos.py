@@ -1,7 +1,7 @@
 """Mesos: one machine's free resources at a time are offered to the role, and in it the framework, of the lowest share.
 
 The users of the scenario are frameworks, their groups roles (without a group a user is a role of her own, with her
-weight); weights of groups are weights of roles.  A role's guarantee is the sum of its own users' (Mesos has quotas of
+weight); weights of groups are weights of roles, a role's guarantee is the sum of its own users' (Mesos has quotas of
 top-level roles only) and is a quota that is served first and kept free for them.  ``mesos-priority`` orders roles by
 the highest tier of their users before their shares.
 
