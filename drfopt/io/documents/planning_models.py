@@ -95,6 +95,8 @@ class ExplanationDocument(Headed):
 
     instance: str | None
     policy: str
+    status: str
+    valid: bool | None
     users: list[ExplanationRow]
     unplaced: list[str]
     broken_guarantees: list[BrokenGuarantee]
