@@ -269,6 +269,7 @@ class RebalancingDocument(Headed):
     users: list[BeforeAfterRow]
     placement: dict[str, dict[str, int]]
     types: dict[str, list[TypeRow]] = Field(default={})
+    impossible_today: list[str]
     seconds: float
 
 
