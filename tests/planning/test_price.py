@@ -13,6 +13,7 @@ from drfopt.io.readers.asking import read
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.policies import MEASURES
+from drfopt.planning.pricing import unit_price
 from drfopt.planning.pricing.feasible_growth import SLOPES
 from drfopt.planning.pricing.price_table import Prices, Worth
 from drfopt.planning.pricing.units import grown, units_named, units_of
@@ -344,6 +345,24 @@ def test_one_more_machine_by_itself_brings_what_one_of_them_brings():
     assert "the lowest levels that a capacity holds, one on each class, added up" in str(found)
 
 
+def test_what_is_not_known_of_a_class_is_not_known_of_what_it_is_part_of(monkeypatch):
+    def unsure(allocation, totals):
+        look = by_links(allocation, totals)
+
+        def failing(unit, more):
+            if allocation.instance.capacity[0] == 2 and unit.name == "cpu":
+                raise SolverError("it cannot be told")
+            return look(unit, more)
+
+        return failing
+
+    by_links = unit_price.LOOKS["leximin"]
+    monkeypatch.setitem(unit_price.LOOKS, "leximin", unsure)
+    found = price(SERVERS, "per-server")
+    assert {worth.name for worth in found.units if worth.unknown} == {"cpu", "memory-rich", "memory-rich/cpu"}
+    assert found["cpu-rich"].more.tasks == pytest.approx([1, 5])
+
+
 def test_every_measure_has_a_slope():
     assert set(SLOPES) == set(MEASURES)
 
@@ -382,8 +401,6 @@ def test_classes_that_limits_fill_are_closed_to_who_is_above_them():
 
 
 def test_a_unit_of_which_nothing_is_proven_leaves_the_others(monkeypatch):
-    from drfopt.planning.pricing import unit_price
-
     def failing(allocation, totals, those=("memory",)):
         look = looked_at(allocation, totals)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...base.errors import SolverError
 from ...model.allocation import Allocation
 from ...model.single_machines import ON_EACH, pool_of
 from .price_table import OneSided, Prices
@@ -35,6 +36,11 @@ class EachMachine:
         """Return the slopes of tasks (n,), the price, and for how many units both hold: None where that is not known.
 
         None for a side that is none.
+
+        Raises
+        ------
+        SolverError
+            When nothing is proven next to what some class has.
         """
         end = unit.end(more)
         if end <= NOTHING * unit.now:
@@ -59,6 +65,9 @@ class EachMachine:
 
     def _side(self, prices: Prices, j: int, more: bool) -> OneSided | None:
         worth = prices.named().get(self.instance.resources[j])
+        if worth is not None and worth.unknown:
+            # What is not known of a class is not nothing.
+            raise SolverError(worth.unknown)
         return None if worth is None else worth.more if more else worth.less
 
     @staticmethod
