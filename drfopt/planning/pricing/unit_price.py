@@ -41,8 +41,8 @@ from ...model.instance import FEATURES, Instance
 from ...model.policies import AnyPolicy, Policy, policy_named, policy_on
 from ...solving.allocating import solve
 from .binding_rounds import held
+from .class_slopes import ClassSlopes
 from .clock_slopes import APART, divided
-from .each_machine import EachMachine
 from .feasible_growth import Room, slopes_of_rates
 from .market_slopes import MarketDifferential, slopes_of
 from .price_table import OneSided, Prices, Worth
@@ -311,7 +311,7 @@ def _by_dividing(allocation: Allocation, totals: Sums) -> Look:
 
 def _by_machine(allocation: Allocation, totals: Sums) -> Look:
     """Look at machines by themselves: each class is a pool, whose sides add up."""
-    each, instance, policy = EachMachine(allocation, price), allocation.instance, policy_named(allocation.policy)
+    each, instance, policy = ClassSlopes(allocation, price), allocation.instance, policy_named(allocation.policy)
     tasks, rates = allocation.tasks, policy.rates(instance)
     below = ~instance.unplaced() & (tasks > 0)
     least = allocation.levels[below].min(initial=np.inf)

@@ -16,10 +16,10 @@ from .price_table import OneSided, Prices
 from .sensitivity import NOTHING
 from .units import Unit
 
-__all__ = ["EachMachine"]
+__all__ = ["ClassSlopes"]
 
 
-class EachMachine:
+class ClassSlopes:
     """The slopes of an allocation of machines by themselves: those of the pools that its classes are."""
 
     def __init__(self, allocation: Allocation, priced: Callable[..., Prices]):
