@@ -30,12 +30,12 @@ def wasted(
 ) -> tuple[list[tuple[str, int]], bool]:
     """Return users who could have one task more, with those they have, and whether it is known of everybody."""
     users = WholeUsers(instance, policy, playing(instance))
-    asked, tasks = Packable(users), [int(held[i]) for i in users.members]
+    asked, tasks = Packable(users, deadline), [int(held[i]) for i in users.members]
     rows, decided = [], True
     for p, i in enumerate(users.members):
         if tasks[p] < users.most[p]:
             try:
-                if asked.fits([x + (q == p) for q, x in enumerate(tasks)], deadline):
+                if asked.fits([x + (q == p) for q, x in enumerate(tasks)]):
                     rows.append((instance.users[i], tasks[p]))
             except Inconclusive:
                 decided = False

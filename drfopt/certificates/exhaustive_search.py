@@ -283,7 +283,7 @@ def better_under_rules(
 class _Search:
     def __init__(self, users: WholeUsers, tasks: Sequence[int], budget: _Budget):
         self.budget = budget
-        self.most, self.worth, self.packable = users.most, worth(users), Packable(users)
+        self.most, self.worth, self.packable = users.most, worth(users), Packable(users, budget.deadline)
         self.own = self.worth(tasks)
 
     def extend(self, chosen: list[int]) -> bool:
@@ -304,6 +304,6 @@ class _Search:
         while low < high:
             middle = (low + high + 1) // 2
             tasks = [*chosen, *(0 for _ in range(len(chosen), p)), middle]
-            fits = self.packable.fits([*tasks, *(0 for _ in range(p + 1, len(self.most)))], self.budget.deadline)
+            fits = self.packable.fits([*tasks, *(0 for _ in range(p + 1, len(self.most)))])
             low, high = (middle, high) if fits else (low, middle - 1)
         return low

@@ -68,7 +68,7 @@ class _Found(_Counting):
 
     def __init__(self, users: WholeUsers, cluster: Carried, deadline: Deadline):
         super().__init__(cluster, deadline)
-        self.users, self.packable = users, Packable(users)
+        self.users, self.packable = users, Packable(users, deadline)
         self.written: list[Tree] = []
         self.searched = False
         self.left = math.inf
@@ -82,7 +82,7 @@ class _Found(_Counting):
             return known_to_be
         known = len(self.packable.refuted)
         try:
-            fits = self.packable.fits(tasks, self.deadline)
+            fits = self.packable.fits(tasks)
         except Inconclusive:
             raise Inconclusive("a packing of machines is neither found nor refuted") from None
         for pair in self.packable.refuted[known:]:

@@ -72,10 +72,10 @@ class GroupSweep:
         Of an instance whose organisation has groups.
     """
 
-    def __init__(self, users: WholeUsers):
+    def __init__(self, users: WholeUsers, deadline: Deadline = NEVER):
         self.users = users
         self.n = len(users.members)
-        self.packable = Packable(users)
+        self.packable = Packable(users, deadline)
         self.place = {i: p for p, i in enumerate(users.members)}
         self.root = users.root
         kinds: dict[tuple, list[int]] = {}

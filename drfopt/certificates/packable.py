@@ -23,11 +23,12 @@ STEPS, DEEP = 50_000, 300
 class Packable:
     """Asks of numbers of tasks of the members whether a pool has room for them, or machines can be packed with them.
 
-    What is known of some tasks is known of all fewer, or of all more: answers are kept.
+    What is known of some tasks is known of all fewer, or of all more: answers are kept.  Classes whose loads are not
+    listed by the deadline are priced by their resources: less is refuted then.
     """
 
-    def __init__(self, users: WholeUsers):
-        self.users = users
+    def __init__(self, users: WholeUsers, deadline: Deadline = NEVER):
+        self.users, self.deadline = users, deadline
         self.pool = users.instance.machines is None
         self.rows, self.room = users.pool_rows
         self._yes: list[tuple[int, ...]] = []
@@ -38,15 +39,16 @@ class Packable:
     @cached_property
     def worth(self) -> Pool | Machines:
         """How the cluster prices tasks."""
-        return worth_of(self.users)
+        return worth_of(self.users, self.deadline)
 
-    def fits(self, tasks: Sequence[int], deadline: Deadline = NEVER) -> bool:
+    def fits(self, tasks: Sequence[int]) -> bool:
         """Say whether the members' tasks can be run, ceilings of groups kept.
 
         Raises
         ------
         Inconclusive
             When machines are neither packed nor is it refuted that they can be.
+        TimeLimitError
         """
         goods = self._goods(tasks)
         if not self._within(goods):
@@ -58,7 +60,7 @@ class Packable:
             return True
         if any(all(x >= y for x, y in zip(asked, known, strict=True)) for known in self._no):
             return False
-        found = self._first_fit(asked) or self._packed(asked, deadline)
+        found = self._first_fit(asked) or self._packed(asked)
         (self._yes if found else self._no).append(asked)
         return found
 
@@ -88,10 +90,10 @@ class Packable:
         columns = zip(*self.rows, strict=True)
         return all(sum(map(mul, goods, column)) <= c for column, c in zip(columns, self.room, strict=False))
 
-    def _packed(self, goods: tuple[int, ...], deadline: Deadline) -> bool:
+    def _packed(self, goods: tuple[int, ...]) -> bool:
         claim = self._claim(goods)
         try:
-            self.refuted.append((claim, refute(claim, self.worth, deadline)))
+            self.refuted.append((claim, refute(claim, self.worth, self.deadline)))
         except Better:
             return True
         except Inconclusive:

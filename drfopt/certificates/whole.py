@@ -451,7 +451,7 @@ def _without_rules(users: WholeUsers) -> Instance:
 def _can_run(users: WholeUsers, tasks: list[int], deadline: Deadline) -> bool:
     """Say whether what a second solver finds (n,) is known to fit: its tolerance hides a task among many."""
     try:
-        return Packable(users).fits([tasks[i] for i in users.members], deadline)
+        return Packable(users, deadline).fits([tasks[i] for i in users.members])
     except Inconclusive:
         return False
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.deadline import Deadline
+from ..base.deadline import SHORTEST, Deadline
 from ..base.errors import DrfoptError
 from ..base.numbers.shown import in_units, number, percent
 from ..base.tolerances import LEVEL, TINY
@@ -359,8 +359,9 @@ def _tried(
 ) -> ToBuy | None:
     """Return a purchase with the division after it; None where that comes to no end."""
     instance = allocation.instance
+    if deadline.left() <= SHORTEST:
+        return None
     try:
-        deadline.check("the search for what to buy")
         after = solve(
             _enlarged(instance, name, amount),
             allocation.policy,

@@ -145,7 +145,7 @@ ONE_WAY = 2.0
 def solve_groups(problem: Problem) -> Answer:
     """Return the end of a best way; where there are too many ways, or time runs out, the end of one."""
     users = problem.whole_users
-    sweep = GroupSweep(users)
+    sweep = GroupSweep(users, problem.deadline.part(SEARCH))
     try:
         tasks, status = sweep.best(problem.deadline.part(SEARCH))[0], "optimal"
     except TooManyWays as error:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ...base.deadline import NEVER, Deadline
 from ...model.packings import Packing, device_room, integer_rows, most_alone
 from ..problem import Problem
 
@@ -13,6 +14,9 @@ __all__ = ["SingleMachines"]
 
 LARGE = 2**62
 """Integers up to here are computed with as such by numpy."""
+
+HASTE = 16
+"""One in so many of its tasks is what a user is given more at a time when time has run out."""
 
 
 class SingleMachines:
@@ -90,15 +94,15 @@ class SingleMachines:
         """Tasks of each member, (n,)."""
         return self.load.sum(axis=1)
 
-    def pack(self, wishes: np.ndarray, order: list[int]) -> None:
-        """Empty the machines and pack as much of the wishes as fits, members in that order."""
+    def pack(self, wishes: np.ndarray, order: list[int], deadline: Deadline = NEVER) -> None:
+        """Empty the machines and pack as much of the wishes as fits, and time allows, members in that order."""
         self.left = self.rooms[self.classes]
         self.load = np.zeros((len(self.members), len(self.classes)), dtype=np.int64)
         # On devices of a machine: tasks by who runs them, and who fits there no more, which is so from then on.
         self.running: list[dict[int, int]] = [{} for _ in self.classes]
         self.refused = np.zeros((len(self.members), len(self.classes)), dtype=bool)
         for p in order:
-            if wishes[p]:
+            if wishes[p] and deadline.left():
                 self.place(p, int(wishes[p]))
 
     def carry(self, packing: list[Packing]) -> None:
@@ -112,15 +116,20 @@ class SingleMachines:
                 self.load[place[i], here] += x
                 self.left[here] -= x * self.demands[place[i]]
 
-    def fill_up(self, most: list[int]) -> None:
-        """Give task after task to the user whose level is lowest, passing over whose fits nowhere any more."""
+    def fill_up(self, most: list[int], deadline: Deadline, ends: Deadline) -> None:
+        """Give task after task to the user whose level is lowest, passing over whose fits nowhere any more.
+
+        After the deadline, until it `ends`, several at a time: what is left is filled in steps that are no longer even.
+        """
         tasks = self.tasks.tolist()
         queue = [(self.rates[p] * x, p) for p, x in enumerate(tasks) if x < most[p]]
         heapq.heapify(queue)
-        while queue:
+        while queue and ends.left():
             level, p = heapq.heappop(queue)
             # She stays the lowest until she is above the next: so many tasks are one step.
             ahead = int((queue[0][0] - level) / self.rates[p]) if queue else most[p]
+            if not deadline.left():
+                ahead = max(ahead, tasks[p] // HASTE)
             number = max(1, min(ahead, most[p] - tasks[p]))
             if placed := self.place(p, number):
                 tasks[p] += placed

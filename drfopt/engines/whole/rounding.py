@@ -42,7 +42,7 @@ ROUNDS = 15
 """Times that wishes are packed again with other users first."""
 
 GRACE = 1.0
-"""Seconds that tasks are given one by one where time has run out already: there is no other answer then."""
+"""Seconds for a packing, and tasks one by one, where time has run out already: there is no other answer then."""
 
 CONTINUOUS = 0.5
 """Part of the time that the continuous optimum may take."""
@@ -78,10 +78,12 @@ def solve(problem: Problem) -> Answer:
     cluster = SingleMachines(problem, scarce)
     # A count that rounding put just below a whole number is that number.
     whole = np.floor(tasks[problem.members] * (1 + LEVEL)).astype(np.int64)
-    target = np.minimum(whole, np.array(cluster.most, dtype=object)).astype(np.int64)
-    _highest_packed(problem, cluster, target)
-    cluster.fill_up(target.tolist())
-    cluster.fill_up(cluster.most)
+    most = np.array(cluster.most, dtype=object)
+    target = np.minimum(whole, most).astype(np.int64)
+    grace = Deadline.after(problem.deadline.left(GRACE))
+    _highest_packed(problem, cluster, target if known else most.astype(np.int64), grace)
+    cluster.fill_up(target.tolist(), problem.deadline, grace)
+    cluster.fill_up(cluster.most, problem.deadline, grace)
     trade(cluster, problem.deadline)
     answer = packed(problem, [int(x) for x in cluster.tasks], cluster.packing(), status="feasible")
     return replace(answer, whole_part=target) if known else answer
@@ -151,8 +153,8 @@ def task_by_task(problem: Problem, start: Answer | None = None) -> Answer:
     return filling.answer()
 
 
-def _highest_packed(problem: Problem, cluster: SingleMachines, target: np.ndarray) -> None:
-    """Leave the cluster with the wishes of the highest level that could be packed."""
+def _highest_packed(problem: Problem, cluster: SingleMachines, target: np.ndarray, grace: Deadline) -> None:
+    """Leave the cluster with the wishes of the highest level that could be packed; `grace` is for the first of them."""
     rates = cluster.float_rates
     first = np.zeros(len(target))
     best = (first, np.zeros_like(target))
@@ -161,12 +163,13 @@ def _highest_packed(problem: Problem, cluster: SingleMachines, target: np.ndarra
     low = 0.0
     # To the continuous optimum devices are a pool: what their fillings refute need not be packed in vain.
     users = problem.whole_users
-    devices = Packable(users) if problem.instance.has_devices else None
-    while level > low and high - low > rates.min() and problem.deadline.left():
+    devices = Packable(users, problem.deadline) if problem.instance.has_devices else None
+    while level > low and high - low > rates.min() and (ends := problem.deadline if low else grace).left():
         wishes = np.minimum(target, np.ceil(level / rates * (1 - LEVEL)).astype(np.int64))
         report(f"packing all tasks up to level {level:.6g}")
-        refuted = devices is not None and devices.refuted_at_once(wishes.tolist())
-        order = None if refuted else _packed(cluster, wishes, first)
+        asked = devices is not None and problem.deadline.left() > 0
+        refuted = asked and devices.refuted_at_once(wishes.tolist())
+        order = None if refuted else _packed(cluster, wishes, first, problem.deadline, ends)
         if order is None:
             high = level
         else:
@@ -175,16 +178,23 @@ def _highest_packed(problem: Problem, cluster: SingleMachines, target: np.ndarra
     cluster.pack(best[1], _before(cluster, best[0]))
 
 
-def _packed(cluster: SingleMachines, wishes: np.ndarray, first: np.ndarray) -> np.ndarray | None:
-    """Return how often each user has to go first for the wishes to be packed; None where they never were."""
+def _packed(
+    cluster: SingleMachines, wishes: np.ndarray, first: np.ndarray, deadline: Deadline, ends: Deadline
+) -> np.ndarray | None:
+    """Return how often each user has to go first for the wishes to be packed; None where they never were.
+
+    After the deadline wishes are packed once, and by no later than when it `ends`.
+    """
     first = first.copy()
     for _ in range(ROUNDS):
-        cluster.pack(wishes, _before(cluster, first))
+        cluster.pack(wishes, _before(cluster, first), ends)
         short = cluster.tasks < wishes
         if not short.any():
             # As it was packed: the order was that of before.
             return first
         first[short] += 1
+        if not deadline.left():
+            break
     return None
 
 
@@ -212,6 +222,8 @@ def trade(cluster: SingleMachines, deadline: Deadline) -> None:
             if (lost := chains.exchanged(p, where, going, tasks, level)) is not None:
                 break
             failed += 1
+            if not deadline.left():
+                break
         if lost is None and deadline.left() and repacked(cluster, p, deadline):
             lost = {}
         if lost is None:

@@ -161,7 +161,7 @@ def kept_parts(problem: Problem, users: WholeUsers) -> dict[int, int]:
         return {}
     within = all(f <= most for f, most in zip(users.promises, users.most, strict=True))
     with contextlib.suppress(Inconclusive):
-        if within and Packable(users).fits(users.promises, problem.deadline):
+        if within and Packable(users, problem.deadline).fits(users.promises):
             return {}
     leximin = replace(problem, policy=replace(problem.policy, objective="leximin"))
     engine = frontier if problem.instance.machines is None else leximin_milp

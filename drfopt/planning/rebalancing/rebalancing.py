@@ -414,7 +414,7 @@ def _optimum(problem: Problem, current: Current, separate: Separate | None) -> _
         largest = Largest(problem, current, [int(found.tasks[i]) for i in users.members])
         return _Levels(largest, proven, problem.n if proven else 0, found)
     if users.branches:
-        sweep = GroupSweep(users)
+        sweep = GroupSweep(users, problem.deadline)
         own = sweep.canonical([int(found.tasks[i]) for i in users.members])
         ends = sweep.best(problem.deadline.part(SEARCH)) if proven else [own]
         return _Levels(BestEnds(problem, current, sweep, ends), proven, problem.n if proven else 0, found)
