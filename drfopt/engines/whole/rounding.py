@@ -167,8 +167,9 @@ def _highest_packed(problem: Problem, cluster: SingleMachines, target: np.ndarra
     while level > low and high - low > rates.min() and (ends := problem.deadline if low else grace).left():
         wishes = np.minimum(target, np.ceil(level / rates * (1 - LEVEL)).astype(np.int64))
         report(f"packing all tasks up to level {level:.6g}")
-        asked = devices is not None and problem.deadline.left() > 0
-        refuted = asked and devices.refuted_at_once(wishes.tolist())
+        if not problem.deadline.left():
+            devices = None
+        refuted = devices is not None and devices.refuted_at_once(wishes.tolist())
         order = None if refuted else _packed(cluster, wishes, first, problem.deadline, ends)
         if order is None:
             high = level
