@@ -284,9 +284,9 @@ def _each_machine(machines: list[Enumeration], found: Allocation) -> str:
     return f"machines of class {idle[0]} are not divided" if idle else ""
 
 
-def rounds(names: list[str], count: int, batch: int) -> Iterator[tuple[str, range]]:
+def rounds(names: list[str], first: int, count: int, batch: int) -> Iterator[tuple[str, range]]:
     """Yield batches of the numbers of each kind, in turn."""
-    for begin in range(0, 20 * count, batch):
+    for begin in range(first, first + 20 * count, batch):
         for name in names:
             yield name, range(begin, begin + batch)
 
@@ -303,6 +303,7 @@ def main() -> int:
     """Judge some and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--batch", type=int, default=200)
     parser.add_argument("--only")
     parser.add_argument("--part", default="0/1", help="K/N: every N-th kind from the K-th")
@@ -319,7 +320,7 @@ def main() -> int:
     count: dict[str, Counter] = {name: Counter() for name in names}
     why: Counter = Counter()
     spent: Counter = Counter()
-    for name, numbers in rounds(names, asked.count, asked.batch):
+    for name, numbers in rounds(names, asked.first, asked.count, asked.batch):
         if asked.table and name == names[0]:
             Path(asked.table).write_text(table(names, count, why, spent))
         if time.process_time() > asked.seconds:

@@ -72,6 +72,11 @@ def test_who_needs_what_is_excluded_and_may_have_none_of_it_has_nothing(policy, 
     instance = Instance({"A": {"r1": 1}} | others, {"r0": 2, "r1": 2}, organisation=rules)
     found = solve(instance, policy, integer=True)
     assert found.tasks.tolist() == [0, 2][: instance.n] and found.certificate.valid
+    document = certificate_document(found)
+    assert verify(document).valid is True
+    # Where all that it may have is one task less, what is written is not the best.
+    document["users"][-1] |= {"tasks": document["users"][-1]["tasks"] - 1, "level": 0}
+    assert verify(document).valid is False
 
 
 def test_a_sum_that_is_not_proven_has_a_bound_whatever_weights_per_resource_say():

@@ -7,9 +7,11 @@ used, and packing is tried machine by machine.
 import itertools
 import math
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
+from functools import cached_property
 
 from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, solve
 from drfopt.model.hierarchy import Clock
@@ -104,6 +106,7 @@ class Enumeration:
 
     def __init__(self, instance: Instance, policy: str):
         self.instance, self.policy, self.n = instance, policy_named(policy), instance.n
+        self._known: dict[tuple[int, int], Decimal] = {}
         pool = instance.machines is None
         rooms = [instance.exact_capacity] if pool else instance.exact_machine_capacity
         self.machines = list(zip(rooms, [1] if pool else map(int, instance.counts), strict=True))
@@ -273,7 +276,8 @@ class Enumeration:
     def alone(self, i: int) -> Fraction:
         """Return the divisible tasks that a user could run if every machine were its own, with all that is excluded."""
         out = self.rules.excluded if self.ruled and self.rules else ()
-        needs = [(j, d) for j, d in enumerate(self.instance.exact_demands[i]) if d]
+        # Of what there is nothing at all only a type that is left out needs any.
+        needs = [(j, d) for j, d in enumerate(self.instance.exact_demands[i]) if d and self.instance.exact_capacity[j]]
         counted = [(j, d) for j, d in needs if self.instance.resources[j] not in out]
         return sum((count * min(room[j] / d for j, d in counted) for room, count in self.machines), Fraction(0))
 
@@ -287,25 +291,53 @@ class Enumeration:
         """Return when a user is served: by tier, with a weight of 0 last in it."""
         return (-self.rules.tiers[i], self.rules.last[i]) if self.ruled and self.rules else (0, False)
 
-    def income(self, i: int) -> Fraction:
-        """Return the weight of a user in a product: of a group's members their part of what the group has."""
+    def _siblings(self, path: str) -> list[tuple[tuple, Fraction, object]]:
+        """Return rank, weight and name of who is directly in a group: its users, as numbers, and its groups."""
         rules, weights = self.rules, self.instance.exact_weights
-        part, path = Fraction(weights[i]), rules.paths[i] if self.ruled and rules is not None else ""
-        while path:
-            users = [h for h in range(self.n) if rules.paths[h] == path and self.rank(h) == self.rank(i)]
-            groups = [Fraction(g.weight) for g in rules.groups if g.parent == path]
-            total = sum((Fraction(weights[h]) for h in users), Fraction(0)) + sum(groups, Fraction(0))
-            group = next(g for g in rules.groups if g.name == path)
-            part, path = part / total * Fraction(group.weight), group.parent
+        found: list = [(self.rank(h), Fraction(weights[h]), h) for h in range(self.n) if rules.paths[h] == path]
+        found += [((-g.tier, not g.weight), Fraction(g.weight or 1), g.name) for g in rules.groups if g.parent == path]
+        return found
+
+    def _above(self, i: int) -> list[tuple[str, object]]:
+        """Return the groups that a user is in from the root down, each with who in it leads to the user."""
+        if not self.ruled or self.rules is None:
+            return []
+        names = self.rules.paths[i].split("/") if self.rules.paths[i] else []
+        inside = ["/".join(names[:at]) for at in range(len(names) + 1)]
+        return list(zip(inside, [*inside[1:], i], strict=True))
+
+    def turn(self, i: int) -> tuple:
+        """Return when a user is served by a market: by its rank, and those of its groups, among siblings."""
+        found = []
+        for path, mine in self._above(i):
+            siblings = self._siblings(path)
+            ranks = sorted({rank for rank, _, _ in siblings})
+            found.append(ranks.index(next(rank for rank, _, name in siblings if name == mine)))
+        while found and not found[-1]:
+            found.pop()
+        return tuple(found)
+
+    def income(self, i: int) -> Fraction:
+        """Return the weight of a user in a product: of siblings of one rank their part of what the group has."""
+        part = Fraction(self.instance.exact_weights[i])
+        for path, mine in self._above(i):
+            siblings = self._siblings(path)
+            rank, weight = next((rank, weight) for rank, weight, name in siblings if name == mine)
+            total = sum((w for r, w, _ in siblings if r == rank), Fraction(0))
+            part = part * weight / total if path else weight
         return part
 
     def total(self, tasks: list[int]) -> list:
         """Return what is kept of guarantees, and then tier by tier the sum, or users served and what that is worth."""
         promised = [(i, f) for i in self.playing if (f := self.promised[i])]
         kept = sorted((min(Fraction(tasks[i], f), Fraction(1)), self.rank(i)) for i, f in promised)
-        ranks = sorted({self.rank(i) for i in self.playing})
-        found = [self._to([i for i in self.playing if self.rank(i) == rank], tasks) for rank in ranks]
-        return [kept, *itertools.chain.from_iterable(found)]
+        return [kept, *itertools.chain.from_iterable(self._to(users, tasks) for users in self._turns)]
+
+    @cached_property
+    def _turns(self) -> list[list[int]]:
+        """Who is served in each turn."""
+        turns = {i: self.turn(i) for i in self.playing}
+        return [[i for i in self.playing if turns[i] == turn] for turn in sorted({*turns.values()})]
 
     def _to(self, users: list[int], tasks: list[int]) -> list:
         """Return what tasks are worth to users who are served together: a product has integer powers."""
@@ -323,10 +355,13 @@ class Enumeration:
 
     def _utility(self, i: int, x: int, power: Fraction) -> Decimal:
         """Return income times U(level), to 90 digits."""
+        if (i, x) in self._known:
+            return self._known[i, x]
         with localcontext(Context(prec=90)):
             level, income = self._rates[i] * x / self._incomes[i], self._incomes[i]
             base, b, w = (Decimal(f.numerator) / Decimal(f.denominator) for f in (level, power, income))
-            return w * base**b / b
+            self._known[i, x] = w * base**b / b
+        return self._known[i, x]
 
     def score(self, tasks: list[int]) -> list:
         """Return the sorted values; of a sum or a product what is larger when it is better."""
@@ -336,11 +371,21 @@ class Enumeration:
 
     def best(self) -> list:
         """Return the largest score of all that is possible."""
-        found: list = []
+        score: Callable = self.score
+        if self.policy.objective == "leximin":
+            # Of values, which take long to compare, their places in the order of all.
+            values = {i: [self.value(i, x) for x in range(self.most[i] + 1)] for i in self.playing}
+            place = {value: at for at, value in enumerate(sorted({v for row in values.values() for v in row}))}
+            places = [[place[v] for v in values.get(i, ())] for i in range(self.n)]
+
+            def score(tasks: list[int]) -> list:
+                return sorted(places[i][tasks[i]] for i in self.playing)
+
+        found, top = [], [0] * self.n
         for tasks in itertools.product(*(range(most + 1) for most in self.most)):
-            if (score := self.score(list(tasks))) > found and self.possible(list(tasks)):
-                found = score
-        return found
+            if (worth := score(list(tasks))) > found and self.possible(list(tasks)):
+                found, top = worth, list(tasks)
+        return self.score(top)
 
 
 def equal(instance: Instance, policy: str, which: object) -> bool:

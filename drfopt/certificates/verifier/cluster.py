@@ -7,7 +7,7 @@ kinds    her tasks that are alike: one entry a user, but one for each of her tas
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,6 +20,12 @@ __all__ = ["Cluster", "DevicesOf", "Kind", "devices_of", "integers", "taken"]
 
 DevicesOf = dict[int, tuple[Fraction, Fraction]]
 """By resource (its number) how many devices one machine has, and how much is on each."""
+
+
+def _known(what: str, tables: Iterable[dict[str, Any]], keys: set[str]) -> None:
+    """Refuse a key that nobody knows."""
+    if beyond := sorted({key for table in tables for key in table} - keys):
+        raise ValueError(f"the key {beyond[0]!r} of {what} is nothing that the verifier knows")
 
 
 def _numbered(group: dict[str, Any]) -> dict[str, Any]:
@@ -75,7 +81,9 @@ MEANINGS = ("floor", "surplus", "normalised")
 """What guarantees may mean: levels count all, what is above them, or count in them instead of in capacities."""
 
 CLASS_KEYS = {"name", "capacity", "count", "devices"}
-"""What it may say of a class of machines."""
+GROUP_KEYS = {"name", "weight", "guarantee", "ceiling", "tier"}
+TYPE_KEYS = {"name", "demand", "count", "machines"}
+"""What it may say of a class of machines, of a group, and of tasks that are alike."""
 
 
 @dataclass(frozen=True)
@@ -94,24 +102,30 @@ class Cluster:
     def __init__(self, data: dict[str, Any]):
         self.pool = "machines" not in data
         classes = [{"name": "", "capacity": data["capacity"]}] if self.pool else data["machines"]
-        self.classes, self.count = [c["name"] for c in classes], [int(c.get("count", 1)) for c in classes]
+        self.classes, counts = [c["name"] for c in classes], [number(c.get("count", 1)) for c in classes]
+        if any(count.denominator > 1 for count in counts):
+            raise ValueError("a count of machines is no whole number")
+        self.count = list(map(int, counts))
         self.resources = list(dict.fromkeys(r for c in classes for r in c["capacity"]))
         self.C = [self._row(c["capacity"], 0) for c in classes]
-        if beyond := sorted({key for c in classes for key in c} - CLASS_KEYS):
-            raise ValueError(f"the key {beyond[0]!r} of a class of machines is nothing that the verifier knows")
+        _known("a class of machines", classes, CLASS_KEYS)
         shared = [c.get("devices", {}) for c in classes]
         self.devices = [devices_of(*pair, self.resources, number) for pair in zip(shared, self.C, strict=True)]
         self.room = [[n * c for c in row] for n, row in zip(self.count, self.C, strict=True)]
         self.cluster: list[Any] = [sum(column) for column in zip(*self.room, strict=True)]
         users = [self._average(user) for user in data["users"]]
-        if beyond := sorted({key for table in (data, *users) for key in table} - KEYS):
-            raise ValueError(f"the key {beyond[0]!r} of an instance is nothing that the verifier knows")
+        _known("an instance", (data, *users), KEYS)
+        _known("a group", data.get("groups", ()), GROUP_KEYS)
+        _known("a task type", (kind for user in data["users"] for kind in user.get("tasks", ())), TYPE_KEYS)
         self.typed = [i for i, user in enumerate(data["users"]) if "tasks" in user]
         self.users = [user["name"] for user in users]
         self.d = [self._row(user["demand"], 0) for user in users]
         given = [user.get("weight", 1) for user in users]
         last = [not isinstance(w, dict) and not number(w) for w in given]
-        self.w = [self._row(1 if late else w, 1) for w, late in zip(given, last, strict=True)]
+        self.w = [
+            self._row(w if isinstance(w, dict) else dict.fromkeys(self.resources, 1 if late else w), 1)
+            for w, late in zip(given, last, strict=True)
+        ]
         self.max_tasks = [None if user.get("max_tasks") is None else number(user["max_tasks"]) for user in users]
         self.u = [self._most(user, row) for user, row in zip(users, self.d, strict=True)]
         # Whoever is served later, and what is promised, in the order of tiers; weights of 0 come last in theirs.
@@ -219,8 +233,7 @@ class Cluster:
         names = own & set(given["machines"]) if "machines" in given else own
         return frozenset(k for k, name in enumerate(self.classes) if name in names)
 
-    def _row(self, given: Any, missing: int) -> list[Fraction]:
-        row = given if isinstance(given, dict) else dict.fromkeys(self.resources, given)
+    def _row(self, row: Mapping[str, Any], missing: int) -> list[Fraction]:
         if strange := set(row) - set(self.resources):
             raise ValueError(f"{min(strange)!r} is no resource of the cluster")
         spend(0, 1 + len(self.resources) // CELLS_A_STEP)
