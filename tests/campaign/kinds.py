@@ -1,6 +1,6 @@
 """Every kind of answer of whole tasks: random degenerate clusters of each, beside all that they could run.
 
-``python tests/campaign/kinds.py --count 5000`` judges so many of each kind, ``--only NAME`` those of one, ``--seconds
+``python tests/campaign/kinds.py --count 5000`` judges so many of each kind, ``--only NAMES`` those of some, ``--seconds
 S`` ends after so much of CPU time, and ``--show NAME NUMBER`` prints one.  Kinds take turns, in batches.
 """
 
@@ -305,7 +305,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--batch", type=int, default=200)
-    parser.add_argument("--only")
+    parser.add_argument("--only", nargs="+", help="names of kinds")
     parser.add_argument("--part", default="0/1", help="K/N: every N-th kind from the K-th")
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--files", type=int, default=3, help="verify the file of every so many; 0 for none")
@@ -316,7 +316,7 @@ def main() -> int:
         print(drawn(asked.show[0], int(asked.show[1])), judged(asked.show[0], int(asked.show[1]), True), sep="\n")
         return 0
     k, n = map(int, asked.part.split("/"))
-    names = [asked.only] if asked.only else list(KINDS)[k::n]
+    names = (asked.only or list(KINDS))[k::n]
     count: dict[str, Counter] = {name: Counter() for name in names}
     why: Counter = Counter()
     spent: Counter = Counter()
