@@ -246,6 +246,8 @@ def _answered(instance: Instance, policy: str, files: bool, fault: Any) -> tuple
         found = solve(instance, policy, integer=True)
     except DrfoptError as error:
         return "refused", f"{type(error).__name__}: {' '.join(w for w in str(error).split() if not _own(w))}"
+    except Exception as error:
+        return "wrong", repr(error)
     if why := fault(found):
         return "wrong", why
     if not (found.certificate.valid and found.status == "optimal"):

@@ -79,6 +79,19 @@ def test_who_needs_what_is_excluded_and_may_have_none_of_it_has_nothing(policy, 
     assert verify(document).valid is False
 
 
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2", "alpha:0.5", "utilitarian"])
+def test_who_may_have_nothing_leaves_the_others_what_is_proven(policy):
+    """In a product and in utilities too, of which a tree is written."""
+    rules = Organisation(paths={"A": "g"}, groups=[Group("g", ceiling={"r0": "1/2"})])
+    machines = {"machines": [Machine("m", {"r0": 4}, 2), Machine("n", {"r0": 3})]}
+    users = {u: {"r0": need} for u, need in zip("ABC", (1, 2, 1), strict=True)}
+    for how in ({"capacity": {"r0": 11}}, machines):
+        found = solve(Instance(users, **how, organisation=rules), policy, integer=True)
+        assert found.tasks[0] == 0 and found.certificate.rigorous
+        document = certificate_document(found)
+        assert document["proof"]["trees"] and verify(document).valid is True
+
+
 def test_a_sum_that_is_not_proven_has_a_bound_whatever_weights_per_resource_say():
     rules = Organisation(guarantees={"A": {"r1": 1}})
     users = {"A": {"r1": 1, "r2": 2}, "B": {"r1": 2, "r2": 1}}

@@ -148,8 +148,10 @@ class Cluster:
         if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
             raise ValueError("two users, or two classes, have one name")
         owners = [*users, *self.groups]
-        if any(number(user.get("tier", 0)).denominator > 1 for user in owners):
+        if any(type(owner.get("tier", 0)) is not int for owner in (*users, *data.get("groups", ()))):
             raise ValueError("a tier is no whole number")
+        if self.pool and any("machines" in table for user in data["users"] for table in (user, *user.get("tasks", ()))):
+            raise ValueError("some user lists machines, but the cluster is one pool")
         pairs = [(number(v), u.get("ceiling", {}).get(r)) for u in owners for r, v in u.get("guarantee", {}).items()]
         if any(most is not None and v > number(most) for v, most in pairs):
             raise ValueError("a guarantee is above its ceiling")
