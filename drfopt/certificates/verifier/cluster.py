@@ -71,9 +71,9 @@ def integers(demands: list[list[Fraction]], capacity: Sequence[Fraction]) -> tup
 CELLS_A_STEP = 2
 """Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""
 
-KEYS = {"name", "source", "capacity", "machines", "users", "guarantees", "demand", "weight", "max_tasks"}
-KEYS |= {"ceiling", "guarantee", "tier", "excluded", "groups", "group"}
-"""What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
+KEYS = {"name", "source", "capacity", "machines", "users", "guarantees", "excluded", "groups"}
+USER_KEYS = {"name", "demand", "weight", "max_tasks", "machines", "ceiling", "guarantee", "tier", "group"}
+"""What an instance may say, and of a user; of anything else the verifier would not know what it changes."""
 
 NOTHING_OR_LESS = "an amount of the instance is negative, or a weight, count or user's demand is nothing"
 
@@ -114,7 +114,8 @@ class Cluster:
         self.room = [[n * c for c in row] for n, row in zip(self.count, self.C, strict=True)]
         self.cluster: list[Any] = [sum(column) for column in zip(*self.room, strict=True)]
         users = [self._average(user) for user in data["users"]]
-        _known("an instance", (data, *users), KEYS)
+        _known("an instance", [data], KEYS)
+        _known("a user", users, USER_KEYS)
         _known("a group", data.get("groups", ()), GROUP_KEYS)
         _known("a task type", (kind for user in data["users"] for kind in user.get("tasks", ())), TYPE_KEYS)
         self.typed = [i for i, user in enumerate(data["users"]) if "tasks" in user]
