@@ -148,6 +148,9 @@ class Cluster:
         ]
         if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
             raise ValueError("two users, or two classes, have one name")
+        names = (*self.users, *self.resources, *(g["name"] for g in self.groups), *(() if self.pool else self.classes))
+        if not all(isinstance(name, str) and name for name in names):
+            raise ValueError("some name is no text, or empty")
         owners = [*users, *self.groups]
         if any(type(owner.get("tier", 0)) is not int for owner in (*users, *data.get("groups", ()))):
             raise ValueError("a tier is no whole number")
