@@ -271,7 +271,8 @@ class Enumeration:
             return x / weight
         if self.policy.measure == "alone":
             return x / (self.alone(i) * weight)
-        return max(level for d, level in levels if d)
+        # Who uses nothing that counts may have nothing, or would have been refused.
+        return max((level for d, level in levels if d), default=Fraction(0))
 
     def alone(self, i: int) -> Fraction:
         """Return the divisible tasks that a user could run if every machine were its own, with all that is excluded."""

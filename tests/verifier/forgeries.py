@@ -509,7 +509,7 @@ def tried(name: str, times: int, seed: int = 0, tell: Callable[..., None] = lamb
         if claim not in known:
             try:
                 known[claim] = is_so(data)
-            except DrfoptError as error:
+            except (DrfoptError, ValueError, KeyError, TypeError) as error:
                 known[claim] = False
                 tell(name, k, ways, f"{type(error).__name__}: {error}", "")
         count["another that is so" if known[claim] else "accepted"] += 1

@@ -313,6 +313,7 @@ STRANGE = {
     "a tier as a text": lambda data: data["users"][0].update(tier="1e30"),
     "a name that is no text": lambda data: data["machines"][0].update(name=-1),
     "a resource without a name": lambda data: data["machines"][0]["capacity"].update({"": 1}),
+    "a group without a name": lambda data: data["groups"].append({"name": ""}),
     "half a tier": lambda data: data["groups"][0].update(tier=0.5),
     "half a machine": lambda data: data["machines"][0].update(count=1.5),
     "classes in a pool": lambda data: data.update(capacity=data.pop("machines")[0]["capacity"]),
@@ -340,6 +341,15 @@ def test_what_the_reader_of_instances_refuses_the_verifier_refuses(what):
 def test_whether_tasks_are_whole_is_true_or_false(whole):
     with pytest.raises(ValueError, match="'integer' says whether tasks are whole: true or false"):
         verify(loads(json.dumps(pool_of(["1/2", "1/2"], users=TWO) | {"integer": whole})))
+
+
+def test_whole_tasks_lie_between_no_two_numbers():
+    whole = pool_of([2, 1], "throughput", users=TWO, integer=True, capacity={"cpu": 3, "memory": 1})
+    assert verify(loads(json.dumps(whole))).valid
+    whole["proof"]["point"] = {"A": "2", "B": "1"}
+    whole["users"][0]["tasks"] = {"lower": "1", "upper": "3"}
+    with pytest.raises(ValueError, match="whole tasks are numbers"):
+        verify(loads(json.dumps(whole)))
 
 
 @pytest.mark.parametrize("machines", [False, True])

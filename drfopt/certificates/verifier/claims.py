@@ -66,6 +66,8 @@ class Claim:
                 "its users are not those of the instance, in its order: name the instance it is the answer of"
             )
         self.enclosed = any(isinstance(row["tasks"], dict) for row in self.rows)
+        if self.enclosed and self.whole:
+            raise ValueError("whole tasks are numbers, and lie between no two")
         self.fits = [cluster.fits(kind, self.whole) for kind in cluster.kinds]
         self.open = list(self.fits)
         self.sums_said: dict[int, dict[int, Any]] = {}
