@@ -12,7 +12,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,9 +20,6 @@ from numbers import Integral
 from threading import Event, Lock
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
-
-from .crew import WORKING, Crew, call, raised
 from .errors import EngineError, SolverError
 from .progress import report
 
@@ -117,6 +113,8 @@ def _results(
         return
     import joblib
 
+    from .crew import Crew, raised
+
     def others(waiting: Iterator[Item]) -> Generator[Any, None, None]:
         with _backend(dask):
             yield from _outcomes(function, waiting, jobs)
@@ -131,7 +129,11 @@ def _results(
 
 def _outcomes(function: Callable[[Item], Result], waiting: Iterator[Item], jobs: int | None) -> Iterator[Any]:
     """Yield results and failures in order, and hand out again what workers had when they died."""
+    from concurrent.futures.process import BrokenProcessPool
+
     import joblib
+
+    from .crew import call
 
     given: deque[Item] = deque()
     enough = Event()
@@ -170,6 +172,8 @@ def _noted(items: Iterator[Item], given: deque[Item], enough: Event) -> Iterator
 
 def _inside_a_worker() -> bool:
     from joblib.parallel import get_active_backend
+
+    from .crew import WORKING
 
     return WORKING.get() or bool(get_active_backend()[0].nesting_level)
 
@@ -273,8 +277,10 @@ one_thread = _OneThread()
 
 
 @lru_cache
-def _libraries(scipy_too: bool) -> ThreadpoolController:
+def _libraries(scipy_too: bool) -> Any:
     """Return who has a say over the libraries that are loaded; scipy brings one of its own when it is."""
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()
 
 

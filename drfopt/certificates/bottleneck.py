@@ -40,24 +40,28 @@ too.  So these hold exp(up_g - w) times what was found, and with the others more
 Nothing of this is lost where A and F are taken smaller than they are, or N larger.  Rounding is an estimate, of sums
 whose errors grow with the root of their length; all else is a bound.
 
-Leximin on every class of machines by itself, `certify_servers`: each class is a pool, and has the certificate of one.
+Leximin on every class of machines by itself, `certify_servers`: each class is a pool, and has the certificate of one;
+where users are served in tiers, or rise in groups, that is its stops.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import itemgetter
+from types import MappingProxyType
 
 import numpy as np
 
 from ..base.partitions import Partitions
 from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
-from ..model.evidence import BottleneckEvidence
+from ..model.evidence import BottleneckEvidence, EachStopsEvidence, Evidence
+from ..model.hierarchy import Breakpoint, Clock
 from ..model.instance import Instance
 from ..model.policies import Policy
 from ..model.single_machines import ON_EACH, pool_of
+from . import stops
 from .exact import certify_filling
 from .feasibility import infeasibility
 from .holders import FirstLook, Holders, Tops, together
@@ -302,8 +306,16 @@ def _added(one: SetSums | None, other: SetSums | None) -> SetSums | None:
     return None if one is None or other is None else one + other
 
 
-def certify_servers(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None) -> Certificate:
-    """Return the certificate of tasks (n,), placed as (n, k): the worst of the classes'; of fractions in fractions."""
+def certify_servers(
+    instance: Instance,
+    tasks: np.ndarray,
+    placement: np.ndarray | None,
+    given: Mapping[int, tuple[Breakpoint, ...]] = MappingProxyType({}),
+) -> Certificate:
+    """Return the certificate of tasks (n,), placed as (n, k): the worst of the classes'; of fractions in fractions.
+
+    `given` are the stops of the clock on each class, where rules say who rises with whom and after whom.
+    """
     exact = tasks.dtype == object
     if placement is None:
         return certify_filling(instance, ON_EACH, tasks) if exact else certify(instance, ON_EACH, tasks)
@@ -316,8 +328,13 @@ def certify_servers(instance: Instance, tasks: np.ndarray, placement: np.ndarray
     for k in np.flatnonzero(instance.fits.any(axis=0)).tolist():
         users = np.flatnonzero(instance.fits[:, k])
         pool = pool_of(instance, users, k, exact)
-        one = (certify_filling if exact else certify)(pool, ON_EACH, placement[users, k])
+        rules = pool.organisation
+        if rules is None or rules.only_excludes:
+            one = (certify_filling if exact else certify)(pool, ON_EACH, placement[users, k])
+        else:
+            one = stops.certify(Clock(pool, ON_EACH, exact=exact), placement[users, k], None, given.get(k, ()))
         if not one.valid and not reason:
             reason = f"on {instance.machine_names[k]!r}, whose users are {users.tolist()}: {one.reason}"
         violation, valid = max(violation, one.violation), valid and bool(one.valid)
-    return Certificate(kind="bottleneck", valid=valid, violation=violation, reason=reason)
+    evidence = EachStopsEvidence(classes=given) if given else Evidence()
+    return Certificate(kind="bottleneck", valid=valid, violation=violation, reason=reason, evidence=evidence)

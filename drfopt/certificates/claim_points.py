@@ -4,7 +4,6 @@ A solution that is a vertex divides few users among options.  All ways to put th
 """
 
 from itertools import repeat
-from operator import mul
 
 import numpy as np
 
@@ -48,8 +47,7 @@ class ClaimPoints:
         if not self.options.allowed(numbers):
             return False
         asked = [x + more for x, more in zip(self.options.asked(numbers), self.claim.fixed, strict=True)]
-        columns = zip(*self.worth.demands, strict=True)
-        return all(sum(map(mul, asked, row)) <= most for row, most in zip(columns, self.worth.room, strict=True))
+        return all(used <= most for used, most in zip(self.worth.used(asked), self.worth.room, strict=True))
 
     def near(self, values: np.ndarray) -> np.ndarray | None:
         """Return such numbers near those of a solution, of which the fewest stop at the level; None where none is."""

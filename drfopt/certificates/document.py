@@ -125,10 +125,8 @@ class _Trees:
     def __init__(self, users: WholeUsers, worth: Pool | Machines):
         self.users, self.worth = users, worth
         self.names = Names(users.instance, [rows[0] for rows in users.shapes])
-        self.kinds: dict[Any, str] = {}
-        for p, i in enumerate(users.members):
-            counts = users.sequences[p].counts if len(users.goods_of[p]) > 1 else (1,)
-            self.kinds.setdefault((users.goods_of[p], counts, users.scales[p]), users.instance.users[i])
+        first = [users.instance.users[users.members[alike[0]]] for _, _, alike in users.kinds]
+        self.kinds = {(sequence, scale): name for (sequence, scale, _), name in zip(users.kinds, first, strict=True)}
 
     def nodes(self, claim: LevelClaim, proof: Refutation) -> Iterator[Node]:
         """Yield the nodes of the tree that refutes a claim."""
@@ -146,7 +144,7 @@ class _Trees:
             else:
                 choice, tasks = options[tree.column]
                 yield {
-                    "user": self.kinds[choice.sequence.rows, choice.sequence.counts, choice.scale],
+                    "user": self.kinds[choice.sequence, choice.scale],
                     "tasks": tasks,
                     "most": tree.most,
                 }

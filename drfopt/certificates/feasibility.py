@@ -7,6 +7,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from ..base.numbers.rationals import integer_columns
 from ..base.tolerances import CAPACITY
 from ..model.arrays import in_blocks
 from ..model.instance import Instance
@@ -198,8 +199,10 @@ def _torn(instance: Instance, k: int, pattern: dict[int, int], shared: dict[str,
 
 
 def _overfull(instance: Instance, tasks: dict[int, int], capacity: tuple[Fraction, ...], where: str) -> str:
-    for j, total in enumerate(capacity):
-        used = sum((x * instance.exact_demands[i][j] for i, x in tasks.items() if x), Fraction(0))
+    rows, scales = integer_columns([instance.exact_demands[i] for i, x in tasks.items() if x], len(capacity))
+    numbers = [x for x in tasks.values() if x]
+    for j, (total, scale) in enumerate(zip(capacity, scales, strict=True)):
+        used = Fraction(sum(x * row[j] for x, row in zip(numbers, rows, strict=True)), scale)
         if used > total:
             return f"{where}: {used} of {instance.resources[j]!r} are used, of {total}"
     return ""

@@ -14,11 +14,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..model.users import TypeSequence
 from ..model.whole_values import LevelScale, WholeUsers
 
-__all__ = ["Choice", "ClaimList", "LevelClaim", "claims", "highest"]
+__all__ = ["ABOVE", "Choice", "ClaimList", "LevelClaim", "ListedChoices", "claims", "highest"]
 
 
 ABOVE = -1
@@ -29,8 +33,7 @@ Load = tuple[tuple[int, int], ...]
 """Pairs (good, number of tasks): see `WholeUsers.goods`."""
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """So many users alike, and their options: pairs (tasks of each, row of the level stopped at, or `ABOVE`).
 
     `scale` is what tasks are worth, and `sequence` of which goods they are.
@@ -69,7 +72,9 @@ class LevelClaim:
         Users that may stop at the level of each row; for this level it is one less than `count`.
     fixed : tuple of int
         Tasks of each good of users who surely stopped.
-    choices : tuple of Choice
+    choices : sequence of Choice
+    certain : bool
+        Whether so many users can be nowhere but at the level: then there is nothing to choose.
     """
 
     level: int
@@ -77,7 +82,8 @@ class LevelClaim:
     count: int
     allowed: tuple[int, ...]
     fixed: tuple[int, ...]
-    choices: tuple[Choice, ...]
+    choices: Sequence[Choice]
+    certain: bool = False
 
     def raised(self, level: int, spare: int = 0) -> "LevelClaim":
         """Return the claim that not all but `spare` who need not stop below this level can reach a higher one."""
@@ -88,8 +94,65 @@ class LevelClaim:
             stops = tuple(option for option in choice.options if option[1] not in (own, ABOVE))
             rest = ((here, own),) if spare and here <= choice.scale.most else ()
             above = ((least, ABOVE),) if least <= choice.scale.most else ()
-            choices.append(replace(choice, options=(*stops, *rest, *above)))
-        return replace(self, level=level, allowed=(*self.allowed[:-1], spare), choices=tuple(choices))
+            choices.append(choice._replace(options=(*stops, *rest, *above)))
+        allowed = (*self.allowed[:-1], spare)
+        return replace(self, level=level, allowed=allowed, choices=tuple(choices), certain=False)
+
+
+@dataclass
+class ListedChoices(Sequence[Choice]):
+    """The choices of a claim, made when they are first asked for: where nothing is open they never are."""
+
+    claims: "ClaimList"
+    level: int
+    own: int  # The row of the level, or `ABOVE` where nobody may stop at it.
+    rest: np.ndarray
+    stops: list[tuple[tuple[int, int], ...]]
+
+    @cached_property
+    def made(self) -> tuple[Choice, ...]:
+        """The choices."""
+        table, found = self.claims.table, []
+        least, above = table.least(self.level).tolist(), table.least(self.level + 1).tolist()
+        for (sequence, scale), number, stops, x, more in zip(
+            self.claims.kinds, self.rest.tolist(), self.stops, least, above, strict=True
+        ):
+            if number:
+                here = ((x, self.own),) if self.own != ABOVE and x < more and x <= scale.most else ()
+                beyond = ((more, ABOVE),) if more <= scale.most else ()
+                found.append(Choice(sequence, number, scale, (*stops, *here, *beyond)))
+        return tuple(found)
+
+    @property
+    def columns(self) -> tuple[np.ndarray, ...] | None:
+        """Users, good and number of options of each choice, tasks and row of each option; None where tasks differ."""
+        table, goods = self.claims.table, self.claims.goods
+        if goods is None:
+            return None
+        playing = np.flatnonzero(self.rest)
+        least, more, most = (x[playing] for x in (table.least(self.level), table.least(self.level + 1), table.most))
+        here, beyond = (least < more) & (least <= most) & (self.own != ABOVE), more <= most
+        stops = [self.stops[kind] for kind in playing.tolist()]
+        before = np.array(list(map(len, stops)), dtype=np.int64)
+        sizes = before + here + beyond
+        ends = np.cumsum(sizes)
+        tasks, row = np.zeros(ends[-1] if len(ends) else 0, dtype=table.kind), np.full(sizes.sum(), ABOVE)
+        tasks[ends[beyond] - 1] = more[beyond]
+        own = (ends - sizes + before)[here]
+        tasks[own], row[own] = least[here], self.own
+        if known := [option for mine in stops for option in mine]:
+            at = np.arange(len(known)) + np.repeat(ends - sizes - (np.cumsum(before) - before), before)
+            tasks[at], row[at] = zip(*known, strict=True)
+        return self.rest[playing], goods[playing], sizes, tasks, row
+
+    def __len__(self) -> int:
+        return len(self.made)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.made[place]
+
+    def __iter__(self) -> Iterator[Choice]:
+        return iter(self.made)
 
 
 class ClaimList:
@@ -97,7 +160,9 @@ class ClaimList:
 
     Attributes
     ----------
-    rest : list of int
+    goods : array or None
+        Of what each kind's tasks are; None where somebody has several types.
+    rest : array
         Users of each kind (alike in tasks and in what these are worth) who have not surely stopped; who has none left
         makes no choice of a claim.
     rows : list of int
@@ -105,55 +170,46 @@ class ClaimList:
     """
 
     def __init__(self, users: WholeUsers):
-        self.users = users
-        self.kinds = Counter(
-            (TypeSequence(goods, users.sequences[p].counts if len(goods) > 1 else (1,)), users.scales[p])
-            for p, goods in enumerate(users.goods_of)
-        )
-        self.rest = list(self.kinds.values())
+        self.users, self.table = users, users.table
+        self.kinds = [(sequence, scale) for sequence, scale, _ in users.kinds]
+        several = any(len(sequence.rows) > 1 for sequence, _ in self.kinds)
+        self.goods = None if several else np.array([sequence.rows[0] for sequence, _ in self.kinds], dtype=np.int64)
+        self.rest = np.array([len(alike) for _, _, alike in users.kinds], dtype=np.int64)
         self.rows: list[int] = []
         self._opened: list[int] = []  # How many stop at them.
         self._fixed = [0] * len(users.goods)
-        self._stops: list[list[tuple[int, int]]] = [[] for _ in self.kinds]  # The options to stop there.
+        self._stops: list[tuple[tuple[int, int], ...]] = [()] * len(self.kinds)  # The options to stop there.
+        self._may_have = np.zeros(len(self.kinds), dtype=bool)  # Whether there are any.
 
     def claim(self, level: int, count: int) -> LevelClaim:
         """Return the claim that no fewer than so many can stop at a level."""
-        own = len(self.rows)
-        choices = []
-        for (sequence, scale), number, mine in zip(self.kinds, self.rest, self._stops, strict=True):
-            if number:
-                here = ((scale.least(level), own),) if count > 1 and scale.at(level) else ()
-                choices.append(Choice(sequence, number, scale, (*mine, *here, *_above(scale, level))))
-        allowed = (*self._opened, count - 1)
-        return LevelClaim(level, self.users.told(level), count, allowed, tuple(self._fixed), tuple(choices))
+        own = len(self.rows) if count > 1 else ABOVE
+        choices = ListedChoices(self, level, own, self.rest.copy(), self._stops.copy())
+        allowed, certain = (*self._opened, count - 1), int(self.must(level).sum()) >= count
+        return LevelClaim(level, self.users.told(level), count, allowed, tuple(self._fixed), choices, certain)
 
-    def record(self, level: int, count: int) -> list[int] | None:
+    def record(self, level: int, count: int) -> np.ndarray | None:
         """Note how many stop at a level; return how many of each kind where that is sure, or else None."""
-        may = [
-            number if number and scale.at(level) else 0
-            for (_, scale), number in zip(self.kinds, self.rest, strict=True)
-        ]
-        surely = may if sum(may) == count else self.must(level)
-        if sum(surely) != count:
-            for (_, scale), number, mine in zip(self.kinds, may, self._stops, strict=True):
-                if number:
-                    mine.append((scale.least(level), len(self.rows)))
+        may = np.where(self.table.at(level), self.rest, 0)
+        surely = may if may.sum() == count else self.must(level)
+        tasks = self.table.least(level)
+        if surely.sum() != count:
+            for kind in np.flatnonzero(may).tolist():
+                self._stops[kind] = (*self._stops[kind], (int(tasks[kind]), len(self.rows)))
+            self._may_have |= may > 0
             self.rows.append(level)
             self._opened.append(count)
             return None
-        for index, ((sequence, scale), number) in enumerate(zip(self.kinds, surely, strict=True)):
-            if number:
-                for good, x in zip(sequence.rows, sequence.started(scale.least(level)), strict=True):
-                    self._fixed[good] += number * x
-                self.rest[index] -= number
+        for kind in np.flatnonzero(surely).tolist():
+            number, sequence = int(surely[kind]), self.kinds[kind][0]
+            for good, x in zip(sequence.rows, sequence.started(int(tasks[kind])), strict=True):
+                self._fixed[good] += number * x
+        self.rest = self.rest - surely
         return surely
 
-    def must(self, level: int) -> list[int]:
+    def must(self, level: int) -> np.ndarray:
         """Return how many of each kind can be nowhere but at a level, with their most tasks."""
-        return [
-            number if number and scale.top == level and not mine else 0
-            for (_, scale), number, mine in zip(self.kinds, self.rest, self._stops, strict=True)
-        ]
+        return np.where((self.table.top == level) & ~self._may_have, self.rest, 0)
 
 
 def claims(users: WholeUsers, tasks: list[int]) -> Iterator[LevelClaim]:
@@ -162,11 +218,6 @@ def claims(users: WholeUsers, tasks: list[int]) -> Iterator[LevelClaim]:
     for level, count in sorted(Counter(users.values(tasks)).items()):
         yield found.claim(level, count)
         found.record(level, count)
-
-
-def _above(scale: LevelScale, level: int) -> tuple[tuple[int, int], ...]:
-    above = scale.least(level + 1)
-    return ((above, ABOVE),) if above <= scale.most else ()
 
 
 def highest(users: WholeUsers, below: int) -> int:

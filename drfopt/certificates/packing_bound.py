@@ -15,7 +15,7 @@ import numpy as np
 
 from ..model.devices import DeviceRoom
 from ..model.packings import PATTERNS, device_room, integer_rows, too_many
-from ..model.whole_values import WholeUsers
+from ..model.whole_values import SAFE, WholeUsers
 from .fillings import Fillings, dearest, fillings_of
 
 __all__ = ["Bounds", "Machines", "PackingProgram", "Pool", "Prices", "cheapest", "worth_of"]
@@ -37,18 +37,30 @@ class Pool:
 
     def __init__(self, users: WholeUsers):
         self.demands, self.room = users.pool_rows
+        self._most = max(map(max, self.demands), default=0)
+        self._table = np.array(self.demands, dtype=np.int64 if self._most < SAFE else object).reshape(
+            -1, len(self.room)
+        )
+
+    def used(self, tasks: Sequence[int]) -> list[int]:
+        """Return what tasks of each good use of each resource."""
+        if self._most * sum(tasks) < SAFE:
+            return (np.array(tasks, dtype=np.int64) @ self._table).tolist()
+        return [sum(map(mul, tasks, column)) for column in zip(*self.demands, strict=True)]
 
     @property
     def free(self) -> Prices:
         """Prices at which everything costs nothing."""
         return ((0,) * len(self.room),)
 
-    def priced(self, prices: Prices, bounds: Bounds | None = None) -> tuple[list[int], int] | None:
+    def priced(self, prices: Prices, bounds: Bounds | None = None) -> tuple[list[int], int]:
         """Return the cost of a task of each good, and of the room."""
         (row,) = prices
+        whole = sum(map(mul, row, self.room))
+        if self._most * sum(row) < SAFE:
+            return (self._table @ np.array(row, dtype=np.int64)).tolist(), whole
         used = [(j, price) for j, price in enumerate(row) if price]
-        costs = [sum(price * demand[j] for j, price in used) for demand in self.demands]
-        return costs, sum(price * self.room[j] for j, price in used)
+        return [sum(price * demand[j] for j, price in used) for demand in self.demands], whole
 
 
 class Machines:

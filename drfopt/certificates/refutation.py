@@ -13,9 +13,10 @@ most so many, or more.  Each leaf of the tree has multipliers of its own.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from operator import mul
 from typing import Any
 
@@ -25,7 +26,7 @@ from ..base.deadline import NEVER, Deadline
 from .claim_options import FRACTIONAL, Bounds, ClaimOptions
 from .claim_points import ClaimPoints
 from .claim_program import ClaimProgram, Duals, Unsolved
-from .level_claims import ABOVE, LevelClaim
+from .level_claims import LevelClaim
 from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, Pool, Prices
 
@@ -100,9 +101,10 @@ class _Checks:
         if proof.low is not None and proof.high is not None:
             below, beyond = self.branches(proof.column, proof.most, bounds, loads)
             return self.hold(proof.low, *below) and self.hold(proof.high, *beyond)
-        if (left := self.left(proof, bounds, loads)) is None:
-            return True
-        return proof.then is not None and self.hold(proof.then, left.bounds, loads)
+        if proof.then is None:
+            return self._priced(proof, bounds, loads) is None
+        left = self.left(proof, bounds, loads)
+        return left is None or self.hold(proof.then, left.bounds, loads)
 
     def branches(
         self, column: Any, most: int, bounds: Bounds, loads: LoadBounds
@@ -116,9 +118,22 @@ class _Checks:
 
     def left(self, leaf: Refutation, bounds: Bounds, loads: LoadBounds) -> "_Left | None":
         """Return what multipliers leave of the claim within bounds: None where they contradict it."""
+        found = self._priced(leaf, bounds, loads)
+        if found is None:
+            return None
+        slack, prices, taken = found
+        return _Left(slack, bounds if prices is None else self.options.tightened(prices, bounds, taken, slack))
+
+    def _priced(
+        self, leaf: Refutation, bounds: Bounds, loads: LoadBounds
+    ) -> tuple[int, np.ndarray | None, np.ndarray] | None:
+        """Return by how much multipliers miss a contradiction, the prices of options, and the cheapest choice.
+
+        None where they contradict the claim; no prices where they say nothing.
+        """
         if not self.options.able(bounds):
             return None
-        nothing = _Left(0, bounds)
+        nothing = 0, None, bounds.low
         if any(count < 0 for count in leaf.counts) or any(p < 0 for row in leaf.prices for p in row):
             return nothing
         if (found := self.worth.priced(leaf.prices, loads)) is None:
@@ -128,9 +143,7 @@ class _Checks:
         total += sum(map(mul, leaf.counts, self.claim.allowed)) - sum(map(mul, costs, self.claim.fixed))
         prices = self.options.prices(costs, leaf.counts)
         least, taken = self.options.least(prices, bounds)
-        if least > total:
-            return None
-        return _Left(total - least, self.options.tightened(prices, bounds, taken, total - least))
+        return None if least > total else (total - least, prices, taken)
 
 
 @dataclass(frozen=True)
@@ -165,15 +178,17 @@ def refute(
         When the tree grows too large, or what is left is a question of packing.
     TimeLimitError
     """
+    rows = len(claim.allowed)
+    if claim.certain:
+        return Refutation(worth.free, _unit(rows - 1, rows))
     checks = _Checks(claim, worth)
     if checks.options.stuck:
-        return Refutation(worth.free, (0,) * len(claim.allowed))  # Somebody can choose nothing.
-    rows = len(claim.allowed)
-    for proof in (*map(partial(_carried, rows), known), _simple(claim, worth)):
-        if proof is not None and len(proof.counts) in (0, rows) and checks.hold(proof):
+        return Refutation(worth.free, (0,) * rows)  # Somebody can choose nothing.
+    for proof in chain(map(partial(_carried, rows), known), _simple(checks)):
+        if len(proof.counts) in (0, rows) and checks.hold(proof):
             return proof
-    if all(len(choice.options) == 1 for choice in claim.choices) and isinstance(worth, Pool):
-        raise Better([choice.number for choice in claim.choices])
+    if len(checks.options.choice) == len(checks.options.number) and isinstance(worth, Pool):
+        raise Better(checks.options.number.tolist())  # There is nothing to choose.
     tree = _Tree(checks, deadline)
     return tree.grow(tree.options.free, {}, branch)
 
@@ -184,28 +199,24 @@ def _carried(rows: int, known: Refutation) -> Refutation:
     return replace(known, counts=(*known.counts, known.counts[-1])) if fewer else known
 
 
-def _simple(claim: LevelClaim, worth: Pool | Machines) -> Refutation | None:
-    """Return a leaf of one row alone that contradicts the claim: for a pool where nothing is to choose, they decide."""
-    rows, none = len(claim.allowed), (0,) * len(claim.allowed)
-    stuck = not all(choice.options for choice in claim.choices)
+def _simple(checks: _Checks) -> Iterator[Refutation]:
+    """Yield leaves of one row alone that contradict the claim: for a pool where nothing is to choose, they decide.
+
+    Then leaves of one resource of a pool that may: whoever may no longer stop at a level is who frees least of it.
+    """
+    claim, worth, options = checks.claim, checks.worth, checks.options
     if isinstance(worth, Pool):
-        fewest = list(claim.fixed)
-        for choice in claim.choices:
-            for good, x in choice.load(min((tasks for tasks, _ in choice.options), default=0)):
-                fewest[good] += choice.number * x
-        for j, most in enumerate(worth.room):
-            if stuck or sum(x * row[j] for x, row in zip(fewest, worth.demands, strict=True)) > most:
-                return Refutation((_unit(j, len(worth.room)),), none)
-    stop = [0] * rows
-    for choice in claim.choices:
-        (row,) = {row for _, row in choice.options} if len(choice.options) == 1 else {ABOVE}
-        if row != ABOVE:
-            stop[row] += choice.number
-    beyond = (
-        r for r, (number, allowed) in enumerate(zip(stop, claim.allowed, strict=True)) if stuck or number > allowed
-    )
-    found = next(beyond, None)
-    return None if found is None else Refutation(worth.free, _unit(found, rows))
+        for j, (used, most) in enumerate(zip(worth.used(options.fewest()), worth.room, strict=True)):
+            if used > most:
+                yield Refutation((_unit(j, len(worth.room)),), (0,) * len(claim.allowed))
+    for row in np.flatnonzero(options.forced() > np.array(claim.allowed, dtype=np.int64)).tolist():
+        yield Refutation(worth.free, _unit(row, len(claim.allowed)))
+    if isinstance(worth, Pool) and claim.allowed:
+        for j, (used, most) in enumerate(zip(worth.used(options.usual()), worth.room, strict=True)):
+            if used > most:
+                prices = (_unit(j, len(worth.room)),)
+                costs, _ = worth.priced(prices)
+                yield Refutation(prices, options.counts(costs))
 
 
 def _unit(place: int, length: int) -> tuple[int, ...]:

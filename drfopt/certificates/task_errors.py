@@ -202,7 +202,7 @@ class _Bound:
         """Return the bound that a sample gives."""
         if not self.part.all():
             return np.inf
-        root = self._root(_triangle(parts.each(_sampled, self, what="proof")))
+        root = self._root(_added(parts.each(_sampled, self, what="proof")))
         if root is None:
             return np.inf
         lengths = np.sqrt((root**2).sum(axis=1))
@@ -212,8 +212,8 @@ class _Bound:
 
     def of_all(self, parts: Partitions, lacking: Callable[[int], float]) -> float:
         """Return the bound that all users give."""
-        triangles = parts.each(_added, self, what="proof")
-        spent, bends = _triangle([one for one, _ in triangles]), _triangle([two for _, two in triangles])
+        triangles = parts.each(_seen, self, what="proof")
+        spent, bends = (_added(some) for some in zip(*triangles, strict=True))
         if not (np.isfinite(spent).all() and np.isfinite(bends).all()):
             return np.inf
         kept = self._independent(spent, bends, lacking)
@@ -239,7 +239,7 @@ class _Bound:
     def triangles(self, users: Spending) -> tuple[np.ndarray, np.ndarray]:
         """Return what some users add to the triangles of what is spent, and of what bends."""
         spent = self.spent(users)
-        return _triangle([spent]), _triangle([self.bends(users, spent)])
+        return _triangle(spent), _triangle(self.bends(users, spent))
 
     def moved(
         self, users: Spending, kept: np.ndarray, root: np.ndarray, reach: float, weights: np.ndarray
@@ -303,13 +303,14 @@ def _sampled(users: Spenders, bound: _Bound) -> np.ndarray:
     """Return the triangle of what bends, of a sample of the users of a part."""
     run = users.n // (EVERY * RUNS)
     seen = [users.spending(slice(s, s + run)) for s in np.linspace(0, users.n - run, RUNS).astype(int).tolist()]
-    return _triangle([_triangle([bound.bends(some, bound.spent(some))]) for some in seen])
+    return _added([_triangle(bound.bends(some, bound.spent(some))) for some in seen])
 
 
-def _added(users: Spenders, bound: _Bound) -> tuple[np.ndarray, np.ndarray]:
+def _seen(users: Spenders, bound: _Bound) -> tuple[np.ndarray, np.ndarray]:
     """Return the triangles of the users of a part."""
     found = in_blocks(users.n, lambda rows: bound.triangles(users.spending(rows)))
-    return _triangle([one for one, _ in found]), _triangle([two for _, two in found])
+    one, two = (_added(some) for some in zip(*found, strict=True))
+    return one, two
 
 
 def _moved(
@@ -322,9 +323,14 @@ def _moved(
     return [*worst[:, :3].max(axis=0).tolist(), float(worst[:, 3].min())]
 
 
-def _triangle(parts: list[np.ndarray]) -> np.ndarray:
-    """Return R with R' R = B' B, for B the parts one below the other."""
-    return np.asarray(np.linalg.qr(np.vstack(parts), mode="r"))
+def _triangle(rows: np.ndarray) -> np.ndarray:
+    """Return the triangle R with R' R = B' B, for B some rows."""
+    return np.asarray(np.linalg.qr(rows, mode="r"))
+
+
+def _added(triangles: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the triangle of all rows of which these are the triangles."""
+    return triangles[0] if len(triangles) == 1 else _triangle(np.vstack(triangles))
 
 
 # ---- any cluster, from a point nearby --------------------------------------------------------------------------------

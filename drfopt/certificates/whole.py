@@ -124,16 +124,18 @@ def certify(
     packing: list[Packing] | None,
     deadline: Deadline = NEVER,
     finder: Finder | None = None,
+    users: WholeUsers | None = None,
 ) -> Certificate:
     """Return the certificate of whole tasks (n,), on machines with the packing that places them.
 
     It is valid when the optimum is proven, invalid when something better is known, and None when time ran out.
+    `users` are those who take part, where what their tasks are worth is known.
     """
     counts = [int(x) for x in tasks.tolist()]
     wrong = (
         "" if all(x == y for x, y in zip(counts, tasks.tolist(), strict=True)) else "some number of tasks is not whole"
     )
-    users = WholeUsers(instance, policy, exhaustive_search.playing(instance))
+    users = users or WholeUsers(instance, policy, exhaustive_search.playing(instance))
     devices = dealt(users.cluster, packing) if instance.has_devices and packing is not None else None
     wrong = wrong or impossible(users, counts, packing if instance.machines is not None else None, devices)
     if wrong:

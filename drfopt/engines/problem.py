@@ -23,6 +23,7 @@ from ..model.evidence import Evidence
 from ..model.instance import Instance
 from ..model.packings import maximal_patterns, shapes
 from ..model.policies import Policy, shares_per_task
+from ..model.whole_values import WholeUsers
 
 __all__ = ["Answer", "ByType", "Problem", "exact_types", "in_floats"]
 
@@ -91,6 +92,11 @@ class Problem:
     def k(self) -> int:
         """Number of machine classes; 1 for a pool."""
         return max(1, self.instance.k)
+
+    @cached_property
+    def whole_users(self) -> WholeUsers:
+        """The users who take part, with what their whole tasks are worth and need."""
+        return WholeUsers(self.instance, self.policy, self.members.tolist())
 
     @cached_property
     def shares(self) -> np.ndarray:

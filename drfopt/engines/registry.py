@@ -47,8 +47,8 @@ class Engine:
     values : bool
         Whether rules are values of whole tasks to it, so that it takes instances with and without them; groups that
         decide who rises with whom are not.
-    excluding : bool
-        Whether it takes rules that do no more than take resources out of the shares.
+    unpromised : bool
+        Whether it takes rules in which no amounts are promised or forbidden: an order, a tree, excluded resources.
     types : bool
         Whether it takes users with several task types on machines.
     devices : bool
@@ -76,7 +76,7 @@ class Engine:
     organised: bool = False
     plain: bool = False
     values: bool = False
-    excluding: bool = False
+    unpromised: bool = False
     divides: bool = False
     types: bool = False
     devices: bool = True
@@ -118,7 +118,7 @@ class Engine:
                 and organisation is not None
                 and not (problem.instance.several_groups and objective == "leximin")
             )
-            or (self.excluding and organisation is not None and organisation.only_excludes)
+            or (self.unpromised and organisation is not None and not organisation.amounts)
             or (self.plain and problem.instance.type_table is not None)
         )
         # Divisible tasks of several types in a pool are all alike; whole ones are not.
@@ -412,7 +412,7 @@ ENGINES = Registry(
         "progressive filling of every machine by itself",
         SERVERS,
         ANYWHERE,
-        excluding=True,
+        unpromised=True,
         then=("rational-servers",),
     ),
     Engine(
@@ -422,7 +422,7 @@ ENGINES = Registry(
         SERVERS,
         ANYWHERE,
         exact=True,
-        excluding=True,
+        unpromised=True,
         most=20_000,
     ),
     Engine(
@@ -433,7 +433,7 @@ ENGINES = Registry(
         ANYWHERE,
         integer=True,
         programs=True,
-        excluding=True,
+        unpromised=True,
     ),
     Engine(
         "tree-filling",

@@ -31,6 +31,7 @@ __all__ = [
     "SMALLEST",
     "ExactTable",
     "Extent",
+    "Gathered",
     "amount_in_range",
     "as_float",
     "columns",
@@ -72,8 +73,6 @@ SMALLEST, LARGEST = 1e-280, 1e280
 MOST_IN_SETS = 16
 """Columns up to which a row's set of those that are positive is a short number, and all sets are a small one."""
 
-NOTHING = Fraction(0)
-
 LONG_BITS = 128
 """Numbers longer than this are not written out in an error."""
 
@@ -90,6 +89,53 @@ class Extent:
     lowest: np.ndarray
     idle: int | None
     sets: np.ndarray | None = None
+
+
+class Gathered:
+    """A table of floats (n, m) that is put together from pieces of its columns, and looked at as they come."""
+
+    def __init__(self, n: int, m: int):
+        self._floats = np.empty((n, m), order="F")
+        self._loops: Any = compiled(self._floats) if m <= MOST_IN_SETS else None
+        self._highest, self._lowest = np.zeros(m, np.uint64), np.full(m, -1).view(np.uint64)
+        self._sets = None if self._loops is None else _no_sets(n, m)
+
+    def put(self, j: int, start: int, values: np.ndarray) -> np.ndarray | None:
+        """Put numbers into a column, from a row on; return what is there now, where some may not be finite and >= 0."""
+        here = self._floats[start : start + len(values), j]
+        if self._sets is None:
+            here[:] = values
+            # NaN is neither.
+            return None if here.min(initial=np.inf) >= 0 and here.max(initial=0) < np.inf else here
+        if values.dtype != np.float64:
+            here[:] = values
+            values = here
+        mine, bits = self._sets[start : start + len(values)], here.view(np.uint64)
+        high, low = self._loops.copied(values.view(np.uint64), bits, mine.dtype.type(1 << j), mine)
+        self._highest[j], self._lowest[j] = max(self._highest[j], high), min(self._lowest[j], low)
+        return None if high < INFINITY_BITS else here
+
+    def table(self) -> np.ndarray:
+        """Return the table, read-only; what is known of it goes with it."""
+        _freeze(self._floats)
+        # The bits of -0 are those of something negative: who looks for that takes the table as it is.
+        if self._sets is None or (self._highest >= INFINITY_BITS).any():
+            return self._floats
+        found = self._floats.view(_Surveyed)
+        found.extent = _extent(self._highest, self._lowest, self._sets)
+        return found
+
+
+class _Surveyed(np.ndarray):
+    """A table whose extent was found when it was made."""
+
+    extent: Extent
+
+
+def _extent(highest: np.ndarray, lowest: np.ndarray, sets: np.ndarray) -> Extent:
+    """Return what columns span, from the bits of their largest numbers and of the smallest less one, and the sets."""
+    idle = None if sets.all() else int(sets.argmin())
+    return Extent(highest.view(np.float64), (lowest + np.uint64(1)).view(np.float64), idle, sets)
 
 
 @dataclass(frozen=True)
@@ -191,11 +237,12 @@ def in_mid_range(values: np.ndarray) -> bool:
 
 def thaw(floats: np.ndarray) -> tuple:
     """Return what the floats stand for, their shortest decimals, as nested tuples; inf is None."""
-    if floats.ndim > 1:
-        return tuple(thaw(row) for row in floats)
-    return tuple(
-        NOTHING if value == 0 else None if value == np.inf else Fraction(repr(value)) for value in floats.tolist()
-    )
+    known = {value: None if value == np.inf else Fraction(repr(value)) for value in set(floats.ravel().tolist())}
+
+    def thawed(values: list, depth: int) -> tuple:
+        return tuple([thawed(row, depth - 1) for row in values] if depth > 1 else map(known.__getitem__, values))
+
+    return thawed(floats.tolist(), floats.ndim)
 
 
 def as_float(value: Fraction | None, place: str) -> float:
@@ -263,7 +310,7 @@ def _from_array(values: np.ndarray, shape: tuple[int, ...], places: Places, unli
     floats = np.asarray(values) if kept else np.empty(shape, order="F")
     extent = None
     if len(shape) == 2 and not unlimited:
-        extent = _survey(values, floats)
+        extent = values.extent if isinstance(values, _Surveyed) else _survey(values, floats)
     elif not kept:
         floats[...] = values
     if extent is None or (extent.highest.view(np.uint64) >= INFINITY_BITS).any():
@@ -342,9 +389,16 @@ def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited:
             raise InstanceError(f"{places.at(index)} is {_brief(entry) if long else value}: it must not be negative")
         plain = plain and (type(value) is float or (type(value) is int and value <= EXACT_INTEGERS))
         entries.append(entry)
-    floats = [as_float(entry, places.at(index)) for index, entry in zip(np.ndindex(*shape), entries, strict=True)]
-    array = np.array(floats, dtype=np.float64).reshape(shape)
+    array = np.array(_as_floats(entries, shape, places), dtype=np.float64).reshape(shape)
     return ExactTable(_freeze(array), None if plain else _nest(entries, shape))
+
+
+def _as_floats(entries: list[Fraction | None], shape: tuple[int, ...], places: Places) -> list[float]:
+    """Return the floats nearest to exact values; an error names the place of the first that has none."""
+    try:
+        return [as_float(entry, places.title) for entry in entries]
+    except InstanceError:
+        return [as_float(entry, places.at(index)) for index, entry in zip(np.ndindex(*shape), entries, strict=True)]
 
 
 def _check(floats: np.ndarray, places: Places, unlimited: bool) -> None:

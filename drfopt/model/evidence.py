@@ -165,6 +165,13 @@ class StopEvidence(Evidence):
         ]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EachStopsEvidence(Evidence):
+    """Of every machine by itself the breakpoints, by class; a file needs none, as each class is a pool."""
+
+    classes: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, eq=False)
 class TierEvidence:
     """What proves one tier of a market or sum that is served in turns.

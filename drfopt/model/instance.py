@@ -32,7 +32,7 @@ from .users import (
     weight_table,
 )
 
-__all__ = ["FEATURES", "MEBIBYTE", "Instance", "checked_instance", "in_bytes"]
+__all__ = ["FEATURES", "MEBIBYTE", "MEGABYTES", "Instance", "checked_instance", "in_bytes"]
 
 FEATURES = {
     "organisation": "guarantees, ceilings, tiers, groups, excluded resources and weights of 0",
@@ -40,6 +40,12 @@ FEATURES = {
     "types on machines": "several task types of one user on machines",
 }
 """What an instance may have beyond one demand, weight and limit a user."""
+
+MEGABYTES = ("memory-mb", "mem")
+"""What YARN, Slurm and Mesos call memory in MiB."""
+
+LEAST_MANY = 100
+"""MiB that most tasks need at least, and GiB that they do not."""
 
 BYTES, MEBIBYTE = re.compile("mem|storage|disk|hugepages", re.IGNORECASE), 2**20
 """Names of resources that may be counted in bytes, and the least that a task needs of such."""
@@ -215,16 +221,19 @@ class Instance:
 
     @cached_property
     def units(self) -> tuple[str, ...]:
-        """What each resource is counted in, (m,): ``bytes``, or empty where nothing says so.
+        """What each resource is counted in, (m,): ``bytes``, ``MiB``, or empty where nothing says so.
 
-        Kubernetes writes memory in bytes, YARN and Mesos in megabytes, people in gigabytes.  No task needs a million
-        megabytes, and none gets along with less than one: that tells bytes from all others.
+        Kubernetes writes memory in bytes, YARN, Slurm and Mesos in megabytes by names of their own, people in
+        gigabytes.  No task needs a million megabytes, and none gets along with less than one: that tells bytes from
+        all others.
         """
-        needs = [column[column > 0] for column in self.demands.T]
-        return tuple(
-            "bytes" if BYTES.search(name) and len(column) and np.median(column) >= MEBIBYTE else ""
-            for name, column in zip(self.resources, needs, strict=True)
-        )
+        found = []
+        for name, column in zip(self.resources, self.demands.T, strict=True):
+            needed = column[column > 0]
+            usual = float(np.median(needed)) if BYTES.search(name) and len(needed) else 0.0
+            megabytes = name in MEGABYTES and usual >= LEAST_MANY
+            found.append("bytes" if usual >= MEBIBYTE else "MiB" if megabytes else "")
+        return tuple(found)
 
     @cached_property
     def has_devices(self) -> bool:
@@ -295,6 +304,13 @@ class Instance:
         return self._demands.exact()
 
     @cached_property
+    def same_demands(self) -> list[int]:
+        """The first user whose task needs exactly what each one's does, (n,)."""
+        table, first = self._demands, dict[tuple, int]()
+        rows = self.exact_demands if table.fractions is not None else map(tuple, table.floats.tolist())
+        return [first.setdefault(row, i) for i, row in enumerate(rows)]
+
+    @cached_property
     def exact_capacity(self) -> tuple[Fraction, ...]:
         """Capacity of the whole cluster as fractions, (m,)."""
         if self.machines is None:
@@ -362,13 +378,16 @@ class Instance:
         if self.task_types is None:
             return {}
         rooms = (self.exact_capacity,) if self.machines is None else self.exact_machine_capacity
+        devices = [{}] if self.machines is None else [machine.devices or {} for machine in self.machines]
         known: dict[tuple[int, Fraction], np.ndarray] = {}
 
         def there(j: int, d: Fraction) -> np.ndarray:
             """Return on which classes there is so much of a resource, on devices that accept it where it has any."""
             if (j, d) not in known:
-                row = [d if at == j else Fraction(0) for at in range(self.m)]
-                known[j, d] = np.array([d <= room[j] and self.accepted(row, k) for k, room in enumerate(rooms)])
+                ones = [given.get(self.resources[j]) for given in devices]
+                known[j, d] = np.array(
+                    [d <= room[j] and (one is None or accepts(d, one)) for room, one in zip(rooms, ones, strict=True)]
+                )
             return known[j, d]
 
         def open_to(i: int, kind: TaskType) -> np.ndarray:
@@ -455,11 +474,6 @@ class Instance:
                 demands.append(self.demands[i] if kind is None else [float(d) for d in kind.demand])
                 fits.append(self.fits[i] if kind is None else self.type_fits[i][t])
         return TypeTable(np.array(owner), np.array(part), np.array(demands), np.array(fits))
-
-    def accepted(self, demand: Sequence[Fraction], k: int) -> bool:
-        """Say whether a machine of class k has the devices of which a task takes a part of one, or whole ones."""
-        devices = self.machines[k].devices if self.machines else None
-        return all(accepts(demand[self.resources.index(r)], one) for r, one in (devices or {}).items())
 
     def _taken(self, j: int, one: Any) -> np.ndarray:
         """Return whose task takes a part of one device of resource j, or whole ones, bool (n,)."""

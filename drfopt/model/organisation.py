@@ -160,9 +160,30 @@ class Organisation:
         return replace(self, ceilings=()).plain
 
     @property
+    def amounts(self) -> str:
+        """What is promised, and forbidden but for single users, in words: amounts of the whole cluster; "" for nothing.
+
+        All else means the same on one machine.
+        """
+        promised = any(self.guarantees) or any(group.guarantee for group in self.groups)
+        there = {"guarantees": promised, "ceilings": any(group.ceiling for group in self.groups)}
+        return ", ".join(kind for kind, given in there.items() if given)
+
+    @property
     def only_excludes(self) -> bool:
         """Whether all there is, but for the most that single users may have, are resources that do not count."""
         return replace(self, ceilings=(), excluded=()).plain
+
+    def of_one_machine(self, rows: Sequence[int], names: Sequence[str]) -> "Organisation | None":
+        """Return what holds on a machine for the users of some rows, by their names there, as it is written.
+
+        That is the order, the tree and what is excluded; amounts are of the whole cluster.  None where nothing holds.
+        """
+        pairs = list(zip(names, rows, strict=True))
+        tiers, paths = ({name: told[i] for name, i in pairs if told[i]} for told in (self.tiers, self.paths))
+        groups = [replace(group, guarantee={}, ceiling={}) for group in self.groups]
+        found = Organisation(tiers=tiers, paths=paths, groups=groups, excluded=self.excluded)
+        return None if found.plain else found
 
     def most_tasks(self, resources: Sequence[str], demands: Sequence[Sequence[Fraction]]) -> list[Fraction | None]:
         """Return the tasks at which each user, (n,), meets the first of its ceilings; None for who has none."""

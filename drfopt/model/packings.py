@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from ..base.deadline import NEVER, Deadline
+from ..base.numbers.rationals import integer_columns
 from .devices import Dealt, DeviceRoom
 from .instance import Instance
 
@@ -56,9 +57,9 @@ def integer_rows(
     Capacities are rounded down, which no whole number of tasks can notice.
     """
     columns, room = [], []
-    for j, total in enumerate(capacity):
-        scale = math.lcm(*(row[j].denominator for row in demands)) if demands else 1
-        column = [int(row[j] * scale) for row in demands]
+    rows, scales = integer_columns(demands, len(capacity))
+    for j, (total, scale) in enumerate(zip(capacity, scales, strict=True)):
+        column = [row[j] for row in rows]
         step = math.gcd(*column) or 1
         columns.append([d // step for d in column])
         room.append(math.floor(total * scale) // step)
@@ -100,7 +101,7 @@ def shapes(instance: Instance, members: Sequence[int]) -> list[list[int]]:
     found: dict[tuple, list[int]] = {}
     for position, i in enumerate(members):
         classes = b"" if instance.fits is None else instance.fits[i].tobytes()
-        found.setdefault((instance.exact_demands[i], classes), []).append(position)
+        found.setdefault((instance.same_demands[i], classes), []).append(position)
     return list(found.values())
 
 
@@ -152,7 +153,8 @@ def most_alone(instance: Instance, i: int) -> int:
 
 
 def _fitting(demand: Sequence[Fraction], capacity: Sequence[Fraction]) -> int:
-    return min(math.floor(c / d) for d, c in zip(demand, capacity, strict=True) if d)
+    pairs = ((d, c) for d, c in zip(demand, capacity, strict=True) if d)
+    return min(c.numerator * d.denominator // (c.denominator * d.numerator) for d, c in pairs)
 
 
 def maximal_patterns(

@@ -146,7 +146,7 @@ class Policy:
             here.check(instance, integer, knows)
             return
         taught = set(knows)
-        if self.objective == "path" or (self.objective == "servers" and not self._only_excludes(instance)):
+        if self.objective == "path" or (self.objective == "servers" and not self._on_each_machine(instance)):
             taught -= {"organisation"}
         if unknown := sorted(instance.features - taught):
             if unknown[0] == "organisation" and instance.organisation is not None:
@@ -178,10 +178,10 @@ class Policy:
                     "demands none of it: leave it out, or use drf"
                 )
 
-    def _only_excludes(self, instance: Instance) -> bool:
-        """Say whether rules do no more than take resources out of the shares, and leave everybody a level."""
+    def _on_each_machine(self, instance: Instance) -> bool:
+        """Say whether rules have a meaning on each machine, and leave everybody a level."""
         rules = instance.organisation
-        if rules is None or not rules.only_excludes:
+        if rules is None or rules.amounts:
             return False
         uncounted = (instance.demands[:, instance.counted] == 0).all(axis=1)
         if uncounted.any():
@@ -203,16 +203,16 @@ class Policy:
 
     def _refuse_rules(self, rules: Organisation) -> None:
         """Raise the error of a policy asked of an organisation, with what can be asked instead."""
-        if self.objective not in ("leximin", "alpha", "sum", "formulation"):
-            rows = (row for row in POLICIES if row.objective == "leximin")
-            able = ", ".join(row.name for row in rows)
-            divides = (
-                "divides every machine by itself" if self.objective == "servers" else "goes along one path for all"
-            )
+        words = rules.rules
+        if self.objective in ("servers", "path"):
+            able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
+            divides = "goes along one path for all"
+            if self.objective == "servers":
+                divides, words = "divides every machine by itself", rules.amounts
             why = f"it {divides}, where these are of the whole cluster: use {able}"
         else:
             why = "that is not built here: leave them out"
-        raise PolicyError(f"{self.name} is asked of an instance with {rules.rules}, and {why}")
+        raise PolicyError(f"{self.name} is asked of an instance with {words}, and {why}")
 
     def _refuse_order(self, rules: Organisation) -> None:
         """Raise the error of a market or sum asked of an order that is none of all, or of levels nobody can buy."""
@@ -269,8 +269,8 @@ class Policy:
         if whole is not None and instance.machines is not None:
             return [rate / w for rate, w in zip(whole(instance, True), instance.exact_weights, strict=True)]
         # Of many users alike one is computed.
-        known = {row: _exact_shares(row, instance) for row in set(instance.exact_demands)}
-        shares = [known[row] for row in instance.exact_demands]
+        known = {i: _exact_shares(instance.exact_demands[i], instance) for i in set(instance.same_demands)}
+        shares = [known[i] for i in instance.same_demands]
         return self.exact_levels(shares, instance.exact_weights, instance.weights_per_resource, self.column(instance))
 
     def exact_levels(

@@ -27,6 +27,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,10 @@ from .packings import integer_rows, most_alone, shapes
 from .policies import Policy, without_level
 from .users import TypeSequence
 
-__all__ = ["LevelScale", "WholeUsers", "by_types", "type_rows"]
+__all__ = ["SAFE", "LevelScale", "ScaleTable", "WholeUsers", "by_types", "type_rows"]
+
+SAFE = 2**61
+"""Sums up to here are exact in numpy's integers; beyond they are of Python's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,46 @@ class LevelScale:
     def top(self) -> int:
         """The value of the most tasks."""
         return self.value(self.most)
+
+
+class ScaleTable:
+    """Scales side by side: what tasks of several kinds are worth, in arrays of an entry each.
+
+    Attributes
+    ----------
+    scales : list of LevelScale
+    slopes : array or None
+        What a task of each kind adds where that is all that counts.
+    most, top : arrays
+        Most tasks of each kind, and their values.
+    """
+
+    def __init__(self, scales: Sequence[LevelScale]):
+        self.scales = list(scales)
+        top, most = [scale.top for scale in scales], [scale.most for scale in scales]
+        plain = all(len(scale.rows) == 1 and not scale.promise and not scale.rows[0][1] for scale in scales)
+        amounts = (abs(x) for scale in scales for row in scale.rows for x in row)
+        self.kind: Any = np.int64 if max([*top, *most, *amounts], default=0) < SAFE else object
+        self.top, self.most = np.array(top, dtype=self.kind), np.array(most, dtype=self.kind)
+        self.slopes = np.array([scale.rows[0][0] for scale in scales], dtype=self.kind) if plain else None
+
+    def least(self, value: int) -> np.ndarray:
+        """Return the fewest tasks of a user of each kind that are worth so much."""
+        if self.slopes is not None:
+            return -(-value // self.slopes)
+        return np.array([scale.least(value) for scale in self.scales], dtype=self.kind)
+
+    def values(self, tasks: np.ndarray, kinds: Any = slice(None)) -> np.ndarray:
+        """Return what numbers of tasks are worth, one of each kind, or of those named."""
+        if self.slopes is not None:
+            return self.slopes[kinds] * tasks
+        scales = self.scales[kinds] if isinstance(kinds, slice) else [self.scales[kind] for kind in kinds.tolist()]
+        return np.array([scale.value(x) for scale, x in zip(scales, tasks.tolist(), strict=True)], dtype=self.kind)
+
+    def at(self, value: int) -> np.ndarray:
+        """Say of each kind whether a number of tasks is worth exactly so much."""
+        tasks = self.least(value)
+        return (tasks <= self.most) & (tasks < self.least(value + 1))
 
 
 def by_types(instance: Instance) -> Instance:
@@ -282,7 +326,7 @@ class WholeUsers:
                 found.append(self._most(p))
                 continue
             fits = b"" if instance.fits is None else instance.fits[i].tobytes()
-            key = (instance.exact_demands[i], instance.exact_limits[i], fits)
+            key = (instance.same_demands[i], instance.exact_limits[i], fits)
             if key not in known:
                 known[key] = most_alone(instance, i)
             found.append(known[key])
@@ -365,11 +409,13 @@ class WholeUsers:
     @cached_property
     def unit(self) -> int:
         """What makes all levels integers."""
-        return math.lcm(*(x.denominator for rows in set(self._levels) for row in rows for x in row))
+        return math.lcm(*{x.denominator for rows in self._levels for row in rows for x in row})
 
     @cached_property
     def _bands(self) -> list[tuple[int, int]]:
         """Where the values of each tier begin, and what is added to its levels; parts of promises come first."""
+        if not self.ruled:
+            return [(0, 0)]
         promised = [f for f in self.promises if f]
         begin = math.lcm(*promised) * self._places if promised else 0
         found = []
@@ -388,14 +434,28 @@ class WholeUsers:
     def scales(self) -> list[LevelScale]:
         """What each member's tasks are worth, in integers."""
         whole = math.lcm(*(f for f in self.promises if f)) * self._places if any(self.promises) else 0
-        known: dict[tuple, LevelScale] = {}
-        for key in (keys := list(zip(self._levels, self.most, self.promises, self.ranks, strict=True))):
-            if key not in known:
-                rows, most, promise, rank = key
-                shift = self._bands[rank][1]
-                integers = tuple((int(a * self.unit), int(o * self.unit) + shift) for a, o in rows)
-                known[key] = LevelScale(most, integers, *((promise, whole // promise, rank) if promise else ()))
-        return [known[key] for key in keys]
+        unit, found = self.unit, []
+        for rows, most, promise, rank in zip(self._levels, self.most, self.promises, self.ranks, strict=True):
+            shift = self._bands[rank][1]
+            integers = [[x.numerator * (unit // x.denominator) for x in row] for row in rows]
+            values = tuple([(slope, offset + shift) for slope, offset in integers])
+            found.append(LevelScale(most, values, *((promise, whole // promise, rank) if promise else ())))
+        return found
+
+    @cached_property
+    def kinds(self) -> list[tuple[TypeSequence, LevelScale, list[int]]]:
+        """Members alike in goods and in what tasks of them are worth: these two, and their positions."""
+        found: dict[tuple, list[int]] = {}
+        for p, (goods, scale) in enumerate(zip(self.goods_of, self.scales, strict=True)):
+            # Of one type nothing but the limit says how many there are.
+            counts = self.sequences[p].counts if len(goods) > 1 else (1,)
+            found.setdefault((goods, counts, scale), []).append(p)
+        return [(TypeSequence(goods, counts), scale, alike) for (goods, counts, scale), alike in found.items()]
+
+    @cached_property
+    def table(self) -> ScaleTable:
+        """The scales of all kinds side by side."""
+        return ScaleTable([scale for _, scale, _ in self.kinds])
 
     # ---- what they are worth to a sum or a product ------------------------------------------------------------------
 

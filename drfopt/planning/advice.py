@@ -231,8 +231,8 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
         return Advice(allocation, (), nowhere, _rules(short, wanting))
     worths = _priced(allocation, [name for name, _ in wanted], prices)
     deadline = Deadline.asked(LONGEST if allocation.integer else None)
-    tried = (_tried(allocation, name, amount, worths.get(name), deadline) for name, amount in wanted)
-    found = [_no_more_than_helps(bought, deadline) for bought in tried if bought is not None and bought.helps]
+    tried = (_bought(allocation, name, amount, worths.get(name), deadline) for name, amount in wanted)
+    found = [bought for bought in tried if bought is not None]
     # What meets most comes first; of what meets the same the smaller purchase.
     found.sort(key=lambda one: (-(one.after.demand_met or one.after.got @ one.after.shares), one.amount))
     return Advice(allocation, tuple(found), nowhere, "" if found else _nothing_helps(allocation, short, wanting))
@@ -307,6 +307,53 @@ def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) 
     return "'drfopt size' finds what meets a target"
 
 
+def _bought(
+    allocation: Allocation, name: str, amount: Fraction, worth: Worth | None, deadline: Deadline
+) -> ToBuy | None:
+    """Return a purchase of so much at most, without what changes nothing; None where it does not help."""
+    enough = _enough_for_all(allocation, name, amount)
+    if enough is not None:
+        bought = _tried(allocation, name, enough, worth, deadline)
+        if bought is not None and _all_at_limits(bought.found.after):
+            return bought if bought.helps else None
+    bought = _tried(allocation, name, amount, worth, deadline)
+    return _no_more_than_helps(bought, deadline) if bought is not None and bought.helps else None
+
+
+def _enough_for_all(allocation: Allocation, name: str, amount: Fraction) -> Fraction | None:
+    """Return how much is needed at least for everybody to be at its limit, if that is no more than so much.
+
+    What everybody has then depends on no share, and is the same however much more there is.  Not asked of whole tasks,
+    nor where rules hold somebody: what fits in fractions need not be had there.
+    """
+    short = allocation.shortfall
+    limits = np.where(short.unplaced, 0.0, allocation.instance.limits)
+    ruled = any(cell.resource is None for i in short.short.tolist() for cell in short.cells(i))
+    if allocation.integer or ruled or not np.isfinite(limits).all():
+        return None
+    now = _amount_of(allocation.instance, name)
+    step = _step(allocation.instance, amount)
+    enough = math.ceil((Fraction(least_needed(allocation, name, limits)) - Fraction(now)) / step) * step
+    return enough if 0 < enough <= amount else None
+
+
+def _all_at_limits(allocation: Allocation) -> bool:
+    placed = ~allocation.shortfall.unplaced
+    return bool((allocation.tasks >= allocation.instance.limits * (1 - LEVEL))[placed].all())
+
+
+def _amount_of(instance: Instance, name: str) -> float:
+    """Return how much there is of a class, or of a pool's resource."""
+    if instance.machines is None:
+        return float(instance.capacity[instance.resources.index(name)])
+    return float(instance.counts[instance.machine_names.index(name)])
+
+
+def _step(instance: Instance, amount: Fraction) -> Fraction:
+    """Return in what steps a purchase of an amount is made less: machines, or the second digit of a resource."""
+    return Fraction(1) if instance.machines is not None else Fraction(10) ** (math.floor(math.log10(amount)) - 1)
+
+
 def _tried(
     allocation: Allocation, name: str, amount: Fraction, worth: Worth | None, deadline: Deadline
 ) -> ToBuy | None:
@@ -324,18 +371,14 @@ def _tried(
         return None
     if not after.finished:
         return None
-    machines = instance.machines is not None
-    now = instance.counts[instance.machine_names.index(name)] if machines else instance.capacity[
-        instance.resources.index(name)
-    ]  # fmt: skip
     found = WhatIf((Change("add", f"{amount}*{name}"),), allocation, after)
-    return ToBuy(name, machines, float(now), amount, found, worth)
+    return ToBuy(name, instance.machines is not None, _amount_of(instance, name), amount, found, worth)
 
 
 def _no_more_than_helps(bought: ToBuy, deadline: Deadline) -> ToBuy:
     """Return the purchase without what changes nothing: where ceilings hold those who are short before it is used."""
     before, after = bought.found.before, bought.found.after
-    step = Fraction(1) if bought.machines else Fraction(10) ** (math.floor(math.log10(bought.amount)) - 1)
+    step = _step(before.instance, bought.amount)
     # Where they do not fit the tasks are others, and where they just fit most likely these.
     needed = math.ceil((Fraction(least_needed(after, bought.name)) - Fraction(bought.now)) / step)
     low, high = Fraction(max(needed - 1, 0)), bought.amount / step

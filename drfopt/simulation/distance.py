@@ -9,14 +9,17 @@ machines and end when they will; how near it comes is what is measured.
     shortfall       how much the user who is worst off in this respect lies below her level in it
     Nash welfare    the run's geometric mean of dominant shares, by weights, divided by that of the equilibrium (CEEI)
     utilization     mean over the resources of the part in use, minus that in the leximin optimum
-    envy            the most that a user's dominant share would rise if she had what another has, by their weights
-    whole tasks     the run's lowest level divided by that of the proven leximin of whole tasks in that pool; not
-                    measured of more than `CROWD` users
+    envy            the most that a user's dominant share would rise if she ran the average tasks for which there is
+                    room in what another has, by their weights
+    whole tasks     the run's lowest level divided by that of the proven leximin of whole tasks in that pool, above 1
+                    where some of a user's tasks fit and average ones do not; not measured of more than `CROWD` users
 
 A user below her level may have been there for no longer than it took a task to end: distances are to be read over time.
 """
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -24,7 +27,9 @@ from ..base.tolerances import LEVEL
 from ..model.instance import Instance
 from ..solving.allocating import solve
 from ..solving.batches.batch import solve_many
+from .plan import Plan
 from .run import Run
+from .scenario import Scenario
 
 __all__ = ["MEASURES", "Distance", "distance"]
 
@@ -36,6 +41,9 @@ CROWD = 40
 
 BLOCK = 64
 """Samples whose envy is looked at in one go: it takes their number times users times users times resources."""
+
+KINDS = 1000
+"""Denominators of averages of tasks without end: of several kinds there are equally many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,26 +106,23 @@ def distance(run: Run) -> Distance:
             (fair.tasks[:, :, None] * demands).sum(axis=1), capacity, out=np.zeros_like(capacity), where=capacity > 0
         )
         found["utilization"][some] = _certain(samples.utilization[some].mean(axis=1) - in_use.mean(axis=1))
-        found["whole tasks"][some] = _whole(levels, demands, capacity, weights, limits)
-        held, running = samples.used[some], samples.running[some]
-        found["envy"][some] = np.concatenate(
-            [
-                _envy(held[part], demands[part], running[part], limits[part], capacity[part], able[part], weights)
-                for part in (slice(start, start + BLOCK) for start in range(0, len(some), BLOCK))
-            ]
-        )
+        found["whole tasks"][some] = _whole(run.scenario, levels, demands, capacity, limits)
+        held, mine = samples.used[some], samples.dominant_shares[some]
+        parts = [slice(start, start + BLOCK) for start in range(0, len(some), BLOCK)]
+        envies = [_envy(held[p], demands[p], mine[p], limits[p], capacity[p], able[p], weights) for p in parts]
+        found["envy"][some] = _certain(np.concatenate(envies))
     return Distance(run.rule, samples.times, *(found[name] for name in MEASURES))
 
 
 def _whole(
-    levels: np.ndarray, demands: np.ndarray, capacity: np.ndarray, weights: np.ndarray, limits: np.ndarray
+    scenario: Scenario, levels: np.ndarray, demands: np.ndarray, capacity: np.ndarray, limits: np.ndarray
 ) -> np.ndarray:
     """Return the lowest level by that of the proven optimum of whole tasks, (s,); 1 where the latter is 0."""
     found, known = np.full(len(levels), np.nan), dict[bytes, tuple[np.ndarray, np.ndarray] | None]()
     for at, (mine, needs, room, most) in enumerate(zip(levels, demands, capacity, limits, strict=True)):
         key = needs.tobytes() + room.tobytes() + most.tobytes()
         if key not in known:
-            known[key] = _optimum(needs, room, weights, most)
+            known[key] = _optimum(scenario, needs, room, most)
         if (best := known[key]) is not None:
             members, theirs = best
             lowest = theirs[members].min(initial=np.inf)
@@ -126,15 +131,31 @@ def _whole(
 
 
 def _optimum(
-    demands: np.ndarray, capacity: np.ndarray, weights: np.ndarray, limits: np.ndarray
+    scenario: Scenario, demands: np.ndarray, capacity: np.ndarray, limits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return who takes part in the optimum of whole tasks and its levels, (n,); None where it is not proven."""
+    """Return who takes part in the optimum of whole tasks and its levels, (n,); None where it is not proven.
+
+    Demands and capacity are made exact again: rounded, tasks that together fill the pool would not fit.
+    """
     if np.count_nonzero(limits) > CROWD:
         return None
-    instance = Instance(demands, capacity, weights=weights, max_tasks=limits)
+    units = Plan.of(scenario).units
+    rows = [
+        [_average(float(d), most, unit) for d, unit in zip(row, units, strict=True)]
+        for row, most in zip(demands, limits.tolist(), strict=True)
+    ]
+    room = [Fraction(round(float(c) * unit), unit) for c, unit in zip(capacity, units, strict=True)]
+    instance = Instance(rows, room, weights=[user.weight for user in scenario.users], max_tasks=limits)
     best = solve(instance, integer=True)
     members = ~instance.unplaced(integer=True) & (limits >= 1)
     return (members, best.levels) if best.certificate.valid else None
+
+
+def _average(demand: float, tasks: float, unit: int) -> Fraction:
+    """Return the exact average demand of so many tasks, each a multiple of 1 / unit; inf are tasks without end."""
+    if math.isinf(tasks):
+        return Fraction(demand * unit).limit_denominator(KINDS) / unit
+    return Fraction(round(demand * unit * tasks), int(tasks) * unit) if tasks else Fraction(1)
 
 
 def _certain(distances: np.ndarray) -> np.ndarray:
@@ -162,7 +183,7 @@ def _nash(levels: np.ndarray, fair: np.ndarray, able: np.ndarray, weights: np.nd
 def _envy(
     held: np.ndarray,
     demands: np.ndarray,
-    running: np.ndarray,
+    mine: np.ndarray,
     limits: np.ndarray,
     capacity: np.ndarray,
     able: np.ndarray,
@@ -175,7 +196,8 @@ def _envy(
         need, has = demands[:, :, None, j], held[:, None, :, j]
         np.minimum(others, np.divide(has, need, out=np.full((s, n, n), np.inf), where=need > 0), out=others)
     others *= weights[:, None] / weights[None, :]
-    more = np.minimum(others, limits[:, :, None]).max(axis=2) - running
+    others[:, range(n), range(n)] = 0.0  # Nobody envies herself.
+    most = np.minimum(others, limits[:, :, None]).max(axis=2)
     room = capacity[:, None, :]
     share = np.divide(demands, room, out=np.zeros_like(demands), where=room > 0).max(axis=2)
-    return np.where(able, np.maximum(more, 0) * share, 0.0).max(axis=1)
+    return np.where(able, np.maximum(most * share - mine, 0), 0.0).max(axis=1)

@@ -104,6 +104,7 @@ class Preempting(Rule):
         if not self.rule.revokes:
             return
         self._claims = [claim for claim in self._claims if cluster.queues[claim.user].get(claim.kind)]
+        cluster.batch()  # What has just started can be warned too.
         while claim := self._claim(cluster):
             self._claims.append(claim)
             cluster.wake(claim.due)

@@ -114,6 +114,7 @@ class ClusterState:
         # Lots whose time is over and of which tasks were stopped since the simulator looked.
         self.expired: list[Lot] = []
         self._fresh: dict[tuple[Lot, int, float], int] = {}
+        self._batches: list[StartedLot] = []
         self.foreseen = 0
         self._number = 0
         self._counter = 0
@@ -215,15 +216,19 @@ class ClusterState:
         self._want(lot, lot.waiting)
         self._ask(lot)
 
-    def flush(self) -> list[StartedLot]:
-        """Turn the tasks just started into batches, and return them."""
-        batches = []
+    def batch(self) -> None:
+        """Turn the tasks just started into batches."""
         for (lot, machine, seconds), count in self._fresh.items():
             self._number += 1
             batch = StartedLot(lot, machine, count, seconds, self.now, self._number)
             self.on[machine][self._number] = batch
-            batches.append(batch)
+            self._batches.append(batch)
         self._fresh.clear()
+
+    def flush(self) -> list[StartedLot]:
+        """Return the batches of all tasks started since the last time."""
+        self.batch()
+        batches, self._batches = self._batches, []
         return batches
 
     def finish(self, batch: StartedLot) -> None:

@@ -25,7 +25,15 @@ from ..engines.placing import fewest
 from ..engines.problem import Answer, Problem, in_floats
 from ..engines.registry import Engine, engine_for, others
 from ..model.allocation import Allocation, Certificate, Kind
-from ..model.evidence import BoundsEvidence, ChainEvidence, Evidence, PriceEvidence, StopEvidence, WholeEvidence
+from ..model.evidence import (
+    BoundsEvidence,
+    ChainEvidence,
+    EachStopsEvidence,
+    Evidence,
+    PriceEvidence,
+    StopEvidence,
+    WholeEvidence,
+)
 from ..model.hierarchy import Clock, broken
 from ..model.hierarchy.market import market_rules
 from ..model.instance import FEATURES, Instance
@@ -253,7 +261,7 @@ def _climbed(problem: Problem, answer: Answer, better: list[int]) -> Answer:
     engine = answer.engine if answer.engine.startswith(CLIMBING) else f"{CLIMBING} after {answer.engine}"
     if problem.instance.machines is None:
         return Answer(np.array(own, dtype=np.int64), status="feasible", engine=engine)
-    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    users = problem.whole_users
     return replace(packed_as(problem, users, own), engine=engine)
 
 
@@ -335,7 +343,7 @@ def _levels(problem: Problem, tasks: np.ndarray, answer: Answer) -> np.ndarray:
         except OverflowError:
             raise SolverError("the levels are beyond the range of floats: use exact=True, or change weights") from None
     if problem.integer and problem.policy.objective == "leximin" and "organisation" in problem.instance.features:
-        users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+        users = problem.whole_users
         levels = np.zeros(problem.instance.n)
         levels[problem.members] = [float(users.level(p, int(tasks[i]))) for p, i in enumerate(users.members)]
         return levels
@@ -428,10 +436,12 @@ def _placed(problem: Problem, found: Answer) -> np.ndarray | None:
 def _servers(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify every machine by itself."""
     instance, found = problem.instance, answer.exact
+    stopped = (found or answer).evidence
+    given = stopped.classes if isinstance(stopped, EachStopsEvidence) else {}
     if found is None:
-        return bottleneck.certify_servers(instance, tasks, placement)
+        return bottleneck.certify_servers(instance, tasks, placement, given)
     exact = _spread(problem, found, exact=True)
-    proof = bottleneck.certify_servers(instance, exact, _placed(problem, found))
+    proof = bottleneck.certify_servers(instance, exact, _placed(problem, found), given)
     return exactly.rounded(proof, instance, problem.policy, exact, tasks, placement)
 
 
@@ -510,7 +520,13 @@ PROOFS: dict[str, Proof] = {
     "alpha": _prices,
     "sum": _duals,
     "whole": lambda p, x, z, a: whole.certify(
-        p.instance, p.policy, x, a.evidence.packing, p.deadline, whole.Finder(a.engine, p.solver, _said(a))
+        p.instance,
+        p.policy,
+        x,
+        a.evidence.packing,
+        p.deadline,
+        whole.Finder(a.engine, p.solver, _said(a)),
+        p.whole_users,
     ),
     "bounds": lambda p, x, z, a: bounds.certify(p.instance, p.policy, x, z, _priced(a), _bounded(a)),
     "exact bounds": lambda p, x, z, a: bounds.certify_exactly(p.instance, p.policy, x, z, _bounded(a)),

@@ -187,7 +187,7 @@ def _saturation(division: Division) -> np.ndarray:
 
 
 def _held(part: LoadedPart, levels: np.ndarray) -> Holders:
-    return Holders(part.instance, part.rates, tasks_at(_paced(part), levels, np.empty(part.instance.n)))
+    return Holders(part.instance, part.rates, tasks_at(_paced(part), levels, np.empty(part.instance.n)), far=True)
 
 
 def _bottlenecks(division: Division, levels: np.ndarray, held: Partitions, seen: list) -> Certificate:

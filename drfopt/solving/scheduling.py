@@ -24,6 +24,7 @@ from ..model.hierarchy import Clock, TreeLine
 from ..model.instance import FEATURES, Instance
 from ..model.packings import machine_rows
 from ..model.policies import POLICIES, AnyPolicy, Policy, policy_on
+from ..model.single_machines import ON_EACH, machine_of
 from ..model.whole_values import WholeUsers
 from .allocating import solve
 
@@ -86,13 +87,15 @@ class Schedule(Result):
     placement : int array (n, k) or None
         Tasks of each user on each machine class; None for a pool.
     trace : tuple of Step, or None
-        One step a task, users and classes by their index, all numbers exact; None where none was kept.
+        One step a task, users and classes by their index, all numbers exact; None where none was kept. Of `per-server`
+        those of one machine of each class, with shares and use of it alone.
     rule : str
         ``algorithm-1`` or ``sequential-min-max``.
     types : dict from user to list of int
         Of every user with several task types, how many of each were started.
     free : list by class of lists
-        What is left, and on which devices, of the machines that were tried; empty where a trace was kept.
+        What is left, and on which devices, of the machines that were tried; empty where a trace was kept, and of
+        machines by themselves.
     optimum : ScheduleDistance or None
         How far it is from the optimum of whole tasks, where that was asked for.
     """
@@ -204,11 +207,20 @@ class Schedule(Result):
                     for i in (range(len(users)) if few else [step.user])
                     for share in (*(step.shares[i] if shown else ()), step.dominant_shares[i])
                 ),
-                *(f"{float(u):.6g}/{c:.6g}" for u, c in zip(step.used, self.instance.capacity, strict=True)),
+                *(f"{float(u):.6g}/{c:.6g}" for u, c in zip(step.used, self._room(step), strict=True)),
             )
             for number, step in enumerate(trace, start=1)
         ]
         return columns, rows
+
+    @property
+    def _by_itself(self) -> bool:
+        """Whether every machine starts tasks by itself."""
+        return policy_on(self.policy, self.instance).objective == "servers"
+
+    def _room(self, step: Step) -> np.ndarray:
+        """Return what there is where a step counts what is used, (m,)."""
+        return self.instance.machine_capacity[step.machine] if self._by_itself else self.instance.capacity
 
     def _outcome(self) -> tuple[tuple[Column, ...], list[tuple]]:
         columns = (Column("user"), Column("tasks", number=True))
@@ -222,6 +234,8 @@ class Schedule(Result):
             notes.append(f"by type: {_some(each)}")
         if self.optimum is not None:
             notes.append(str(self.optimum))
+        if self._by_itself:
+            notes.append("shares, and what is used, are of one machine by itself; those of a class are alike")
         if AHEAD[self.rule]:
             notes.append("SequentialMinMax: served is whose level after the task is lowest")
         if self.when_full == "stop":
@@ -254,7 +268,7 @@ def schedule(
     ----------
     instance : Instance
     policy : str, Policy or function
-        A leximin policy.
+        A leximin policy, or `per-server`, by which every machine starts tasks by itself.
     rule : "algorithm-1" or "sequential-min-max"
     when_full : "skip" or "stop"
         Whether a user whose next task fits nowhere is passed over, or ends it all (the paper's printed rule).
@@ -272,7 +286,7 @@ def schedule(
     Raises
     ------
     PolicyError
-        When the policy is not leximin or cannot take the instance, or somebody has more than 9e18 tasks.
+        When the policy makes no levels leximin or cannot take the instance, or somebody has more than 9e18 tasks.
     """
     checked_flags(trace=trace, optimum=optimum)
     chosen = policy_on(policy, instance)
@@ -285,7 +299,7 @@ def schedule(
             raise PolicyError(f"{words} is {name!r}{suggestion(name, known)} (known: {', '.join(known)})")
     chosen.check(instance, knows=FEATURES)
     ranks = _ranks(instance, ties)
-    lines = _lines(instance, chosen, rule, ranks)
+    lines = None if chosen.objective == "servers" else _lines(instance, chosen, rule, ranks)
     mixes = _mixes(instance, chosen)
     helpless = instance.unplaced(integer=True)
     # A ceiling bounds what unlike tasks use, not how many there are: those of users with types are in their mixes.
@@ -295,6 +309,8 @@ def schedule(
     if instance.machines is None and not (trace or AHEAD[rule] or mixes or lines or ties):
         tasks = bulk_filling(instance.exact_demands, instance.exact_capacity, rates, limits, when_full)
         return Schedule(instance, chosen.name, when_full, _counted(instance, tasks), None, None, rule)
+    if chosen.objective == "servers":
+        return _on_machines(instance, chosen, rule, when_full, ties, trace)
     machines = machine_rows(instance)
     eligible = None if instance.eligible is None else instance.eligible.tolist()
     run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule], mixes, lines, ranks)
@@ -322,6 +338,33 @@ def schedule(
     )
 
 
+def _on_machines(
+    instance: Instance, policy: Policy, rule: str, when_full: str, ties: Sequence[str], trace: bool
+) -> Schedule:
+    """Return what one machine of each class starts by itself, and as many times that as there are of it."""
+    placement = np.zeros((instance.n, instance.k), dtype=np.int64)
+    steps: list[Step] = []
+    for k in np.flatnonzero(instance.fits.any(axis=0)).tolist():
+        who = np.flatnonzero(instance.fits[:, k])
+        here = [instance.users[i] for i in who.tolist()]
+        first = [name for name in ties if name in here]
+        found = schedule(machine_of(instance, who, k), ON_EACH, rule=rule, when_full=when_full, ties=first, trace=trace)
+        placement[who, k] = instance.counts[k] * found.tasks
+        steps += [_of_all(step, who, k, instance) for step in found.trace or ()]
+    tasks = placement.sum(axis=1)
+    return Schedule(instance, policy.name, when_full, tasks, placement, tuple(steps) if trace else None, rule)
+
+
+def _of_all(step: Step, who: np.ndarray, k: int, instance: Instance) -> Step:
+    """Return a step on a machine of class k by itself with the users of the whole cluster in it."""
+    shares = [Fraction(0)] * instance.n
+    rows = [(Fraction(0),) * instance.m] * instance.n
+    for i, share, row in zip(who.tolist(), step.dominant_shares, step.shares, strict=True):
+        shares[i], rows[i] = share, row
+    user = int(who[step.user])
+    return step._replace(user=user, machine=k, dominant_shares=tuple(shares), shares=tuple(rows))
+
+
 def _distance(found: Schedule, policy: Policy, time_limit: float | None) -> ScheduleDistance:
     """Return how far a schedule is from the optimum of whole tasks, which is solved and proven."""
     instance = found.instance
@@ -331,11 +374,10 @@ def _distance(found: Schedule, policy: Policy, time_limit: float | None) -> Sche
             "that the two are not compared: leave the optimum out"
         )
     best = solve(instance, policy, integer=True, time_limit=time_limit)
-    users = WholeUsers(instance, policy, np.flatnonzero(Problem(instance, policy, True).playing).tolist())
-    lowest, here = (
-        min((float(users.level(p, int(tasks[i]))) for p, i in enumerate(users.members)), default=0.0)
-        for tasks in (best.tasks, found.tasks)
-    )
+    if policy.objective == "servers":
+        lowest, here = (_lowest_on_each(instance, placed) for placed in (best.placement, found.placement))
+    else:
+        lowest, here = (_lowest(instance, policy, tasks) for tasks in (best.tasks, found.tasks))
     proof = best.certificate
     bound = proof.evidence.bound if isinstance(proof.evidence, WholeEvidence) else None
     higher, lower = (best.tasks > found.tasks).sum(), (best.tasks < found.tasks).sum()
@@ -348,6 +390,21 @@ def _distance(found: Schedule, policy: Policy, time_limit: float | None) -> Sche
         proof.valid is True,
         None if bound is None else float(bound),
     )
+
+
+def _lowest(instance: Instance, policy: Policy, tasks: np.ndarray) -> float:
+    """Return the lowest level of who takes part, with whole tasks (n,)."""
+    users = WholeUsers(instance, policy, np.flatnonzero(Problem(instance, policy, True).playing).tolist())
+    return min((float(users.level(p, int(tasks[i]))) for p, i in enumerate(users.members)), default=0.0)
+
+
+def _lowest_on_each(instance: Instance, placement: Any) -> float:
+    """Return the same on any machine, those of a class, with tasks (n, k) in all, being alike."""
+    found = []
+    for k in np.flatnonzero(instance.fits.any(axis=0)).tolist():
+        who = np.flatnonzero(instance.fits[:, k])
+        found.append(_lowest(machine_of(instance, who, k), ON_EACH, placement[who, k] // instance.counts[k]))
+    return min(found, default=0.0)
 
 
 def _ranks(instance: Instance, ties: Sequence[str]) -> list[int]:
@@ -368,12 +425,19 @@ def _lines(instance: Instance, policy: Policy, rule: str, ranks: Sequence[int]) 
     """Return what puts users in line where guarantees, tiers or groups do; None where their levels alone do."""
     if "organisation" not in instance.features:
         return None
-    refused = "task types" if instance.task_types is not None else f"rule {rule!r}" if AHEAD[rule] else ""
-    if refused:
+    if AHEAD[rule]:
         raise PolicyError(
-            f"{refused} and guarantees, tiers or groups are not scheduled together: leave one of them out"
+            f"rule {rule!r} and guarantees, tiers or groups are not scheduled together: leave one of them out"
         )
-    return partial(TreeLine, Clock(instance, policy, exact=True), ranks)
+    clock = Clock(instance, policy, exact=True)
+    types = enumerate(instance.task_types or ())
+    kinds = {i: [kind.demand for kind in mine] for i, mine in types if mine is not None}
+    if promised := [i for i in kinds if clock.promised[i]]:
+        raise PolicyError(
+            f"user {instance.users[promised[0]]!r} is promised something, and which of its task types, started one by "
+            "one, the promise is of is nowhere defined: leave the guarantee out, or ask for solve --integer"
+        )
+    return partial(TreeLine, clock, ranks, kinds)
 
 
 def _mixes(instance: Instance, policy: Policy) -> dict[int, Mix]:
@@ -416,8 +480,8 @@ def _counted(instance: Instance, tasks: list[int]) -> np.ndarray:
 
 
 def _check(policy: Policy) -> None:
-    if policy.objective != "leximin":
-        able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
+    if policy.objective not in ("leximin", "servers"):
+        able = ", ".join(row.name for row in POLICIES if row.objective in ("leximin", "servers"))
         raise PolicyError(
             f"{policy.name} cannot be scheduled task by task: serving the lowest level makes levels leximin, "
             f"which is what {able} ask for"

@@ -47,12 +47,16 @@ FEATURES: dict[str, tuple[dict, dict, dict]] = {
     "task types": ({"demand": None, "tasks": TYPES}, {}, {}),
     "own ceiling": ({"ceiling": {"cpu": 1}}, {}, {}),
     "guarantee": ({"guarantee": {"cpu": 5}}, {"guarantee": {"cpu": 6}}, {}),
-    "tier": ({"tier": 1, "max_tasks": 1}, {}, {}),
-    "weight 0": ({"weight": 0}, {"max_tasks": 1}, {}),
+    # Who is served first is stopped by the GPU, and leaves something to the other.
+    "tier": ({"tier": 1, "demand": {"cpu": 1, "memory": 3, "gpu": 1}}, {}, {}),
+    "weight 0": ({"weight": 0}, {"demand": {"cpu": 2, "memory": 1, "gpu": 1}}, {}),
     "zero demand": ({"demand": {"cpu": 1}}, {"demand": {"memory": 2}}, {}),
     "unplaced": ({"demand": {"cpu": 1, "gpu": 1}}, {}, {}),
     "excluded": ({}, {}, {"excluded": ["memory"]}),
 }
+GPUS = {"unplaced": 0, "tier": 1, "weight 0": 1}
+"""Of the pool, and of each machine, where a feature speaks of them."""
+
 GROUPS = {
     "none": ({}, {}, {}),
     "groups": (
@@ -65,7 +69,7 @@ POLICIES = (
     *("drf", "asset", "single:cpu", "tsf", "tasks", "per-server"),
     *("ceei", "alpha:2", "alpha:0.5", "utilitarian", "throughput", "file"),
 )
-"""`file` is a formulation of the mode."""
+"""`file` is the formulation that states the notion of the mode and the rules."""
 
 MODES = ("divisible", "whole", "exact")
 
@@ -196,9 +200,9 @@ def document(cell: Cell) -> dict[str, Any]:
             user |= more
         data |= parts[2]
     data["users"] = [{key: value for key, value in user.items() if value is not None} for user in users]
-    if cell.feature == "unplaced":
+    if cell.feature in GPUS:
         for table in (data["capacity"],) if "capacity" in data else [m["capacity"] for m in data["machines"]]:
-            table["gpu"] = 0
+            table["gpu"] = GPUS[cell.feature]
     return data
 
 
@@ -206,7 +210,10 @@ def policy(cell: Cell) -> str:
     """Return the policy as the command line takes it."""
     if cell.policy != "file":
         return cell.policy
-    return str(FORMULATIONS / ("drf_integer.py" if cell.mode == "whole" else "drf.py"))
+    whole = cell.mode == "whole" or cell.command == "rebalance"
+    ruled = cell.feature in ("guarantee", "tier", "weight 0", "excluded") or (whole and cell.feature == "task types")
+    name = "hierarchy" if cell.groups != "none" else "guarantees" if ruled else "drf"
+    return str(FORMULATIONS / f"{name}{'_integer' if whole else ''}.py")
 
 
 def call(arguments: list[str], printed: list[str] | None = None) -> Outcome:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from drfopt.certificates.holders import Holders
 from drfopt.certificates.marks import Marks
 from drfopt.certificates.prices import Buyers
 from drfopt.engines.leximin import filling, saturation
-from drfopt.model.arrays import BLOCK, needed_sets
+from drfopt.model.arrays import BLOCK, Gathered, needed_sets
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
 from drfopt.solving.allocating import solve
@@ -91,7 +92,8 @@ def test_the_certificate_adds_up_the_same(loops, seed, limited):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("limited", [False, True])
-def test_sums_by_set_say_what_a_second_look_says(loops, seed, limited):
+@pytest.mark.parametrize("far", [False, True])
+def test_sums_by_set_say_what_a_second_look_says(loops, monkeypatch, seed, limited, far):
     """Of who is at a limit they know the level about: they may say that less is at a mark, and more is near one."""
     random = np.random.default_rng(seed)
     demands = random.integers(0, 3, (900, 4)).astype(float)
@@ -105,7 +107,10 @@ def test_sums_by_set_say_what_a_second_look_says(loops, seed, limited):
         limits[mine] = tasks[mine]
     if not limited:
         tasks[limits < np.inf] = np.where(demands > 0, tops, 1).min(axis=1)[limits < np.inf]
-    users = Holders(Instance(demands, demands.sum(axis=0), max_tasks=limits if limited else None), np.ones(900), tasks)
+    if far:
+        monkeypatch.setattr(kernels, "_loops", nothing)
+    pool = Instance(demands, demands.sum(axis=0), max_tasks=limits if limited else None)
+    users = Holders(pool, np.ones(900), tasks, far)
     sums, marks = users.seen().by_set, Marks.of_tops(tops, tops > 0, 1e-14)
     inverse = 1 / tops[:, None]
     at, free, near, needed, unclear, short = sums.at(marks, inverse)
@@ -119,14 +124,29 @@ def test_sums_by_set_say_what_a_second_look_says(loops, seed, limited):
             assert found == pytest.approx(expected, rel=1e-13)
 
 
-def test_sums_by_set_do_not_tell_who_is_below_a_mark_or_hardly_below_a_limit(loops):
+@pytest.mark.parametrize("n", [1, 63, 64, 3_001])
+def test_what_is_used_is_known_to_twice_the_digits(loops, monkeypatch, n):
+    random = np.random.default_rng(n)
+    demands, tasks = np.asfortranarray(random.lognormal(0, 9, (n, 3))), random.lognormal(0, 9, n)
+    exact = [sum(Fraction(d) * Fraction(x) for d, x in zip(row, tasks, strict=True)) for row in demands.T]
+    for _ in range(2):
+        users = Holders(Instance(demands, np.ones(3)), np.ones(n), tasks, far=True)
+        for found, rest, truth in zip(*users.exactly_used(np.array([2, 0])), (exact[2], exact[0]), strict=True):
+            assert abs(Fraction(found) + Fraction(rest) - truth) <= truth / 2**95
+        monkeypatch.setattr(kernels, "_loops", nothing)
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_sums_by_set_do_not_tell_who_is_below_a_mark_or_hardly_below_a_limit(loops, monkeypatch, far):
+    if far:
+        monkeypatch.setattr(kernels, "_loops", nothing)
     demands, tops = np.ones((40, 2)), np.array([0.5, 0.5])
     marks, inverse = Marks.of_tops(tops, tops > 0, 1e-14), 1 / tops[:, None]
     for tasks, limit in ((0.5 * (1 - 1e-10), np.inf), (0.5, 0.5 * (1 + 1e-10)), (0.4, 1.0)):
         users = np.full(40, 0.5)
         users[3] = tasks
         pool = Instance(demands, [20, 20], max_tasks=np.where(np.arange(40) == 3, limit, np.inf))
-        assert Holders(pool, np.ones(40), users).seen().by_set.at(marks, inverse) is None
+        assert Holders(pool, np.ones(40), users, far).seen().by_set.at(marks, inverse) is None
 
 
 def market(n, limited):
@@ -212,6 +232,39 @@ def test_the_door_finds_what_it_found(loops, monkeypatch):
     assert (looped.demands == plain.demands).all() and (looped.needs == needed_sets(plain.demands)).all()
     one, other = looped._demands.extent, plain._demands.extent
     assert (one.highest == other.highest).all() and (one.lowest == other.lowest).all()
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
+def test_a_table_of_pieces_knows_what_a_look_at_the_whole_finds(loops, monkeypatch, kind):
+    demands = (crowd(3_000, m=9)[0].round(2) + 1 * (np.arange(9) == 4)).astype(kind).astype(float)
+    table = Gathered(*demands.shape)
+    for start, stop in ((0, 1_100), (1_100, 2_900), (2_900, 3_000)):
+        for j, column in enumerate(demands[start:stop].T):
+            assert table.put(j, start, column.astype(kind)) is None
+    found, looked = Instance(table.table(), np.ones(9)), Instance(demands, np.ones(9))
+    assert type(found.demands) is np.ndarray and not found.demands.flags.writeable
+    assert (found.demands == demands).all() and found.mid_range == looked.mid_range
+    assert (found.needs == needed_sets(demands)).all() and found.needs.dtype == needed_sets(demands).dtype
+    for one, other in zip(vars(found._demands.extent).values(), vars(looked._demands.extent).values(), strict=True):
+        assert np.array_equal(one, other)
+    table = Gathered(*demands.shape)
+    for j, column in enumerate(demands.T):
+        table.put(j, 0, column * (np.arange(3_000) != 17))
+    with pytest.raises(InstanceError, match="'u18' demands nothing"):
+        Instance(table.table(), np.ones(9))
+
+
+@pytest.mark.parametrize("with_loops", [False, True])
+def test_a_table_of_pieces_says_what_may_be_wrong(loops, monkeypatch, with_loops):
+    if not with_loops:
+        monkeypatch.setattr(kernels, "_loops", nothing)
+    for bad, told in ((-1, "'r1' is -1"), (np.nan, "is nan"), (np.inf, "is inf"), (-0.0, "'u8' demands nothing")):
+        table, column = Gathered(50, 1), np.ones(50)
+        column[7] = bad
+        odd = table.put(0, 0, column)
+        assert odd is None if bad == 0 and not with_loops else np.array_equal(odd, column, equal_nan=True)
+        with pytest.raises(InstanceError, match=told):
+            Instance(table.table(), [1.0])
 
 
 def test_minus_zero_is_zero(loops):

@@ -252,10 +252,10 @@ def test_who_uses_only_excluded_resources_is_refused():
 
 
 def test_what_has_no_levels_that_rise_refuses_by_name():
-    rules = Organisation(tiers={"A": 1})
+    rules = Organisation(tiers={"A": 1}, guarantees={"A": {"cpu": 1}})
     instance = Instance({"A": {"cpu": 1}}, machines=[Machine("m", {"cpu": 1})], organisation=rules)
     why = "and it divides every machine by itself.*: use drf"
-    with pytest.raises(PolicyError, match=f"per-server is asked of an instance with tiers, {why}"):
+    with pytest.raises(PolicyError, match=f"per-server is asked of an instance with guarantees, {why}"):
         solve(instance, "per-server")
 
 

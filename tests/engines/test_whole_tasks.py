@@ -97,7 +97,7 @@ def test_of_users_alike_only_the_number_counts():
 def test_whose_demands_are_less_goes_on_first():
     # The third task of whoever needs less of both fits, the other's does not: no need to try stopping the first.
     pool = KindPool(Problem(Instance([[2, 2], [2, 1]], [10, 8]), policy_named("single:r1"), True))
-    spot = pool.next_spot(pool.sizes, pool.room, -1)
+    spot = pool.next_spot(*pool.after([]), -1)
     assert spot.level == pool.scales[0].value(2)
     assert pool.fewest(spot, 2, 1000) == [(1, 0)]
 

@@ -7,6 +7,7 @@ from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
 from drfopt.model.users import TaskType
+from drfopt.planning import advice
 from drfopt.planning.advice import advise
 from drfopt.planning.least_needed import least_needed
 from drfopt.solving.allocating import solve
@@ -78,6 +79,26 @@ def test_whole_tasks_and_fractions_have_an_answer_too():
     for how in ({"integer": True}, {"exact": True}):
         found = advise(solve(CLUSTER, **how))
         assert (found.purchases[0].name, found.purchases[0].amount) == ("gpu", 4)
+
+
+def test_where_so_much_is_enough_for_everybody_the_cluster_is_divided_once(monkeypatch):
+    """Eight tasks are missing, two machines of four; the half of them that other machines have room for needs none."""
+    amounts = []
+    tried = advice._tried
+    monkeypatch.setattr(advice, "_tried", lambda *given: amounts.append(given[2]) or tried(*given))
+    users = {"A": [TaskType({"cpu": 1}, 8, ["m"]), TaskType({"cpu": 1}, 8, ["n"])], "B": {"cpu": 1}}
+    machines = [Machine("m", {"cpu": 4}), Machine("n", {"cpu": 50})]
+    cluster = Instance(users, machines=machines, max_tasks={"B": 9}, eligible={"B": ["n"]})
+    (bought,) = advise(solve(cluster)).purchases
+    assert (bought.name, bought.amount, amounts) == ("m", 1, [1])
+    assert bought.found.after.tasks == pytest.approx([16, 9])
+    # A ceiling of a group holds those in it below what they ask for: what is missing is tried first, then less of it.
+    amounts.clear()
+    rules = Organisation(paths={"B": "g", "C": "g"}, groups=[Group("g", ceiling={"cpu": 4})])
+    ruled = {"max_tasks": {"B": 9, "C": 9}, "eligible": {"B": ["n"], "C": ["n"]}, "organisation": rules}
+    (bought,) = advise(solve(Instance(users | {"C": {"cpu": 1}}, machines=machines, **ruled))).purchases
+    assert (bought.name, bought.amount, amounts) == ("m", 1, [2, 1])
+    assert bought.found.after.tasks == pytest.approx([16, 2, 2])
 
 
 def test_what_a_purchase_needs_at_least_is_no_more_than_it_needs():

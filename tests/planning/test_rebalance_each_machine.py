@@ -11,26 +11,30 @@ from drfopt.planning.rebalancing import separate
 
 
 def small(seed):
-    """Return a cluster with ties, and what each machine of it could run, with its sorted levels."""
+    """Return a cluster with ties, and what each machine of it could run, with its sorted levels, tier by tier."""
     chance = random.Random(seed)
     rows = [[chance.choice([1, 1, 2]), chance.choice([0, 1, 2])] for _ in range(chance.randint(2, 3))]
     rooms = [([chance.randint(1, 3), chance.randint(1, 4)], chance.randint(1, 2)) for _ in range(2)]
     weights, counted = [chance.choice([1, 1, 2]) for _ in rows], chance.choice([(0, 1), (0, 1), (0,)])
-    rules = Organisation(excluded=["r2"]) if len(counted) < 2 else None
+    tiers = [0 if seed % 3 else chance.randint(0, 1) for _ in rows]
+    named = {f"u{i}": tier for i, tier in enumerate(tiers, start=1) if tier}
+    rules = Organisation(excluded=["r2"] if len(counted) < 2 else [], tiers=named if seed % 2 else {})
+    weights = [weight if tier or seed % 3 or seed % 2 else 0 for weight, tier in zip(weights, tiers, strict=True)]
     machines = [Machine(f"m{k}", room, count) for k, (room, count) in enumerate(rooms)]
     instance = Instance(rows, machines=machines, weights=weights, organisation=rules)
     runs = []
     for room, _ in rooms:
         fits = [all(d <= c for d, c in zip(row, room, strict=True)) for row in rows]
-        rates = [max(Fraction(row[j], room[j]) for j in counted) / w for row, w in zip(rows, weights, strict=True)]
+        rates = [
+            max(Fraction(row[j], room[j]) for j in counted) / (w or 1) for row, w in zip(rows, weights, strict=True)
+        ]
         able = [
             tasks
             for tasks in itertools.product(*(range(4) if fit else (0,) for fit in fits))
             if all(sum(x * row[j] for x, row in zip(tasks, rows, strict=True)) <= room[j] for j in (0, 1))
         ]
-        runs.append(
-            [(sorted(y * x for y, x, fit in zip(rates, tasks, fits, strict=True) if fit), tasks) for tasks in able]
-        )
+        here = [(i, rates[i]) for i, fit in enumerate(fits) if fit]
+        runs.append([([sorted(y * run[i] for i, y in here if tiers[i] == t) for t in (1, 0)], run) for run in able])
     return instance, [count for _, count in rooms], runs, chance
 
 
@@ -40,12 +44,17 @@ def lost(before, after):
 
 def fairest(runs, before, most=None):
     """Return the best levels of all that machines could run, so many tasks leaving at most, and minus the fewest."""
-    best = ([], 0)
+    best = ([[], []], 0)
     for chosen in itertools.product(*runs):
         leaving = sum(lost(y, tasks) for y, (_, tasks) in zip(before, chosen, strict=True))
         if most is None or leaving <= most:
-            best = max(best, (sorted(y for levels, _ in chosen for y in levels), -leaving))
+            best = max(best, (together([levels for levels, _ in chosen]), -leaving))
     return best
+
+
+def together(each):
+    """Return the levels of several machines in one list for each tier."""
+    return [sorted(itertools.chain(*tier)) for tier in zip(*each, strict=True)]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -74,9 +83,7 @@ def test_named_machines_lose_the_fewest_of_all(seed):
         levels, fewest = fairest([runs[k] for k in each], before, 1)
         one = rebalance(instance, current, policy="per-server", moves=1)
         after = list(zip(*one.after.tolist(), strict=True))
-        had = sorted(
-            y for k, tasks in zip(each, after, strict=True) for y in next(v for v, t in runs[k] if t == tuple(tasks))
-        )
+        had = together([next(v for v, t in runs[k] if t == tuple(tasks)) for k, tasks in zip(each, after, strict=True)])
         assert had == levels and one.count("move") + one.count("evict") == -fewest
 
 
@@ -106,6 +113,9 @@ def test_a_pool_is_one_machine_and_who_fits_nowhere_leaves(monkeypatch):
     machines = Instance([[1], [9]], machines=[[1], [2]])
     found = rebalance(machines, {"placement": {"u2": {"m1": 1}, "u1": {"m2": 2}}}, policy="per-server")
     assert (found.count("evict"), found.count("start")) == (1, 1)
+    teams = Instance([[1], [1]], machines=[[2]], organisation=Organisation(paths={"u1": "g"}))
+    with pytest.raises(PolicyError, match="in which a group has one level, and it has one on each of them"):
+        rebalance(teams, {"placement": {"u1": {"m1": 1}}}, policy="per-server")
     with pytest.raises(InstanceError, match="at least 1 must move"):
         rebalance(machines, {"placement": {"u2": {"m1": 1}}}, policy="per-server", moves=0)
     monkeypatch.setattr(separate, "PAIRS", 1)

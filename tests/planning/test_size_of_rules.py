@@ -158,6 +158,20 @@ def test_everybody_leaves_out_who_has_a_type_that_fits_nowhere():
         targets_of("a>=1", cluster)
 
 
+def test_whom_others_leave_nothing_on_any_machine_for_sale_has_what_there_is():
+    """B is served first and leaves C the machine on which it does not fit, of which none is for sale."""
+    users = {"B": {"cpu": 2}, "C": {"cpu": 1}}
+    machines = [Machine("big", {"cpu": 4}), Machine("tiny", {"cpu": 1})]
+    instance = Instance(users, machines=machines, weights={"C": 0})
+    assert size(instance, "C>=1", {"big": 3}, policy="per-server").cost == 0
+    found = size(instance, "C>=2", {"big": 3}, policy="per-server")
+    assert found.status == "infeasible"
+    assert "each machine divided by itself, gives at most 50.0000% of every target" in str(found)
+    plain = Instance(users, machines=machines[:1], weights={"C": 0})
+    with pytest.raises(InstanceError, match="user 'B' is served before 'C', asks for tasks without an end"):
+        size(plain, "C>=1", {"big": 3}, policy="per-server")
+
+
 def test_a_pool_under_per_server_is_sized_as_under_drf():
     pool = Instance([[1, 4], [3, 1]], [9, 18])
     costs, units = {"r1": 3, "r2": 1}, {"r1": 1, "r2": 2}

@@ -165,6 +165,15 @@ def test_a_quota_is_served_first_and_kept_free():
     assert counts(simulate(scenario, "mesos")) == {"R": 4, "Q": 2}
 
 
+@pytest.mark.parametrize(("group", "room"), [("c", 5), ("a/b", 5), ("a/b", 9)])
+def test_a_quota_is_kept_free_beside_that_of_a_role_below(group, room):
+    late = User("X", Job(Stage({"cpu": 1}, 5, 100), arrival=5), guarantee={"cpu": 2}, group="a")
+    early = User("Y", Job(Stage({"cpu": 1}, 9, 100)), guarantee={"cpu": 3}, group=group)
+    other = User("Z", Job(Stage({"cpu": 1}, 9, 100)))
+    run = simulate(Scenario({"cpu": room}, (late, early, other)), "mesos", until=20)
+    assert counts(run)["X"] == 2 and counts(run)["Y"] >= 3
+
+
 def test_a_lower_priority_gets_what_is_left():
     users = [
         for_ever(name, {"cpu": 1}, tasks, tier=tier) for name, tasks, tier in (("a", 99, 0), ("b", 7, 1), ("c", 99, 0))

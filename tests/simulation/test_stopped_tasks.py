@@ -17,6 +17,17 @@ def test_a_task_that_is_larger_than_those_it_displaces_gets_room(moments):
     assert np.nanmax(run.jobs["finished"]) == 35
 
 
+def test_a_task_that_started_a_moment_ago_can_be_warned():
+    jobs = Job(Stage({"cpu": 1}, 6, 100)), Job(Stage({"cpu": 1}, 4, 100, machines=("m0",)))
+    machines = tuple(Machine(name, {"cpu": 4}) for name in ("m0", "m1"))
+    scenario = Scenario(machines, tuple(map(User, "AB", jobs)))
+    run = simulate(scenario, preemption=Preemption(2), every=0, checked=True)
+    # B, who may use one machine only, gets two tasks more at once, not when the first tasks end.
+    assert run.revoked == 2
+    assert run.jobs["finished"].tolist() == [102, 200]
+    assert run.samples.running[run.samples.times == 2].tolist() == [[4, 4]]
+
+
 def test_nothing_is_stopped_that_frees_nothing_of_what_lacks():
     a = User("A", Job(Stage({"cpu": 1}, 8, 1000)))
     m = User("M", Job(Stage({"memory": 1}, 8, 1000), arrival=1))

@@ -169,6 +169,27 @@ def test_envy_goes_by_weights_and_limits():
     assert distance(simulate(Scenario({"cpu": 8}, few), until=1)).envy[0] == 0
 
 
+def stages(*tasks):
+    return Scenario({"cpu": 10}, (User("A", tuple(Job(Stage({"cpu": each}, count, 10)) for count, each in tasks)),))
+
+
+def test_nobody_envies_herself_or_who_holds_less():
+    # The task of 10 that runs holds what would do for nearly two average tasks, of 5.5.
+    assert distance(simulate(stages((1, 10), (1, 1)), every=0)).envy[0] == 0
+    # B holds 4, in which there is room for more than one task of 3.5, and A runs one: but of 6.
+    users = (*stages((1, 6), (1, 1)).users, User("B", Job(Stage({"cpu": 4}, 1, 10))))
+    assert distance(simulate(Scenario({"cpu": 10}, users), every=0)).envy[0] == 0
+
+
+def test_tasks_that_fill_the_pool_fit_in_its_optimum():
+    # Three tasks of 10/3 on average: in floats they are more than 10.
+    run = simulate(stages((1, 2), (2, 4)), every=0)
+    assert run.samples.running[0] == 3
+    assert distance(run).whole[0] == 1
+    without_end = tuple(Job(Stage({"cpu": each}, None, 10, lasts=10)) for each in (2, 4, 4))
+    assert distance(simulate(Scenario({"cpu": 10}, (User("A", without_end),)), until=5)).whole[0] == 1
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_distances_exist_on_awkward_scenarios(seed):
     found = distance(simulate(small_scenario(seed), every=0))

@@ -24,6 +24,7 @@ SERVED = [
     {"excluded": ["b"]},
 ]
 CAPPED = {"paths": dict.fromkeys("ABC", "g"), "groups": [Group("g", ceiling={"a": 7})], "ceilings": {"A": {"a": 5}}}
+EACH = [None, *SERVED[-2:], "last", {"paths": TREE["paths"], "groups": [Group("g", 2), Group("h", 1)]}]
 FORMULATION = str(README.parent / "drf.py")
 
 CASES = {
@@ -42,7 +43,7 @@ CASES = {
         [TREE | SERVED[0], SERVED[3], "last"],
         {},
     ),
-    "per-server, resources excluded or not": (["per-server"], [None, SERVED[-1]], {}),
+    "per-server; tiers, weights of 0, excluded, groups without amounts": (["per-server"], EACH, {}),
     "whole tasks, leximin": (["drf", "asset"], [None], {"integer": True}),
     "whole tasks, leximin: guarantees, surplus, normalised, tiers, weights of 0, ceilings, excluded": (
         ["drf"],
@@ -51,7 +52,7 @@ CASES = {
     ),
     "whole tasks, leximin: several types of one user": (["drf"], ["types"], {"integer": True}),
     "whole tasks, leximin: several groups": (["drf"], [TREE], {"integer": True}),
-    "whole tasks, per-server, resources excluded or not": (["per-server"], [None, SERVED[-1]], {"integer": True}),
+    "whole tasks, per-server; the same rules": (["per-server"], EACH, {"integer": True}),
     "whole tasks, sum, Nash product and alpha": (
         ["throughput", "ceei", "alpha:2", "alpha:0.5"],
         [None],

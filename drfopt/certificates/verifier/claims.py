@@ -132,7 +132,7 @@ class Claim:
         """Return what of the rules of an organisation, which say what is fair and what a level is, is not followed."""
         c = self.c
         promised = any(map(any, c.guarantee)) or any(group.get("guarantee") for group in c.groups)
-        if not (c.ruled or c.ordered or (c.excluded and self.objective != "servers")):
+        if not (c.ruled or c.ordered or c.excluded) or (self.objective == "servers" and not c.amounts):
             return ""
         if word == "path" or self.objective in ("", "servers"):
             return f"what {self.policy} makes of the rules of an organisation"

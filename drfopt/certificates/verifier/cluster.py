@@ -246,18 +246,36 @@ class Cluster:
         blank = Fraction(missing)
         return [number(row[r]) if r in row else blank for r in self.resources]
 
-    def machine(self, k: int, users: Sequence[int]) -> "Cluster":
-        """Return one machine of class k as a cluster of these users, without their limits; devices are a machine's."""
+    @property
+    def amounts(self) -> bool:
+        """Whether somebody, or a group, is promised something, or a group has a ceiling: of the whole cluster."""
+        return any(map(any, self.guarantee)) or any(g.get("guarantee") or g.get("ceiling") for g in self.groups)
+
+    def machine(self, k: int, users: Sequence[int], whole: bool = True) -> "Cluster":
+        """Return one machine of class k as a cluster of these users, without their limits; devices are a machine's.
+
+        Or, where tasks are not `whole`, all machines of the class as a pool.
+        """
 
         def told(row: Sequence[Fraction]) -> dict[str, Fraction]:
             return dict(zip(self.resources, row, strict=True))
 
-        rows = [{"name": self.users[i], "demand": told(self.d[i]), "weight": told(self.w[i])} for i in users]
-        room: dict[str, Any] = {"capacity": told(self.C[k])}
-        if self.devices[k]:
+        rows = [
+            {
+                "name": self.users[i],
+                "demand": told(self.d[i]),
+                "weight": 0 if self.rank[i][1] else told(self.w[i]),
+                "tier": -self.rank[i][0],
+                "group": self.paths[i],
+            }
+            for i in users
+        ]
+        room: dict[str, Any] = {"capacity": told((self.C if whole else self.room)[k])}
+        if whole and self.devices[k]:
             shared = {self.resources[j]: {"count": n, "size": size} for j, (n, size) in self.devices[k].items()}
             room = {"machines": [room | {"name": self.classes[k], "devices": shared}]}
-        return Cluster(room | {"users": rows, "excluded": [self.resources[j] for j in self.excluded]})
+        excluded = [self.resources[j] for j in self.excluded]
+        return Cluster(room | {"users": rows, "excluded": excluded, "groups": self.groups})
 
     def fits(self, kind: Kind, whole: bool) -> list[int]:
         """Return the classes on which a kind can run: a task fits on one machine; of a pool it may take a part."""

@@ -49,6 +49,13 @@ class Proof(MarketClaim):
             return self.report.add("optimality", [], "the file does not say on which machines the tasks run")
         for k, room in enumerate(self.c.room):
             here = {i: self.z[i].get(k, number(0)) for i in self.n if k in self.fits[i]}
+            if here and (self.c.ruled or self.c.ordered):
+                has = [{"name": self.c.users[i], "tasks": x} for i, x in here.items()]
+                said = {"policy": "drf", "integer": False, "users": has}
+                one = type(self)(self.c.machine(k, list(here), whole=False), said, exact=not self.report.accuracy)
+                one.by_rules()
+                self.include(one, self.c.classes[k])
+                continue
             cells = [(j, c) for j, c in enumerate(room) if j not in self.c.excluded]
             y = {i: x * max(d / c / self.c.w[i][j] for j, c in cells if (d := self.c.d[i][j])) for i, x in here.items()}
             full = [j for j, c in enumerate(room) if c and self.near(self.used(k, j), c)]
@@ -87,9 +94,12 @@ class Proof(MarketClaim):
             said = {"policy": "drf", "integer": True, "users": has, "proof": {"trees": trees}}
             one = type(self)(self.c.machine(k, here), said)
             one.nothing_better()
-            for check in one.report.checks:
-                self.report.checks.append(replace(check, name=f"on {row['class']}: {check.name}"))
+            self.include(one, row["class"])
         return None
+
+    def include(self, other: "Proof", of: str) -> None:
+        """Add the checks of another proof, which is of a class of machines."""
+        self.report.checks += [replace(check, name=f"on {of}: {check.name}") for check in other.report.checks]
 
     def sum(self) -> None:
         """What all capacities cost, and what everybody's tasks gain beyond their cost, bounds every sum of levels."""

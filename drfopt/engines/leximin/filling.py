@@ -47,8 +47,10 @@ import numpy as np
 from ...base.numbers.rationals import integer_columns, weighted_sums
 from ...base.partitions import Partitions
 from ...model.arrays import LARGEST, MOST_IN_SETS, SMALLEST, columns, in_blocks, in_mid_range
+from ...model.evidence import EachStopsEvidence, Evidence, StopEvidence
 from ...model.single_machines import ON_EACH, pool_of
 from ..problem import Answer, Problem, in_floats
+from ..registry import engine_for
 from .saturation import MANY, Rising, magnification, saturation, tasks_at
 
 __all__ = ["fill", "solve", "solve_exactly", "solve_servers", "solve_servers_exactly"]
@@ -255,19 +257,31 @@ def solve(problem: Problem) -> Answer:
 
 def solve_servers(problem: Problem, exact: bool = False) -> Answer:
     """Return what filling every class by itself gives, added up."""
-    instance, one = problem.instance, solve_exactly if exact else solve
+    instance = problem.instance
     if instance.machines is None:
-        return one(Problem(instance, ON_EACH, deadline=problem.deadline))
+        return _pool(Problem(instance, ON_EACH, deadline=problem.deadline), exact)
     user, machine = problem.pairs
+    stops: dict[int, tuple] = {}
     amounts = np.full(len(user), Fraction(0), dtype=object) if exact else np.zeros(len(user))
     for k in np.unique(machine).tolist():
         problem.deadline.check("the filling of every machine")
         here = np.flatnonzero(machine == k)
         pool = Problem(pool_of(instance, problem.members[user[here]], k, exact), ON_EACH)
-        amounts[here[pool.members]] = one(pool).tasks
+        found = _pool(pool, exact)
+        amounts[here[pool.members]] = found.tasks
+        if isinstance(found.evidence, StopEvidence):
+            stops[k] = found.evidence.breakpoints
     tasks = np.zeros(problem.n, dtype=amounts.dtype)
     np.add.at(tasks, user, amounts)
-    return Answer(tasks, amounts=amounts)
+    return Answer(tasks, amounts=amounts, evidence=EachStopsEvidence(classes=stops) if stops else Evidence())
+
+
+def _pool(problem: Problem, exact: bool) -> Answer:
+    """Return what one pool makes; who rises with whom, and after whom, is the clock's to say."""
+    rules = problem.instance.organisation
+    if rules is None or rules.only_excludes:
+        return solve_exactly(problem) if exact else solve(problem)
+    return engine_for("auto", problem, exact).solve(problem)
 
 
 def solve_servers_exactly(problem: Problem) -> Answer:

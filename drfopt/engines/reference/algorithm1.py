@@ -89,6 +89,9 @@ class ServingLine(Protocol):
     def back(self, i: int) -> None:
         """Put back a user, who may have more tasks now."""
 
+    def bars(self, i: int, demand: Row) -> bool:
+        """Say whether a task of a user that needs so much is one that rules forbid, for good."""
+
 
 Lines = Callable[[Sequence[Sequence[int]]], ServingLine]
 """What makes a line of users, of whom it may look at the tasks that each has started, by type."""
@@ -107,6 +110,9 @@ class _ByLevel:
 
     def back(self, i: int) -> None:
         heappush(self.queue, (self.key(i), self.ranks[i], i))
+
+    def bars(self, i: int, demand: Row) -> bool:
+        return False
 
 
 def placements(
@@ -175,7 +181,7 @@ def kinds_started(
             continue
         t = at[i]
         demand = users[i].kinds[t][0]
-        exhausted = users[i].exhausted(started[i], t)
+        exhausted = users[i].exhausted(started[i], t) or line.bars(i, demand)
         found = None if exhausted else next(search[i][t], None)
         if found:
             k, (room, held) = found

@@ -25,28 +25,29 @@ from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
 from .integer_program import Model
 from .level_search import LevelSearch
+from .leximin_milp import Stops
 from .milp import SEARCH, placed, supply
 from .rounding import TaskByTask
 from .user_kinds import BOTTOM, KindPool, Spot, TooMany, Vector
 
 __all__ = ["best_ways", "packed_as", "solve", "solve_groups"]
 
-STATES = 30
-"""States that are kept at most: beyond, the counting program is faster than to sweep them all."""
+STATES = 4
+"""States that are kept at most: beyond, to search level by level is faster than to sweep them all."""
 
-STEPS = 2_000
-"""Steps spent on listing who could stop at one level, for all states: some milliseconds."""
+STEPS = 300
+"""Steps spent on listing who could stop at one level, for all states: a millisecond."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class State:
     """Who is still active (number of each kind), what the stopped leave over, and how it came about."""
 
-    active: Vector
-    left: Vector
+    active: np.ndarray
+    left: np.ndarray
     trail: tuple | None = None
 
-    def stops(self) -> list[tuple[Vector, Vector]]:
+    def stops(self) -> Stops:
         """Return numbers and tasks of each kind of who stopped, spot by spot."""
         found, trail = [], self.trail
         while trail is not None:
@@ -81,10 +82,10 @@ def best_ways(problem: Problem, pool: KindPool, deadline: Deadline, most: int) -
 
 def _swept(problem: Problem, pool: KindPool, deadline: Deadline) -> Answer | list[State]:
     """Return the best states; or an answer, where they are too many to list, or time ran out."""
-    states = [State(pool.sizes, pool.room)]
+    states = [State(*pool.after([]))]
     decided: list[tuple[int, int]] = []
     try:
-        while states[0].active != (0,) * len(pool.scales):
+        while states[0].active.any():
             stopped = sum(count for _, count in decided)
             report(f"{stopped} of {problem.n} users stopped, {len(decided)} levels, {len(states)} states")
             deadline.check("the sweep of levels")
@@ -118,14 +119,14 @@ def _advance(pool: KindPool, states: list[State], level: int) -> tuple[int, int,
 
 def _kept(pool: KindPool, found: list[tuple[State, Spot, Vector]]) -> list[State]:
     """Return the states after these stops, without those that another with the same active users dominates."""
-    kept: dict[Vector, list[State]] = {}
+    kept: dict[bytes, list[State]] = {}
     for state, spot, stopping in found:
-        active = tuple(a - s for a, s in zip(state.active, stopping, strict=True))
-        left = pool.minus(state.left, stopping, spot.tasks)
-        rivals = kept.setdefault(active, [])
-        if any(all(a >= b for a, b in zip(rival.left, left, strict=True)) for rival in rivals):
+        numbers = np.array(stopping)
+        active, left = state.active - numbers, pool.minus(state.left, numbers, spot.tasks)
+        rivals = kept.setdefault(active.tobytes(), [])
+        if any((rival.left >= left).all() for rival in rivals):
             continue
-        rivals[:] = [rival for rival in rivals if not all(a <= b for a, b in zip(rival.left, left, strict=True))]
+        rivals[:] = [rival for rival in rivals if not (rival.left <= left).all()]
         rivals.append(State(active, left, (state.trail, stopping, spot.tasks)))
         if len(kept) > STATES:
             raise TooMany
@@ -133,8 +134,7 @@ def _kept(pool: KindPool, found: list[tuple[State, Spot, Vector]]) -> list[State
 
 
 def _finished(pool: KindPool, state: State, level: int) -> np.ndarray:
-    stops = state.stops()
-    stops += [(stopping, spot.tasks) for spot, stopping in pool.finish(state.active, state.left, level)]
+    stops = [*state.stops(), *pool.finish(state.active, state.left, level)]
     return np.array(pool.tasks(stops), dtype=np.int64)
 
 
@@ -144,7 +144,7 @@ ONE_WAY = 2.0
 
 def solve_groups(problem: Problem) -> Answer:
     """Return the end of a best way; where there are too many ways, or time runs out, the end of one."""
-    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    users = problem.whole_users
     sweep = GroupSweep(users)
     try:
         tasks, status = sweep.best(problem.deadline.part(SEARCH))[0], "optimal"

@@ -41,6 +41,7 @@ class LevelSearch:
 
     def __init__(self, problem: Problem, pool: KindPool, decided: list[tuple[int, int]], stops: Stops):
         self.problem, self.pool, self.stops = problem, pool, stops
+        self.active, self.left = pool.after(stops)  # How many of each kind are active, what the stopped leave over.
         self.deadline = problem.deadline.part(SEARCH)
         self.claims, self.worth = ClaimList(pool.users), worth_of(pool.users)
         self.decided: list[tuple[int, int]] = []
@@ -61,26 +62,16 @@ class LevelSearch:
             counted = Counting(self.problem, self.pool, self.decided, self.stops).solve()
             return replace(counted, engine="leximin-milp")
         except TimeLimitError:
-            active, left = self._waiting()
             level = self.decided[-1][0] if self.decided else BOTTOM
-            rest = [(stopping, spot.tasks) for spot, stopping in self.pool.finish(active, left, level)]
-            return self._answer([*self.stops, *rest], "time_limit")
+            return self._answer([*self.stops, *self.pool.finish(self.active, self.left, level)], "time_limit")
         return self._answer(self.stops, "optimal")
 
     def _answer(self, stops: Stops, status: str) -> Answer:
         tasks = np.array(self.pool.tasks(stops), dtype=np.int64)
         return Answer(tasks, status=status, evidence=WholeEvidence(claims=self.said))
 
-    def _waiting(self) -> tuple[Vector, Vector]:
-        """Return how many of each kind are active in the incumbent, and what the stopped leave over."""
-        active, left = list(self.pool.sizes), self.pool.room
-        for stopping, tasks in self.stops:
-            left = self.pool.minus(left, stopping, tasks)
-            active = [a - s for a, s in zip(active, stopping, strict=True)]
-        return tuple(active), left
-
     def _next(self) -> Spot | None:
-        return self.pool.next_spot(*self._waiting(), self.decided[-1][0] if self.decided else BOTTOM)
+        return self.pool.next_spot(self.active, self.left, self.decided[-1][0] if self.decided else BOTTOM)
 
     def _record(self, level: int, count: int, proof: Refutation | None) -> None:
         row = len(self.claims.rows)
@@ -94,7 +85,7 @@ class LevelSearch:
         known: list[Refutation] = [proof for _, _, proof in self.said[-1:] if proof is not None and not proof.parts]
         proof = None
         while count := sum(stopping):
-            if count == sum(self.claims.must(spot.level)) or (count == 1 and not self.claims.rows):
+            if count == int(self.claims.must(spot.level).sum()) or (count == 1 and not self.claims.rows):
                 break
             claim = self.claims.claim(spot.level, count)
             try:
@@ -105,11 +96,13 @@ class LevelSearch:
         if count:
             self._record(spot.level, count, proof)
             self.stops.append((stopping, spot.tasks))
+            self.active = self.active - np.array(stopping)
+            self.left = self.pool.minus(self.left, np.array(stopping), spot.tasks)
 
     def _replaced(self, claim: LevelClaim, numbers: Sequence[int], spot: Spot) -> Vector:
         """Put a better allocation in the place of the incumbent; return who stops at the level in it."""
         stopping = [[0] * len(self.claims.rest) for _ in claim.allowed]
-        playing = [kind for kind, number in enumerate(self.claims.rest) if number]
+        playing = np.flatnonzero(self.claims.rest).tolist()
         taken = iter(numbers)
         for kind, choice in zip(playing, claim.choices, strict=True):
             for (_, row), number in zip(choice.options, taken, strict=False):
@@ -118,4 +111,5 @@ class LevelSearch:
         for place, at in enumerate(self.rows):
             if at is not None:
                 self.stops[place] = tuple(stopping[at]), self.stops[place][1]
+        self.active, self.left = self.pool.after(self.stops)
         return tuple(stopping[-1])

@@ -13,6 +13,7 @@ whoever stopped before.  On machines, what can be packed is part of the program,
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ __all__ = ["Counting", "solve"]
 START = 0.2
 """Part of the time that the search for a packing to start from may take."""
 
-Stops = list[tuple[Vector, Vector]]
+Stops = list[tuple[Vector, Any]]
 """Number and tasks of each kind of who stops, level by level."""
 
 
@@ -145,11 +146,7 @@ class Counting:
 
     def _advance_pool(self, pool: KindPool) -> None:
         """Find the next level at which somebody must stop, and how few, from where the incumbent's users must."""
-        active, left = pool.sizes, pool.room
-        for stopping, tasks in self.incumbent:
-            left = pool.minus(left, stopping, tasks)
-            active = tuple(a - s for a, s in zip(active, stopping, strict=True))
-        spot = pool.next_spot(active, left, self.stops[-1].level if self.stops else BOTTOM)
+        spot = pool.next_spot(*pool.after(self.incumbent), self.stops[-1].level if self.stops else BOTTOM)
         if spot is None:
             raise SolverError("nobody is active though the counts say so: the solver is not believed")
         greedy = pool.greedy(spot)
@@ -274,13 +271,10 @@ class Counting:
         """Return the incumbent, finished by greedy choices; on machines a greedy filling."""
         if not isinstance(self.kinds, KindPool):
             return replace(self.start, status="time_limit") if self.start else rounding.solve(self.problem)
-        pool, active, left = self.kinds, self.kinds.sizes, self.kinds.room
-        for stopping, tasks in self.incumbent:
-            left = pool.minus(left, stopping, tasks)
-            active = tuple(a - s for a, s in zip(active, stopping, strict=True))
         level = self.stops[-1].level if self.stops else BOTTOM
-        rest = [(stopping, spot.tasks) for spot, stopping in pool.finish(active, left, level)]
-        return Answer(np.array(pool.tasks([*self.incumbent, *rest]), dtype=np.int64), status="time_limit")
+        rest = self.kinds.finish(*self.kinds.after(self.incumbent), level)
+        tasks = self.kinds.tasks([*self.incumbent, *rest])
+        return Answer(np.array(tasks, dtype=np.int64), status="time_limit")
 
 
 class _Program:

@@ -117,7 +117,7 @@ ONE_IN = (0, 500, 200, 100, 50, 20, 10, 5, 2)
 
 def solve_product(problem: Problem) -> Answer:
     """Return whole tasks of the largest product or utility; where the pool's are not packed, others near them."""
-    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    users = problem.whole_users
     deadline = problem.deadline.part(SEARCH)
     start: Answer | None = None
     try:

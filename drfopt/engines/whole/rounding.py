@@ -136,7 +136,7 @@ def task_by_task(problem: Problem, start: Answer | None = None) -> Answer:
 
     Where time runs out, `GRACE` later at the earliest, that is what runs so far.
     """
-    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    users = problem.whole_users
     filling = TaskByTask(problem, users, start)
     queue = [(s.value(x), p) for p, (s, x) in enumerate(zip(users.scales, filling.tasks, strict=True)) if x < s.most]
     heapq.heapify(queue)
@@ -160,7 +160,7 @@ def _highest_packed(problem: Problem, cluster: SingleMachines, target: np.ndarra
     level = high = float((rates * target).max())
     low = 0.0
     # To the continuous optimum devices are a pool: what their fillings refute need not be packed in vain.
-    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    users = problem.whole_users
     devices = Packable(users) if problem.instance.has_devices else None
     while level > low and high - low > rates.min() and problem.deadline.left():
         wishes = np.minimum(target, np.ceil(level / rates * (1 - LEVEL)).astype(np.int64))

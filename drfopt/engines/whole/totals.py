@@ -246,7 +246,7 @@ def _worse(users: WholeUsers, mine: Sequence[int], answer: Answer, known: Answer
 
 def solve(problem: Problem) -> Answer:
     """Return whole tasks of the largest sum, tier by tier."""
-    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    users = problem.whole_users
     return _in_turn(users, partial(_largest_sum, problem, kept_parts(problem, users)))
 
 
@@ -296,7 +296,7 @@ BETTER = 1e-6
 
 def solve_product(problem: Problem) -> Answer:
     """Return whole tasks of the largest product, or sum of utilities."""
-    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    users = problem.whole_users
     if problem.policy.alpha != 1 and users.utility_spread > FAR_APART:
         raise SolverError(
             f"utilities of {problem.policy.name} are {users.utility_spread:.1g} times apart, which no solver tells "
@@ -484,7 +484,7 @@ SMALLEST = 1e-7
 
 def solve_by_halves(problem: Problem) -> Answer:
     """Return whole tasks of the largest product or utility; where time runs out, those of a greedy filling."""
-    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    users = problem.whole_users
     try:
         halves = MeetInTheMiddle(users)
         if not halves.fit:

@@ -4,7 +4,6 @@ Users alike in demands, in what tasks are worth and in most tasks form a *kind*;
 matters.  Levels are values of whole tasks as `drfopt.model.whole_values` defines them, integers.
 """
 
-import heapq
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -12,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from operator import le, mul
+from typing import Any
 
 import numpy as np
 
-from ...model.users import TypeSequence
-from ...model.whole_values import WholeUsers
+from ...model.whole_values import SAFE
 from ..problem import Problem
 
 __all__ = ["BOTTOM", "KindPool", "Kinds", "PricedPool", "Spot", "TooMany", "Vector"]
@@ -29,34 +28,34 @@ BOTTOM = -1
 LARGEST = 10**200
 """Amounts that are less, and sums of them, are within the range of floats."""
 
-FEW = 4
-"""Of so many kinds one has another task between the ends of the search for a level, before tasks are tried in turn."""
+LISTED = 1_000
+"""Tasks of all users between two levels up to which they are put in order, to see which is the first too many."""
 
 
 class TooMany(Exception):
     """There are more ways to choose who stops than may be listed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spot:
     """A level at which users must stop.
 
     Attributes
     ----------
     level : int
-    tasks : tuple of int
+    tasks : array
         Tasks of one user of each kind who stops there.
-    must, may : tuple of int
+    must, may : arrays
         How many of each kind have to stop (another task would be one too many), and how many can.
-    missing : tuple of int
+    missing : array
         Of each resource, what is missing if only those stop who have to; 0 where nothing is.
     """
 
     level: int
-    tasks: Vector
-    must: Vector
-    may: Vector
-    missing: Vector
+    tasks: np.ndarray
+    must: np.ndarray
+    may: np.ndarray
+    missing: np.ndarray
 
 
 class Kinds:
@@ -74,18 +73,12 @@ class Kinds:
     """
 
     def __init__(self, problem: Problem):
-        self.users = users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
-        people: dict[tuple, list[int]] = {}
-        for p, (goods, scale) in enumerate(zip(users.goods_of, users.scales, strict=True)):
-            # Of one type nothing but the limit says how many there are.
-            counts = users.sequences[p].counts if len(goods) > 1 else (1,)
-            people.setdefault((goods, counts, scale), []).append(p)
-        self.people = list(people.values())
-        self.goods = [goods for goods, _, _ in people]
-        self.scales = [scale for _, _, scale in people]
-        self.sequences = [TypeSequence(goods, counts) for goods, counts, _ in people]
-        plain = all(len(scale.rows) == 1 and not scale.promise and not scale.rows[0][1] for scale in self.scales)
-        self._slopes = [scale.rows[0][0] for scale in self.scales] if plain else []
+        self.users = users = problem.whole_users
+        self.people = [alike for _, _, alike in users.kinds]
+        self.scales = [scale for _, scale, _ in users.kinds]
+        self.sequences = [sequence for sequence, _, _ in users.kinds]
+        self.goods = [sequence.rows for sequence in self.sequences]
+        self.table = users.table
         self._needs()
 
     def _needs(self) -> None:
@@ -105,9 +98,7 @@ class Kinds:
 
     def least(self, value: int) -> Vector:
         """Return the fewest tasks of a user of each kind that are worth so much."""
-        if self._slopes:
-            return tuple([-(-value // slope) for slope in self._slopes])
-        return tuple([scale.least(value) for scale in self.scales])
+        return tuple(self.table.least(value).tolist())
 
     def need(self, kind: int, x: int) -> Vector:
         """Return what x tasks of a user of a kind need."""
@@ -125,13 +116,14 @@ class Kinds:
             found[shape] = found.get(shape, 0) + count
         return found
 
-    def tasks(self, stops: Sequence[tuple[Vector, Vector]]) -> list[int]:
+    def tasks(self, stops: Sequence[tuple[Any, Any]]) -> list[int]:
         """Return the tasks of the members, given numbers and tasks of each kind of who stopped, spot by spot."""
         tasks = [0] * sum(self.sizes)
         waiting = [iter(people) for people in self.people]
         for stopping, counts in stops:
-            for people, number, x in zip(waiting, stopping, counts, strict=True):
-                for _ in range(number):
+            for kind in np.flatnonzero(stopping).tolist():
+                x, people = int(counts[kind]), waiting[kind]
+                for _ in range(stopping[kind]):
                     tasks[next(people)] = x
         return tasks
 
@@ -146,13 +138,28 @@ class KindPool(Kinds):
         self._changed()
 
     def _changed(self) -> None:
-        """Forget what was known of other rows, and note in floats what a task needs, and what a level of it does."""
+        """Forget what was known of other rows, and note what a task of each kind needs, side by side."""
         self._harder: dict[int, list[int]] = {}
+        users = zip(self.sizes, self.scales, self.rows, strict=True)
+        needs = [
+            [number * (scale.most + 1) * max(column) for column in zip(*rows, strict=True)]
+            for number, scale, rows in users
+        ]
+        largest = max([max(self.room, default=0), *map(sum, zip(*needs, strict=True))], default=0)
+        self.kind: Any = np.int64 if self.table.kind is np.int64 and largest < SAFE else object
+        self.demands: np.ndarray | None = None
         self._floats: tuple[np.ndarray, np.ndarray] | None = None
-        amounts = (x for row in (self._slopes, self.room, *(row for rows in self.rows for row in rows)) for x in row)
-        if self._slopes and all(len(rows) == 1 for rows in self.rows) and max(amounts) < LARGEST:
-            demands = np.array([rows[0] for rows in self.rows], dtype=float)
-            self._floats = demands, demands / np.array(self._slopes, dtype=float)[:, None]
+        if all(len(rows) == 1 for rows in self.rows):
+            self.demands = np.array([rows[0] for rows in self.rows], dtype=self.kind).reshape(-1, len(self.room))
+            amounts = (max(column, default=0) for column in (self.room, self.demands.ravel().tolist(), self._slopes))
+            if self._slopes and max(amounts) < LARGEST:
+                demands = self.demands.astype(float)
+                self._floats = demands, demands / np.array(self._slopes, dtype=float)[:, None]
+
+    @property
+    def _slopes(self) -> list[int]:
+        """What a task of each kind adds to its value where that is all that counts, else nothing."""
+        return [] if self.table.slopes is None else self.table.slopes.tolist()
 
     def step(self, kind: int, x: int) -> Vector:
         """Return what the task after the first x of a user of a kind needs."""
@@ -177,100 +184,91 @@ class KindPool(Kinds):
             self._harder[one] = [other for other in others if one != other and self.easier(one, other)]
         return self._harder[one]
 
-    def minus(self, left: Vector, numbers: Sequence[int], tasks: Sequence[int]) -> Vector:
+    def minus(self, left: np.ndarray, numbers: np.ndarray, tasks: np.ndarray) -> np.ndarray:
         """Return what is left over after so many users of each kind with so many tasks each."""
-        after = list(left)
-        for kind, (number, x) in enumerate(zip(numbers, tasks, strict=True)):
-            if number and x:
-                rows = self.rows[kind]
-                row, amount = (rows[0], number * x) if len(rows) == 1 else (self.need(kind, x), number)
-                for j, d in enumerate(row):
-                    if d:
-                        after[j] -= amount * d
-        return tuple(after)
+        if self.demands is not None:
+            return left - (numbers * tasks) @ self.demands
+        used = [0] * len(self.room)
+        for kind in np.flatnonzero(numbers).tolist():
+            used = [u + int(numbers[kind]) * d for u, d in zip(used, self.need(kind, int(tasks[kind])), strict=True)]
+        return left - np.array(used, dtype=self.kind)
+
+    def after(self, stops: Sequence[tuple[Any, Any]]) -> tuple[np.ndarray, np.ndarray]:
+        """Return how many of each kind are active after stops, and what is left over."""
+        active, left = np.array(self.sizes), np.array(self.room, dtype=self.kind)
+        for numbers, tasks in stops:
+            active, left = active - np.array(numbers), self.minus(left, np.array(numbers), np.array(tasks))
+        return active, left
 
     # ---- where they must stop ---------------------------------------------------------------------------------
 
-    def next_spot(self, active: Vector, left: Vector, level: int) -> Spot | None:
+    def next_spot(self, active: np.ndarray, left: np.ndarray, level: int) -> Spot | None:
         """Return the lowest spot above a level that all active users can be above; None when nobody is active."""
-        rising = [kind for kind, number in enumerate(active) if number]
-        if not rising:
+        rising = active > 0
+        if not rising.any():
             return None
-        level = self._leap(active, left, level, rising)
-        above = self.least(level + 1)
-        free = list(self.minus(left, active, above))
-        has = list(above)
-        queue = [(self.scales[kind].value(above[kind]), kind) for kind in rising]
-        heapq.heapify(queue)
-        while True:
-            level = queue[0][0]
-            stuck = False
-            while queue[0][0] == level:
-                _, kind = queue[0]
-                for j, d in enumerate(self.step(kind, has[kind])):
-                    if d:
-                        free[j] -= active[kind] * d
-                has[kind] += 1
-                heapq.heapreplace(queue, (self.scales[kind].value(has[kind]), kind))
-                stuck |= has[kind] > self.scales[kind].most
-            if stuck or min(free) < 0:
-                return self.spot(active, left, level)
-
-    def spot(self, active: Vector, left: Vector, level: int) -> Spot:
-        """Return what happens at a level that all active users can reach."""
-        tasks, above = self.least(level), self.least(level + 1)
-        may = tuple(number if more > x else 0 for x, more, number in zip(tasks, above, active, strict=True))
-        must = tuple(
-            number if more > scale.most else 0 for number, more, scale in zip(may, above, self.scales, strict=True)
-        )
-        rest = [number - stopping for number, stopping in zip(active, must, strict=True)]
-        free = self.minus(self.minus(left, must, tasks), rest, above)
-        return Spot(level, tasks, must, may, tuple(max(0, -f) for f in free))
-
-    def _leap(self, active: Vector, left: Vector, level: int, rising: list[int]) -> int:
-        """Return a level near the highest that all can be above, or the same where that is near."""
-        scales = self.scales
-
-        def reach(level: int) -> bool:
-            above = self.least(level + 1)
-            if any(above[kind] > scales[kind].most for kind in rising):
-                return False
-            return min(self.minus(left, active, above), default=0) >= 0
-
-        if near := self._near(active, left):
-            # Floats say where to look: whole tasks need what divisible ones do, and a task each more at most.
-            high = min(near[1], *(scales[kind].top for kind in rising))
-            low = max(min(near[0], high - 1), level)
-            if low == level or reach(low):
-                each = [self._slopes[kind] for kind in rising]
-                while high - low > 1 and sum([(high - low) // slope for slope in each]) > len(rising) // FEW:
-                    middle = (low + high) // 2
-                    low, high = (middle, high) if reach(middle) else (low, middle)
-                return low
-        ahead = [scales[kind].value(scales[kind].least(level + 1)) for kind in rising]
-        band = self.users.band(min(ahead))
-        low = max(value for value in ahead if self.users.band(value) == band)
-        high = min(scales[kind].top for kind in rising)
-        if not reach(low):
-            # Another may have a billion tasks below the next one of somebody.
-            low, high = min(ahead), low
-            if not reach(low):
-                return level
+        low, high = level, int(self.table.top[rising].min()) - 1
+        if high <= low or self._over(active, left, high).max(initial=0) <= 0:
+            return self.spot(active, left, high + 1)  # Somebody has its most tasks, which mostly is next under limits.
+        guesses = iter(self._near(active, left))
         while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if reach(middle) else (low, middle)
-        return low
+            if (listed := self._listed(active, low, high)) is not None:
+                values, needs = listed
+                short = (needs > -self._over(active, left, low)).any(axis=1)
+                return self.spot(active, left, int(values[short.argmax()]))
+            middle = next((guess for guess in guesses if low < guess < high), (low + high) // 2)
+            above = self.table.least(middle + 1)
+            if self._over(active, left, middle).max(initial=0) <= 0:
+                # Nothing changes until somebody has another task.
+                low = min(high - 1, int(self.table.values(above)[rising].min()) - 1)
+            else:
+                before = rising & (above > 0)
+                high = max(low + 1, int(self.table.values(above - 1)[before].max(initial=BOTTOM)))
+        return self.spot(active, left, high)
 
-    def _near(self, active: Vector, left: Vector) -> tuple[int, int] | None:
-        """Return levels between which the highest is that all can be above, in floats; None where those say nothing."""
-        if self._floats is None:
+    def _over(self, active: np.ndarray, left: np.ndarray, level: int) -> np.ndarray:
+        """Return by how much it is too much of each thing when all are above a level."""
+        return -self.minus(left, active, self.table.least(level + 1))
+
+    def _listed(self, active: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return values between two levels, the higher one too, and what all need to be above each, beyond the lower.
+
+        None where they are too many, or tasks of a user differ.
+        """
+        if self.demands is None:
             return None
+        first = self.table.least(low + 1)
+        more = np.where(active > 0, self.table.least(high + 1) - first, 0)
+        if more.max() > LISTED or not 0 < more.sum() <= LISTED:
+            return None
+        kinds = np.repeat(np.arange(len(more)), more.astype(np.int64))
+        tasks = first[kinds] + np.arange(len(kinds)) - (np.cumsum(more) - more)[kinds]
+        values = self.table.values(tasks, kinds)
+        order = np.argsort(values, kind="stable")
+        needs = np.cumsum((self.demands * active[:, None])[kinds[order]], axis=0)
+        return values[order], needs
+
+    def spot(self, active: np.ndarray, left: np.ndarray, level: int) -> Spot:
+        """Return what happens at a level that all active users can reach."""
+        tasks, above = self.table.least(level), self.table.least(level + 1)
+        may = np.where(above > tasks, active, 0)
+        must = np.where(above > self.table.most, may, 0)
+        free = self.minus(self.minus(left, must, tasks), active - must, above)
+        return Spot(level, tasks, must, may, np.maximum(-free, 0))
+
+    def _near(self, active: np.ndarray, left: np.ndarray) -> tuple[int, ...]:
+        """Return levels between which the highest is that all can be above, in floats; none where those say nothing.
+
+        Whole tasks need what divisible ones do, and a task each more at most.
+        """
+        if self._floats is None:
+            return ()
         demands, each = self._floats
-        numbers, room = np.array(active, dtype=float), np.array(left, dtype=float)
+        numbers, room = active.astype(float), left.astype(float)
         rate, once = numbers @ each, numbers @ demands
         used = rate > 0
         if not used.any():
-            return None
+            return ()
         least, most = ((room - once)[used] / rate[used]).min(), (room[used] / rate[used]).min()
         return int(least) - 1, int(most) + 1
 
@@ -287,41 +285,41 @@ class KindPool(Kinds):
         TooMany
             After so many steps.
         """
-        if not any(spot.missing):
-            return [spot.must] if sum(spot.must) <= most else []
-        kinds = [kind for kind, number in enumerate(spot.may) if number > spot.must[kind]]
-        choice = _Choice(self, spot, kinds, budget)
-        for count in range(sum(spot.must), min(most, sum(spot.may)) + 1):
-            if found := list(choice.of(count - sum(spot.must))):
+        must = tuple(spot.must.tolist())
+        if not spot.missing.any():
+            return [must] if sum(must) <= most else []
+        choice = _Choice(self, spot, budget)
+        for count in range(sum(must), min(most, int(spot.may.sum())) + 1):
+            if found := list(choice.of(count - sum(must))):
                 return found
         return []
 
     def greedy(self, spot: Spot) -> Vector:
         """Return one choice of who stops at a spot, not always the smallest."""
-        stopping, missing = list(spot.must), list(spot.missing)
+        stopping, missing, may = spot.must.tolist(), spot.missing.tolist(), spot.may.tolist()
         while any(missing):
             best, gain = -1, -1
             # What a task frees, as parts of what is missing: in integers of one unit.
             unit = math.lcm(*(f for f in missing if f))
             parts = [(j, f, unit // f) for j, f in enumerate(missing) if f]
-            for kind, number in enumerate(spot.may):
+            for kind, number in enumerate(may):
                 if number > stopping[kind]:
-                    step = self.step(kind, spot.tasks[kind])
+                    step = self.step(kind, int(spot.tasks[kind]))
                     covered = sum([min(step[j], f) * part for j, f, part in parts])
                     if covered > gain:
                         best, gain = kind, covered
             stopping[best] += 1
-            freed = self.step(best, spot.tasks[best])
+            freed = self.step(best, int(spot.tasks[best]))
             missing = [max(0, f - d) for f, d in zip(missing, freed, strict=True)]
         return tuple(stopping)
 
-    def finish(self, active: Vector, left: Vector, level: int) -> Iterator[tuple[Spot, Vector]]:
-        """Yield who stops where until nobody is active, each time by the greedy choice."""
+    def finish(self, active: np.ndarray, left: np.ndarray, level: int) -> Iterator[tuple[Vector, np.ndarray]]:
+        """Yield who stops with which tasks until nobody is active, each time by the greedy choice."""
         while (spot := self.next_spot(active, left, level)) is not None:
             stopping = self.greedy(spot)
-            yield spot, stopping
-            active = tuple(a - s for a, s in zip(active, stopping, strict=True))
-            left, level = self.minus(left, stopping, spot.tasks), spot.level
+            yield stopping, spot.tasks
+            active, level = active - np.array(stopping), spot.level
+            left = self.minus(left, np.array(stopping), spot.tasks)
 
 
 class PricedPool(KindPool):
@@ -349,10 +347,13 @@ class PricedPool(KindPool):
 class _Choice:
     """Choices of so many users, beyond those who must, whose stopping frees what is missing."""
 
-    def __init__(self, pool: KindPool, spot: Spot, kinds: list[int], budget: int):
-        self.spot, self.kinds, self.budget = spot, kinds, budget
-        self.rows = [pool.step(kind, spot.tasks[kind]) for kind in kinds]
-        self.room = [spot.may[kind] - spot.must[kind] for kind in kinds]
+    def __init__(self, pool: KindPool, spot: Spot, budget: int):
+        free = spot.may - spot.must
+        self.kinds, self.budget = np.flatnonzero(free).tolist(), budget
+        self.must, self.missing = spot.must.tolist(), tuple(spot.missing.tolist())
+        self.rows = [pool.step(kind, int(spot.tasks[kind])) for kind in self.kinds]
+        self.room = free[self.kinds].tolist()
+        kinds = self.kinds
         # Who may go on only after these have: positions of the kinds that are easier in every respect.
         place = {kind: p for p, kind in enumerate(kinds)}
         self.before = [[place[other] for other in pool.harder(kind) if other in place] for kind in kinds]
@@ -363,7 +364,7 @@ class _Choice:
     def _largest(self) -> list[list[list[int]]]:
         """Return for each position and resource the sums of its 0, 1, 2 ... largest demands from there on."""
         tables: list[list[list[int]]] = []
-        rest: list[list[int]] = [[] for _ in self.spot.missing]
+        rest: list[list[int]] = [[] for _ in self.missing]
         for p in reversed(self.order):
             for j, demands in enumerate(rest):
                 if self.room[p]:
@@ -382,7 +383,7 @@ class _Choice:
                 raise TooMany
             if left == 0:
                 if not any(f > 0 for f in missing):
-                    stopping = list(self.spot.must)
+                    stopping = list(self.must)
                     for p, taken in enumerate(chosen):
                         stopping[self.kinds[p]] += taken
                     yield tuple(stopping)
@@ -400,4 +401,4 @@ class _Choice:
                 yield from extend(position + 1, left - taken, rest)
             chosen[p] = 0
 
-        yield from extend(0, count, self.spot.missing)
+        yield from extend(0, count, self.missing)

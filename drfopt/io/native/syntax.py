@@ -13,9 +13,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 from ...base.numbers.quantities import LONGEST
-from ..text import yaml_xml
-from ..text.files import failure
-from ..text.yaml_xml import DEEPEST, DEEPEST_DOCUMENT, MUCH_TOO_DEEP, TOO_DEEP
+from ..text.files import DEEPEST, DEEPEST_DOCUMENT, MUCH_TOO_DEEP, TOO_DEEP, failure
 
 __all__ = ["sniff", "tree", "trees"]
 
@@ -58,7 +56,7 @@ def tree(text: str, form: str, place: str) -> Any:
     InstanceError
         On a syntax error, with line and column.
     """
-    return {"toml": _toml, "json": _json, "yaml": yaml_xml.tree}[form](text, place)
+    return {"toml": _toml, "json": _json, "yaml": _yaml}[form](text, place)
 
 
 def trees(text: str, place: str) -> list[Any]:
@@ -69,7 +67,18 @@ def trees(text: str, place: str) -> list[Any]:
     InstanceError
         On a syntax error, with line and column; on nesting deeper than `DEEPEST_DOCUMENT`.
     """
-    return _json_values(text, place) if text.lstrip()[:1] in ("{", "[") else yaml_xml.trees(text, place)
+    if text.lstrip()[:1] in ("{", "["):
+        return _json_values(text, place)
+    from ..text.yaml_xml import trees as documents
+
+    return documents(text, place)
+
+
+def _yaml(text: str, place: str) -> Any:
+    # YAML is loaded where some is read only.
+    from ..text.yaml_xml import tree as read
+
+    return read(text, place)
 
 
 def sniff(text: str) -> str:

@@ -20,9 +20,13 @@ from pathlib import Path
 from ...base.errors import InstanceError, suggestion
 
 __all__ = [
+    "DEEPEST",
+    "DEEPEST_DOCUMENT",
     "FORMATS",
     "LARGEST",
+    "MUCH_TOO_DEEP",
     "STANDARD_INPUT",
+    "TOO_DEEP",
     "File",
     "abandon",
     "failure",
@@ -36,6 +40,16 @@ __all__ = [
     "write_whole",
 ]
 
+
+DEEPEST = 32
+"""Levels of nesting that are read; an instance file has four."""
+
+TOO_DEEP = f"lists and tables are nested deeper than {DEEPEST} levels: an instance needs four"
+
+DEEPEST_DOCUMENT = 96
+"""Levels that are read of what other programs write: a tree of queues takes three a level."""
+
+MUCH_TOO_DEEP = f"lists and tables are nested deeper than {DEEPEST_DOCUMENT} levels: no cluster says that"
 
 FORMATS = {".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 """The format of an instance file by its suffix."""

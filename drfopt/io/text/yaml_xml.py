@@ -17,19 +17,9 @@ from xml.etree.ElementTree import ParseError
 import yaml
 
 from ...base.numbers.quantities import LONGEST
-from .files import File, failure, shown
+from .files import DEEPEST, DEEPEST_DOCUMENT, MUCH_TOO_DEEP, TOO_DEEP, File, failure, shown
 
-__all__ = ["DEEPEST", "DEEPEST_DOCUMENT", "MUCH_TOO_DEEP", "TOO_DEEP", "Element", "resolve", "root", "tree", "trees"]
-
-DEEPEST = 32
-"""Levels of nesting that are read; an instance file has four."""
-
-TOO_DEEP = f"lists and tables are nested deeper than {DEEPEST} levels: an instance needs four"
-
-DEEPEST_DOCUMENT = 96
-"""Levels that are read of what other programs write: a tree of queues takes three a level."""
-
-MUCH_TOO_DEEP = f"lists and tables are nested deeper than {DEEPEST_DOCUMENT} levels: no cluster says that"
+__all__ = ["Element", "resolve", "root", "tree", "trees"]
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

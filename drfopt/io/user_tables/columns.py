@@ -7,7 +7,6 @@ number of 64 bits for each, some million at a time; where two are equal, the nam
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from ...base.errors import InstanceError, suggestion
 from ...base.partitions import Partitions
+from ...model.arrays import Gathered
 from ...model.instance import Instance
 from ..text.files import failure
 from .cluster import BareCluster
@@ -36,14 +36,11 @@ def load(rows: UserRows, cluster: BareCluster) -> Instance:
     """
     if rows.frame is None:
         table = _table(rows, ["weight", "max_tasks", "machines"])
-        # A group at a time: what is read before it is copied stays in memory that was used before.
-        groups = (_table(replace(rows, groups=(group,)), cluster.resources) for group in rows.groups)
-        demands = _columns(rows, groups, rows.n, cluster.resources)
+        demands = _columns(rows, _tables(rows, cluster.resources), rows.n, cluster.resources)
     else:
         table = _table(rows, ())
         check_columns(rows.path, kinds_of(table.schema), cluster)
         demands = _columns(rows, [table], table.num_rows, cluster.resources)
-    demands.flags.writeable = False
     weights = _optional(rows, table, "weight", 1.0)
     limits = _optional(rows, table, "max_tasks", np.inf)
     # What these refuse names the file already.
@@ -78,10 +75,21 @@ def _table(rows: UserRows, wanted: Sequence[str]) -> Any:
         except pyarrow.ArrowException as error:
             raise failure(rows.path, f"is no table of users ({str(error).splitlines()[0]})") from None
         return table
+    (table,) = _tables(rows, wanted, rows.groups)
+    return table
+
+
+def _tables(rows: UserRows, wanted: Sequence[str], *together: Sequence[int]) -> Iterator[Any]:
+    """Yield the columns of a part of a file that are there, of row groups that are read `together`, or one by one.
+
+    What is read of one before it is copied lies in memory that was used for the one before.
+    """
     with opened(rows.path), parquet().ParquetFile(rows.path) as file:
         there = set(file.schema_arrow.names)
-        table = file.read_row_groups(rows.groups, [name for name in wanted if name in there], use_threads=False)
-    return table if rows.skip is None else table.slice(rows.skip, rows.n)
+        names = [name for name in wanted if name in there]
+        for groups in together or [(group,) for group in rows.groups]:
+            table = file.read_row_groups(groups, names, use_threads=False)
+            yield table if rows.skip is None else table.slice(rows.skip, rows.n)
 
 
 def _optional(rows: UserRows, table: Any, name: str, missing: float) -> np.ndarray | None:
@@ -101,35 +109,43 @@ def _optional(rows: UserRows, table: Any, name: str, missing: float) -> np.ndarr
 
 def _columns(rows: UserRows, tables: Iterable[Any], n: int, names: Sequence[str]) -> np.ndarray:
     """Return columns of tables, one after the other, (n, m)."""
-    found, start = np.empty((n, len(names)), order="F"), 0
+    found, start = Gathered(n, len(names)), 0
     for table in tables:
         for j, name in enumerate(names):
-            _numbers(rows, table, name, found[:, j], None, start)
+            at = start
+            for chunk in table.column(name).chunks:
+                if chunk.null_count:
+                    i = rows.first + at + int(np.asarray(chunk.is_null()).argmax())
+                    raise failure(rows.path, f"column {name!r}, row {i} is empty (null): write 0 for who needs none")
+                odd = found.put(j, at, chunk.to_numpy(zero_copy_only=False))
+                if odd is not None:
+                    _refuse(rows, name, at, odd, ~((odd >= 0) & (odd < np.inf)))
+                at += len(chunk)
         start += table.num_rows
-    return found
+    return found.table()
 
 
-def _numbers(rows: UserRows, table: Any, name: str, out: np.ndarray, missing: float | None, start: int = 0) -> None:
-    """Write a column to an array (n,), from a place on, and refuse what is no number from 0 on."""
+def _numbers(rows: UserRows, table: Any, name: str, out: np.ndarray, missing: float) -> None:
+    """Write a column to an array (n,), and refuse what is no number from 0 on."""
+    start = 0
     for chunk in table.column(name).chunks:
         here = out[start : start + len(chunk)]
         if chunk.null_count:
             empty = np.asarray(chunk.is_null())
-            if missing is None:
-                i = rows.first + start + int(empty.argmax())
-                raise failure(rows.path, f"column {name!r}, row {i} is empty (null): write 0 for who needs none")
             here[:] = missing
             here[~empty] = chunk.drop_null().to_numpy(zero_copy_only=False)
         else:
             here[:] = chunk.to_numpy(zero_copy_only=False)
-        # NaN is neither.
-        lowest = here.min(initial=np.inf)
-        if not lowest >= 0 or (missing != np.inf and not here.max(initial=0) < np.inf):
-            bad = ~(here >= 0) | ((here == np.inf) & (missing != np.inf))
-            i = int(bad.argmax())
-            rule = "it must not be negative" if -np.inf < here[i] < 0 else "write a finite number, 0 or more"
-            raise failure(rows.path, f"column {name!r}, row {rows.first + start + i} is {here[i]:g}: {rule}")
+        _refuse(rows, name, start, here, ~(here >= 0) | ((here == np.inf) & (missing != np.inf)))
         start += len(chunk)
+
+
+def _refuse(rows: UserRows, name: str, start: int, values: np.ndarray, bad: np.ndarray) -> None:
+    """Raise where some of the values of a column, from a row of a part on, are bad."""
+    if bad.any():
+        i = int(bad.argmax())
+        rule = "it must not be negative" if -np.inf < values[i] < 0 else "write a finite number, 0 or more"
+        raise failure(rows.path, f"column {name!r}, row {rows.first + start + i} is {values[i]:g}: {rule}")
 
 
 def _eligible(rows: UserRows, table: Any, classes: Sequence[str]) -> np.ndarray | None:

@@ -191,6 +191,11 @@ class Clock:
         """Return the level of every user among her siblings, (n,); 0 for who is unplaced."""
         return np.where(self.instance.unplaced(), tasks - tasks, self.leaves.levels(tasks))
 
+    def measured(self, i: int) -> np.ndarray:
+        """Return rows (r, m + 1): the level of a user who is promised nothing is the largest of them times its use."""
+        weights = self.instance.exact_weights if self.exact else self.instance.weights.tolist()
+        return self.counted.rows({}, 1 if self.policy.weights == "none" else weights[i])[0]
+
     def _number(self, value: Any) -> Any:
         return Fraction(value) if self.exact else float(value)
 

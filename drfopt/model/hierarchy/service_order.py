@@ -3,14 +3,15 @@
 First come those whose next task is within their guarantee, the one who has the smallest part of hers first.  Then, from
 the root down, among the children below whom somebody can be served: those of the highest tier (weight 0 after it), and
 of these the one whose level is lowest, of equals the one in whom somebody has the lowest rank.  Whoever's next task
-would break the ceiling of a group above her is passed over for good.
+would break the ceiling of a group above her is passed over for good, or goes on to her next type.  What a group holds,
+and who has several types, is what their tasks use.
 
 This is how YARN's fair scheduler and Mesos walk their trees; levels are compared exactly.
 
 Whose guarantee is not kept: those that do not fit together are kept to one part as far as that goes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -84,18 +85,27 @@ def _asked(clock: Clock, i: int, guarantee: dict[str, Any]) -> Any:
 class TreeLine:
     """The line for one run of Algorithm 1; see `drfopt.engines.reference.algorithm1.Line`."""
 
-    def __init__(self, clock: Clock, ranks: Sequence[int], started: Sequence[Sequence[int]]):
-        self.clock, self.ranks, self.started = clock, ranks, started
+    def __init__(
+        self,
+        clock: Clock,
+        ranks: Sequence[int],
+        kinds: Mapping[int, Sequence[Sequence[Fraction]]],
+        started: Sequence[Sequence[int]],
+    ):
+        """Take who comes first of equals (n,), by user what tasks of its several types need, and who has started what.
+
+        Whoever has several types must be promised nothing: the clock knows what that is worth in tasks that are alike.
+        """
+        self.clock, self.ranks, self.kinds, self.started = clock, ranks, kinds, started
         self.waiting = np.array(clock.playing)
 
     def take(self) -> int | None:
         """Take out the user whose turn it is; None when nobody is left."""
-        while self.waiting.any():
-            i = self._next()
-            self.waiting[i] = False
-            if not self._breaks_a_ceiling(i):
-                return i
-        return None
+        if not self.waiting.any():
+            return None
+        i = self._next()
+        self.waiting[i] = False
+        return i
 
     def back(self, i: int) -> None:
         """Put back a user, who may have more tasks now."""
@@ -134,19 +144,36 @@ class TreeLine:
     def _level(self, node: Node | int) -> Fraction:
         if isinstance(node, int):
             leaves = self.clock.leaves
-            rows = leaves.rows[node] * self._tasks(node) - leaves.offsets[node]
+            if node in self.kinds:
+                rows = self.clock.measured(node) @ self._use_of(node)[: self.clock.instance.m + 1]
+            else:
+                rows = leaves.rows[node] * self._tasks(node) - leaves.offsets[node]
         else:
             rows = node.rows @ self._used(node.everyone) - node.offsets
         return max(Fraction(0), *rows.tolist())
 
     def _used(self, users: np.ndarray) -> np.ndarray:
-        tasks = np.array([self._tasks(i) for i in users.tolist()], dtype=object)
-        return np.asarray(tasks @ self.clock.columns[users])
+        """Return what some users use of every column of the clock."""
+        alike = np.array([i not in self.kinds for i in users.tolist()], dtype=bool)
+        tasks = np.array([self._tasks(i) for i in users[alike].tolist()], dtype=object)
+        used = np.asarray(tasks @ self.clock.columns[users[alike]])
+        return sum((self._use_of(i) for i in users[~alike].tolist()), used)
 
-    def _breaks_a_ceiling(self, i: int) -> bool:
+    def _use_of(self, i: int) -> np.ndarray:
+        """Return the same of a user with several types: by ceiling what it uses below the group."""
+        clock, m = self.clock, self.clock.instance.m
+        rows = zip(self.started[i], self.kinds[i], strict=True)
+        amounts = sum(
+            (count * np.array(row, dtype=object) for count, row in rows), np.full(m, Fraction(0), dtype=object)
+        )
+        below = [amounts[j] if i in clock.below[name] else Fraction(0) for name, j in clock.ceilings]
+        return np.array([*amounts, clock.columns[i, m] * self._tasks(i), *below], dtype=object)
+
+    def bars(self, i: int, demand: Sequence[Fraction]) -> bool:
+        """Say whether a task that needs so much would break the ceiling of a group above its user."""
         clock = self.clock
-        for column, (name, _) in enumerate(clock.ceilings, start=clock.instance.m + 1):
-            needs = clock.columns[i, column]
-            if needs and self._used(clock.below[name])[column] + needs > clock.room[column]:
+        for column, (name, j) in enumerate(clock.ceilings, start=clock.instance.m + 1):
+            below = clock.below[name]
+            if demand[j] and i in below and self._used(below)[column] + demand[j] > clock.room[column]:
                 return True
         return False

@@ -79,7 +79,7 @@ class Largest:
     @cached_property
     def users(self) -> WholeUsers:
         """Who takes part, and what tasks are worth."""
-        return WholeUsers(self.problem.instance, self.problem.policy, self.problem.members.tolist())
+        return self.problem.whole_users
 
     @cached_property
     def worth(self) -> Callable[[Sequence[int]], tuple]:

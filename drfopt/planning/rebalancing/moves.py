@@ -82,7 +82,7 @@ class Tasks:
     def __init__(self, problem: Problem, current: Current, most: int | None = None):
         self.problem, self.current = problem, current
         self.model = Model(problem.solver)
-        self.users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+        self.users = problem.whole_users
         self.cluster, self.members = self.users.cluster, self.users.rows
         self.limits: list[int] = []
         self.rows: list[list[int]] = []
@@ -254,7 +254,7 @@ class Fairest:
     @cached_property
     def users(self) -> WholeUsers:
         """Who takes part, and what tasks are worth."""
-        return WholeUsers(self.problem.instance, self.problem.policy, self.problem.members.tolist())
+        return self.problem.whole_users
 
     def fewest(self, deadline: Deadline) -> tuple[Placement, bool]:
         """Return a plan with these levels, and whether it is proven that no fewer tasks leave."""

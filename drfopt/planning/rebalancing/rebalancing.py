@@ -401,14 +401,14 @@ def _optimum(problem: Problem, current: Current, separate: Separate | None) -> _
     if separate is not None:
         found = solve(separate.instance, "per-server", integer=True, time_limit=limit)
         proven, tasks = found.status == "optimal", separate.apart(found).tasks.sum(axis=1).tolist()
-        users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+        users = problem.whole_users
         fairest = Fairest(
             problem, current, None, _merged([(value, 1) for value in users.values(tasks)]), separate.program
         )
         return _Levels(fairest, proven, problem.n if proven else 0, found)
     found = solve(problem.instance, problem.policy, integer=True, time_limit=limit)
     proven = found.status == "optimal"
-    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    users = problem.whole_users
     if problem.policy.objective != "leximin":
         largest = Largest(problem, current, [int(found.tasks[i]) for i in users.members])
         return _Levels(largest, proven, problem.n if proven else 0, found)

@@ -21,6 +21,7 @@ from ...base.errors import PolicyError
 from ...engines.problem import Problem
 from ...model.allocation import Allocation
 from ...model.instance import Instance
+from ...model.organisation import Organisation
 from ...model.packings import Packing
 from ...model.single_machines import ON_EACH
 from .current import Current
@@ -80,7 +81,14 @@ class Separate:
         }
         rules = instance.organisation
         if rules is not None:
-            rules = replace(rules.named(instance.users), guarantees={}, ceilings={}, tiers={}, paths={})
+            if rules.groups:
+                raise PolicyError(
+                    "rebalance of per-server is one program of all machines, in which a group has one level, and it "
+                    "has one on each of them: leave groups out, or use drf"
+                )
+            # Machines have nothing in common, so that one order of all is the order on each.
+            turns = zip(given["users"], ((rules.in_turn or ())[i] for i, _ in self.who), strict=True)
+            rules = Organisation(tiers={name: -turn for name, turn in turns}, excluded=rules.excluded)
         apart = Instance(machines=machines, resources=instance.resources, organisation=rules, **given)
         return Problem(apart, ON_EACH, integer=True, deadline=self.deadline)
 

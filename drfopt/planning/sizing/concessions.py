@@ -51,6 +51,8 @@ class Concession:
         Whether more than one allocation may be best, of which the one that `solve` returns was judged.
     roomy : bool
         Whether all targets are numbers of divisible tasks: with a factor of 1 there is room for them.
+    by_machine : bool
+        Whether what every machine gives each user is known, and was counted.
     """
 
     all: float
@@ -58,6 +60,7 @@ class Concession:
     limited: tuple[tuple[Target, float], ...] = ()
     several: bool = False
     roomy: bool = False
+    by_machine: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -88,6 +91,8 @@ class Concession:
                 f"at most {self.all:.4%} of every target can be met together",
             ]
         found = [f"even without fairness at most {self.all:.4%} of every target fits"]
+        if self.by_machine:
+            found = [f"all for sale, each machine divided by itself, gives at most {self.all:.4%} of every target"]
         if able := [(target, factor) for target, factor in self.alone if factor > NOTHING]:
             text = ", ".join(f"{target.what} down to {factor * float(target.least):.6g}" for target, factor in able)
             found.append(f"giving up one alone, at least: {text}")
@@ -110,7 +115,8 @@ def concessions(search: PurchaseSearch) -> Concession:
             alone.append((target, _largest(search, lambda f, t=target, r=rest: [*r, _times(t, f)], deadline)))
     judge = search.judge
     roomy = not judge.integer and all(target.measure == "tasks" for target in targets)
-    return Concession(everything, tuple(alone), (), judge.integer or judge.policy.objective == "sum", roomy)
+    several, by_machine = judge.integer or judge.policy.objective == "sum", bool(len(search.relaxation.given))
+    return Concession(everything, tuple(alone), (), several, roomy, by_machine)
 
 
 def _times(target: Target, factor: float) -> Target:

@@ -283,7 +283,7 @@ def size(
     deadline = Deadline.asked(time_limit)
     sale = shop(instance, costs, most, steps, from_nothing)
     wanted = targets_of(targets, instance, integer)
-    if chosen.objective == "leximin":
+    if chosen.objective in ("leximin", "servers"):
         check_tiers(instance, wanted, integer)
     endless = time_limit is None and not all(sale.whole)
     search = PurchaseSearch(sale, chosen, wanted, integer, Deadline.after(PATIENCE) if endless else deadline)

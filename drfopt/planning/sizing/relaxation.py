@@ -106,7 +106,8 @@ class Relaxation:
         each = np.zeros((0, len(counts))) if on_each is None else on_each * (1 + SLACK)
         self.given = each @ counts
         self.gives = np.zeros((0, offers)) if on_each is None else each @ shop.machines().T
-        more = sparse.csr_matrix(each.sum(axis=1)[:, None])
+        # Whom others leave nothing on any machine gets a task of what is too much.
+        more = sparse.csr_matrix(np.where(each.any(axis=1), each.sum(axis=1), 1.0)[:, None])
         blocks = [
             [body, bought, sparse.csr_matrix((used, self.m)), over],
             [needed, None, None, None],

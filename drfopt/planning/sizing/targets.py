@@ -185,10 +185,11 @@ def _check_ceilings(instance: Instance, i: int, least: Fraction, text: str) -> N
 
 
 def check_tiers(instance: Instance, targets: Iterable[Target], integer: bool) -> None:
-    """Refuse targets of users to whom an endless user of a higher tier leaves nothing, under a leximin, in any cluster.
+    """Refuse targets of users to whom an endless user of a higher tier leaves nothing in any cluster.
 
-    It goes on until something that its task needs is used up wherever it may run.  Who needs all of that as well, and
-    may run nowhere else, has nothing then; of whole tasks where it needs no less of each.
+    Under a leximin, of all or of each machine, it goes on until something that its task needs is used up wherever it
+    may run.  Who needs all of that as well, and may run nowhere else, has nothing then; of whole tasks where it needs
+    no less of each.
     """
     rules = instance.organisation
     if (

@@ -1,8 +1,9 @@
 """Mesos: one machine's free resources at a time are offered to the role, and in it the framework, of the lowest share.
 
 The users of the scenario are frameworks, their groups roles (without a group a user is a role of her own, with her
-weight); weights of groups are weights of roles, a role's guarantee is the sum of its users' and is a quota that is
-served first and kept free.  ``mesos-priority`` orders roles by the highest tier of their users before their shares.
+weight); weights of groups are weights of roles, a role's guarantee is the sum of its own users' (Mesos has quotas of
+top-level roles only) and is a quota that is served first and kept free for them.  ``mesos-priority`` orders roles by
+the highest tier of their users before their shares.
 
 A framework takes all of its tasks that fit into the offer and refuses the rest: for `refusal` seconds that machine is
 not offered to it again, unless more is free on it than it refused, or tasks of a new kind come to it.  What it leaves
@@ -77,7 +78,7 @@ class Mesos(Rule):
             roles[role][self._id(user)] = Client()
             if any(amounts):
                 promised[role] = added(promised.get(role, {}), self._amounts(amounts))
-        self._quotas = {role: RoleQuota(amounts) for role, amounts in promised.items()}
+        self._quotas = {role: RoleQuota(amounts, alone=True) for role, amounts in promised.items()}
         weights = {**own, **scenario.groups}
         if void := [name for name, weight in weights.items() if not weight]:
             raise self.refuse(f"divides shares by weights, and that of role {void[0]!r} is 0: make it positive")

@@ -21,10 +21,14 @@ __all__ = ["MesosOffer", "Offering", "RoleQuota", "offers"]
 
 @dataclass(frozen=True)
 class RoleQuota:
-    """What a role is promised, and the most it may hold; a resource without a limit has none."""
+    """What a role is promised, and the most it may hold; a resource without a limit has none.
+
+    In Mesos roles below it count for it; not where it is `alone`, as each of these may be promised something itself.
+    """
 
     guarantee: Amounts = field(default_factory=dict)
     limit: Amounts = field(default_factory=dict)
+    alone: bool = False
 
 
 class MesosOffer(NamedTuple):
@@ -60,7 +64,7 @@ class Offering:
         self._whole = {role: together(frameworks.values()) for role, frameworks in self.frameworks.items()}
         self._ranks = RoleTree(total, self._whole, weights, excluded)
         self._inside = {role: RoleTree(total, clients, None, excluded) for role, clients in self.frameworks.items()}
-        # What all hold; and of each bound what the role and the roles below it, whom it binds together, still lack.
+        # What all hold; and of each bound what the role and the roles that count for it still lack.
         self._held: Amounts = added(*(client.held for client in self._whole.values()))
         self._lacks = {role: self._missing(role, quota.guarantee) for role, quota in self._quotas.items()}
         self._below = {role: self._missing(role, quota.limit) for role, quota in self._quotas.items()}
@@ -173,8 +177,8 @@ class Offering:
         }
 
     def _missing(self, role: str, bound: Amounts) -> dict[str, Amount]:
-        """Return what the role and the roles below it still lack of the bound."""
-        below = f"{role}/"
+        """Return what the role and the roles that count for it still lack of the bound."""
+        below = () if self._quotas[role].alone else f"{role}/"
         held = added(*(whole.held for name, whole in self._whole.items() if name == role or name.startswith(below)))
         return {name: max(0, amount - held.get(name, 0)) for name, amount in bound.items()}
 

@@ -26,7 +26,7 @@ from ...engines.reference.tree_filling import Ambiguous
 from ...engines.registry import engines_for
 from ...model.hierarchy import Clock
 from ...model.instance import FEATURES, Instance
-from ...model.organisation import Organisation
+from ...model.organisation import Group, Organisation
 from ...model.policies import policy_named
 from ...model.single_machines import ON_EACH
 from ..allocating import solve
@@ -148,12 +148,16 @@ def _plain(problem: Problem) -> bool:
 
 def _tree(problem: Problem) -> Found:
     """Fill the tree step by step, in fractions."""
-    try:
-        tasks = slow_exact.tree_tasks(problem.instance, problem.policy)
-    except Ambiguous:
-        raise EngineError("the outcome depends on an order of steps that the reference does not know") from None
+    tasks = _steps(problem)
     exact = Clock(problem.instance, problem.policy, exact=True)
     return np.array(exact.levels(np.array(tasks, dtype=object)), dtype=object), None
+
+
+def _steps(problem: Problem) -> list[Fraction]:
+    try:
+        return slow_exact.tree_tasks(problem.instance, problem.policy)
+    except Ambiguous:
+        raise EngineError("the outcome depends on an order of steps that the reference does not know") from None
 
 
 def _tree_takes(problem: Problem) -> bool:
@@ -162,11 +166,11 @@ def _tree_takes(problem: Problem) -> bool:
 
 
 def _servers(problem: Problem) -> Found:
-    """Fill every class by the reference, in fractions."""
+    """Fill every class by the reference, in fractions; under an order or a tree step by step."""
     instance = problem.instance
     if instance.machines is None:
         return _reference(Problem(instance, ON_EACH))
-    rates = problem.policy.exact_rates(instance)
+    rates, rules = problem.policy.exact_rates(instance), instance.organisation
     levels = [Fraction(0)] * instance.n
     for k, (room, count) in enumerate(zip(instance.exact_machine_capacity, instance.counts, strict=True)):
         users = np.flatnonzero(instance.fits[:, k]).tolist()
@@ -177,23 +181,37 @@ def _servers(problem: Problem) -> Found:
             dict(zip(instance.resources, [int(count) * c for c in room], strict=True)),
             weights={instance.users[i]: _weight(instance, i) for i in users},
             resources=instance.resources,
-            organisation=instance.organisation and Organisation(excluded=instance.organisation.excluded),
+            organisation=rules
+            and Organisation(
+                tiers={instance.users[i]: rules.tiers[i] for i in users},
+                paths={instance.users[i]: rules.paths[i] for i in users},
+                groups=[Group(group.name, group.weight, tier=group.tier) for group in rules.groups],
+                excluded=rules.excluded,
+            ),
         )
-        on_it = ON_EACH.exact_rates(pool)
-        tasks = progressive_filling(pool.exact_demands, pool.exact_capacity, on_it, pool.exact_limits)
+        if pool.organisation is not None and not pool.organisation.only_excludes:
+            tasks = _steps(Problem(pool, ON_EACH))
+        else:
+            on_it = ON_EACH.exact_rates(pool)
+            tasks = progressive_filling(pool.exact_demands, pool.exact_capacity, on_it, pool.exact_limits)
         for i, x in zip(users, tasks, strict=True):
             levels[i] += rates[i] * x
     return np.array([float(level) for level in levels]), None
 
 
 def _weight(instance: Instance, i: int) -> Any:
+    if instance.organisation is not None and instance.organisation.last[i]:
+        return 0
     weight = instance.exact_weights[i]
     return dict(zip(instance.resources, weight, strict=True)) if isinstance(weight, tuple) else weight
 
 
 def _servers_takes(problem: Problem) -> bool:
+    rules = problem.instance.organisation
+    stepwise = rules is not None and not rules.only_excludes
     work = problem.instance.n * problem.m * problem.k * problem.m
-    return is_of(problem, "servers", integer=False) and work <= FRACTIONS
+    few = work <= FRACTIONS and not (stepwise and problem.n > STEPS)
+    return is_of(problem, "servers", integer=False) and few
 
 
 def _chain(problem: Problem) -> Found:
@@ -339,7 +357,7 @@ METHODS = (
     ),
     SecondMethod(
         "CBC, machine by machine",
-        lambda problem: is_of(problem, "servers", integer=True),
+        lambda problem: is_of(problem, "servers", integer=True) and not in_groups(problem),
         partial(machine_by_machine, improved),
         reach="as far as its time limit; packings listed by the reference",
     ),

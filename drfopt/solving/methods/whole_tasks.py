@@ -21,7 +21,6 @@ from ...model.hierarchy.market import market_rules, sums_in_turn
 from ...model.instance import Instance
 from ...model.packings import Packing, machine_rows
 from ...model.single_machines import ON_EACH, machine_of
-from ...model.whole_values import WholeUsers
 from ..scheduling import schedule
 
 __all__ = [
@@ -80,7 +79,7 @@ def from_members(problem: Problem, tasks: Sequence[int]) -> Found:
     everybody = np.zeros(problem.instance.n, dtype=np.int64)
     everybody[problem.members] = tasks
     if problem.policy.objective == "leximin":
-        users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+        users = problem.whole_users
         levels = np.zeros(problem.instance.n)
         levels[problem.members] = [float(users.level(p, int(x))) for p, x in enumerate(tasks)]
         return found(problem, levels, everybody)
@@ -99,7 +98,7 @@ def is_of(problem: Problem, objective: str, *, integer: bool) -> bool:
 def in_groups(problem: Problem) -> bool:
     """Say whether whole tasks are of several groups, which no value of them describes."""
     grouped = "organisation" in problem.instance.features and problem.instance.several_groups
-    return problem.integer and grouped and problem.policy.objective == "leximin"
+    return problem.integer and grouped and problem.policy.objective in ("leximin", "servers")
 
 
 def enumeration_takes(problem: Problem) -> bool:
@@ -107,7 +106,7 @@ def enumeration_takes(problem: Problem) -> bool:
     if not problem.integer or problem.policy.objective not in WHOLE or not problem.n or in_groups(problem):
         return False
     vectors = 1
-    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    users = problem.whole_users
     for most in users.most:
         vectors *= most + 1
         if vectors > ENUMERATED:
@@ -117,7 +116,7 @@ def enumeration_takes(problem: Problem) -> bool:
 
 def each_enumerated(problem: Problem) -> bool:
     """Say whether all of every machine by itself can be looked at."""
-    if not is_of(problem, "servers", integer=True):
+    if not is_of(problem, "servers", integer=True) or in_groups(problem):
         return False
     if problem.instance.machines is None:
         return enumeration_takes(Problem(problem.instance, ON_EACH, True))
@@ -172,7 +171,7 @@ def enumerated(problem: Problem) -> list[int]:
 
 def _enumerated_values(problem: Problem) -> list[int]:
     """Take the best of all whole tasks that can be run and that rules allow."""
-    users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
+    users = problem.whole_users
     cluster = users.cluster
     eligible = None if cluster.machines is None else [list(map(bool, cluster.fits[q])) for q in users.rows]
     demands = [cluster.exact_demands[q] for q in users.rows]
