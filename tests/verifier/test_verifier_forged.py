@@ -310,7 +310,6 @@ STRANGE = {
     "a key of a group": lambda data: data["groups"][0].update(wieght=3),
     "a key of a task type": lambda data: data["users"][1]["tasks"][0].update(weight=3),
     "a number for a table": lambda data: data["users"][0].update(demand=2),
-    "a tier as a text": lambda data: data["users"][0].update(tier="1e30"),
     "a name that is no text": lambda data: data["machines"][0].update(name=-1),
     "a resource without a name": lambda data: data["machines"][0]["capacity"].update({"": 1}),
     "a group without a name": lambda data: data["groups"].append({"name": ""}),

@@ -7,12 +7,13 @@ kinds    her tasks that are alike: one entry a user, but one for each of her tas
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from .exact_sums import over_one, total
+from .keys import all_known
 from .reading import number
 from .work import spend
 
@@ -20,12 +21,6 @@ __all__ = ["Cluster", "DevicesOf", "Kind", "devices_of", "integers", "taken"]
 
 DevicesOf = dict[int, tuple[Fraction, Fraction]]
 """By resource (its number) how many devices one machine has, and how much is on each."""
-
-
-def _known(what: str, tables: Iterable[dict[str, Any]], keys: set[str]) -> None:
-    """Refuse a key that nobody knows."""
-    if beyond := sorted({key for table in tables for key in table} - keys):
-        raise ValueError(f"the key {beyond[0]!r} of {what} is nothing that the verifier knows")
 
 
 def _numbered(group: dict[str, Any]) -> dict[str, Any]:
@@ -71,19 +66,10 @@ def integers(demands: list[list[Fraction]], capacity: Sequence[Fraction]) -> tup
 CELLS_A_STEP = 2
 """Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""
 
-KEYS = {"name", "source", "capacity", "machines", "users", "guarantees", "excluded", "groups"}
-USER_KEYS = {"name", "demand", "weight", "max_tasks", "machines", "ceiling", "guarantee", "tier", "group"}
-"""What an instance may say, and of a user; of anything else the verifier would not know what it changes."""
-
 NOTHING_OR_LESS = "an amount of the instance is negative, or a weight, count or user's demand is nothing"
 
 MEANINGS = ("floor", "surplus", "normalised")
 """What guarantees may mean: levels count all, what is above them, or count in them instead of in capacities."""
-
-CLASS_KEYS = {"name", "capacity", "count", "devices"}
-GROUP_KEYS = {"name", "weight", "guarantee", "ceiling", "tier"}
-TYPE_KEYS = {"name", "demand", "count", "machines"}
-"""What it may say of a class of machines, of a group, and of tasks that are alike."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +86,7 @@ class Cluster:
     """The instance in the letters above, from the data of an instance file."""
 
     def __init__(self, data: dict[str, Any]):
+        all_known(data)
         self.pool = "machines" not in data
         classes = [{"name": "", "capacity": data["capacity"]}] if self.pool else data["machines"]
         self.classes, counts = [c["name"] for c in classes], [number(c.get("count", 1)) for c in classes]
@@ -108,16 +95,11 @@ class Cluster:
         self.count = list(map(int, counts))
         self.resources = list(dict.fromkeys(r for c in classes for r in c["capacity"]))
         self.C = [self._row(c["capacity"], 0) for c in classes]
-        _known("a class of machines", classes, CLASS_KEYS)
         shared = [c.get("devices", {}) for c in classes]
         self.devices = [devices_of(*pair, self.resources, number) for pair in zip(shared, self.C, strict=True)]
         self.room = [[n * c for c in row] for n, row in zip(self.count, self.C, strict=True)]
         self.cluster: list[Any] = [sum(column) for column in zip(*self.room, strict=True)]
         users = [self._average(user) for user in data["users"]]
-        _known("an instance", [data], KEYS)
-        _known("a user", users, USER_KEYS)
-        _known("a group", data.get("groups", ()), GROUP_KEYS)
-        _known("a task type", (kind for user in data["users"] for kind in user.get("tasks", ())), TYPE_KEYS)
         self.typed = [i for i, user in enumerate(data["users"]) if "tasks" in user]
         self.users = [user["name"] for user in users]
         self.d = [self._row(user["demand"], 0) for user in users]
@@ -152,7 +134,7 @@ class Cluster:
         if not all(isinstance(name, str) and name for name in names):
             raise ValueError("some name is no text, or empty")
         owners = [*users, *self.groups]
-        if any(type(owner.get("tier", 0)) is not int for owner in (*users, *data.get("groups", ()))):
+        if any(number(owner.get("tier", 0)).denominator > 1 for owner in owners):
             raise ValueError("a tier is no whole number")
         if self.pool and any("machines" in table for user in data["users"] for table in (user, *user.get("tasks", ()))):
             raise ValueError("some user lists machines, but the cluster is one pool")
