@@ -136,8 +136,9 @@ class Cluster:
         owners = [*users, *self.groups]
         if any(number(owner.get("tier", 0)).denominator > 1 for owner in owners):
             raise ValueError("a tier is no whole number")
-        if self.pool and any("machines" in table for user in data["users"] for table in (user, *user.get("tasks", ()))):
-            raise ValueError("some user lists machines, but the cluster is one pool")
+        tables = [table for user in data["users"] for table in (user, *user.get("tasks", ())) if "machines" in table]
+        if (self.pool and tables) or {name for table in tables for name in table["machines"]} - set(self.classes):
+            raise ValueError("some user lists machines that are none of the cluster's classes")
         pairs = [(number(v), u.get("ceiling", {}).get(r)) for u in owners for r, v in u.get("guarantee", {}).items()]
         if any(most is not None and v > number(most) for v, most in pairs):
             raise ValueError("a guarantee is above its ceiling")
