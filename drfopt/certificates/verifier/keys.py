@@ -13,6 +13,8 @@ TYPE_KEYS = {"name", "demand", "count", "machines"}
 
 def all_known(data: dict[str, Any]) -> None:
     """Refuse an instance that says what nobody knows."""
+    if "capacity" in data and "machines" in data:
+        raise ValueError("the cluster is one pool, or machines: it has 'capacity' and 'machines'")
     users = data["users"]
     tables = {
         "an instance": ([data], KEYS),
