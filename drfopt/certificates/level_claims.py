@@ -228,15 +228,18 @@ def highest(users: WholeUsers, below: int) -> int:
     """
     scales = users.scales
     everyone, number = range(len(scales)), len(scales) - below
+    rows, room = users.pool_rows
+    columns = list(zip(*rows, strict=True))[: users.instance.m]  # Behind them are ceilings of groups.
 
     def possible(level: int) -> bool:
         needs = [scale.least(level) for scale in scales]
         able = [p for p in everyone if needs[p] <= scales[p].most]
         if len(able) < number:
             return False
-        for j, total in enumerate(users.instance.exact_capacity):
-            amounts = sorted(users.use(p, needs[p], j) for p in able)
-            if sum(amounts[:number], Fraction(0)) > total:
+        loads = [tuple(zip(users.goods_of[p], users.sequences[p].started(needs[p]), strict=True)) for p in able]
+        for column, total in zip(columns, room, strict=False):
+            amounts = sorted(sum(column[good] * x for good, x in load) for load in loads)
+            if sum(amounts[:number]) > total:
                 return False
         return True
 

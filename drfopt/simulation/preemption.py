@@ -160,7 +160,9 @@ class Preempting(Rule):
             if queue
         )
         for _, user in asking:
-            for kind, line in cluster.queues[user].items():
+            queue = cluster.queues[user]
+            for kind in sorted(queue, key=lambda kind: queue[kind][0].number):
+                line = queue[kind]
                 if sum(lot.waiting for lot in line) > claimed[user, kind] and cluster.able[kind]:
                     found = self._room_for(cluster, user, kind, used, running, warned, free)
                     if found:

@@ -316,14 +316,19 @@ def _whole(value: Any, what: str, least: int) -> None:
         raise InstanceError(f"{what} is {value!r}: write a whole number, {least} or more")
 
 
+LATEST = 1e100
+"""Seconds of the latest moment: what rules make of later ones is beyond the range of floats."""
+
+
 def _moment(value: Any, what: str, endless: bool = False) -> float:
     """Return a time from 0 on."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if isinstance(value, bool) or not (0 <= number < math.inf or (endless and number == math.inf)):
-        raise InstanceError(f"{what} is {value!r}: write a number of seconds, 0 or more")
+    if isinstance(value, bool) or not (0 <= number <= LATEST or (endless and number == math.inf)):
+        most = f" and at most {LATEST:g}" if number > LATEST else ""
+        raise InstanceError(f"{what} is {value!r}: write a number of seconds, 0 or more{most}")
     return number
 
 

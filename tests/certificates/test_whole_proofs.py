@@ -7,7 +7,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from drfopt.base.deadline import NEVER
+from drfopt.base.deadline import NEVER, Deadline
 from drfopt.certificates import meet_in_the_middle, refutation, whole
 from drfopt.certificates.exhaustive_search import playing
 from drfopt.certificates.level_claims import ABOVE, claims
@@ -50,6 +50,19 @@ def test_the_papers_example_by_hand():
     assert not holds(claim, worth, Refutation(((0, 0),), (3,))), "nothing is short of nothing"
     assert not holds(claim, worth, Refutation(((-1, 0),), (3,))), "multipliers are not negative"
     assert holds(claim, worth, refutation.refute(claim, worth))
+
+
+def test_without_time_machines_are_priced_by_their_resources():
+    instance = Instance({"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 2}}, machines=[Machine("m", {"cpu": 4, "gpu": 2}, 3)])
+    users = WholeUsers(instance, policy_named("drf"), [0, 1])
+    late, listed = worth_of(users, Deadline.after(0)), worth_of(users)
+    assert late.loads == [None]
+    assert listed.loads == [[(0, 2), (2, 1)]]
+    best = solve(instance, integer=True).tasks.tolist()
+    for claim in claims(users, best):
+        proof = refutation.refute(claim, late)
+        assert holds(claim, late, proof)
+        assert holds(claim, listed, proof), "loads are worth no more than resources say"
 
 
 @pytest.mark.parametrize("seed", range(12))
