@@ -315,6 +315,7 @@ STRANGE = {
     "a group without a name": lambda data: data["groups"].append({"name": ""}),
     "a class that is not there": lambda data: data["users"][0]["machines"].append("n"),
     "a pool beside machines": lambda data: data.update(capacity={"cpu": 4}),
+    "a tier as a text": lambda data: data["users"][0].update(tier="1e30"),
     "half a tier": lambda data: data["groups"][0].update(tier=0.5),
     "half a machine": lambda data: data["machines"][0].update(count=1.5),
     "classes in a pool": lambda data: data.update(capacity=data.pop("machines")[0]["capacity"]),

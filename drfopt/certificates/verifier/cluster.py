@@ -134,7 +134,8 @@ class Cluster:
         if not all(isinstance(name, str) and name for name in names):
             raise ValueError("some name is no text, or empty")
         owners = [*users, *self.groups]
-        if any(number(owner.get("tier", 0)).denominator > 1 for owner in owners):
+        tiers = [owner.get("tier", 0) for owner in (*users, *data.get("groups", ()))]
+        if any(isinstance(tier, str) or number(tier).denominator > 1 for tier in tiers):
             raise ValueError("a tier is no whole number")
         tables = [table for user in data["users"] for table in (user, *user.get("tasks", ())) if "machines" in table]
         if (self.pool and tables) or {name for table in tables for name in table["machines"]} - set(self.classes):
