@@ -17,17 +17,20 @@ Source: Eisenberg and Gale 1959 for the program; Jain and Vazirani, Eisenberg-Ga
 beside the capacities.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from ...base.errors import SolverError
+from ...base.errors import SolverError, TimeLimitError
 from ...base.progress import report
 from ...base.tolerances import EXACT, TINY
+from ...model.evidence import BoundsEvidence
+from ...model.instance import Instance
 from ..problem import Answer, Problem
 from ..promised import Promised, in_turn, kept
 from .barrier import FASTEST
+from .barrier import solve as barrier
 from .bounded_market import ZERO, ActiveSet, BoundedMarket, BoundedPoint, NewtonSystem, Vectors
 
 __all__ = ["of_tier", "solve"]
@@ -67,11 +70,35 @@ def solve(problem: Problem) -> Answer:
 
 def of_tier(problem: Problem, promised: Promised) -> Answer:
     """Return the optimum and its prices where so much is promised, and held."""
+    if (answer := _without_bounds(problem, promised)) is not None:
+        return answer
     market = BoundedMarket(problem, promised)
     if not market.n:
         return market.answer(BoundedPoint.nothing(market))
     with np.errstate(all="ignore"):
         return market.answer(_polished(market, _interior(market)))
+
+
+def _without_bounds(problem: Problem, promised: Promised) -> Answer | None:
+    """Return the optimum where groups only say what everybody's income is: that is a market of users with weights.
+
+    None where something is bounded, there are no groups, or floats do not find it so.
+    """
+    instance = problem.instance
+    bounded = promised.floors.any() or promised.stopped.any() or len(promised.ceilings) or not instance.counted.all()
+    if bounded or promised.clock is None or not problem.n or instance.task_types is not None:
+        return None
+    incomes = np.ones(instance.n)
+    incomes[problem.members] = promised.incomes
+    plain = {"organisation": None, "weights": incomes, "max_tasks": instance.exact_limits}
+    try:
+        answer = barrier(Problem(Instance(**(instance.parts() | plain)), problem.policy, deadline=problem.deadline))
+    except TimeLimitError:
+        raise
+    except SolverError:
+        return None
+    evidence = BoundsEvidence(bounds=np.zeros(0), breakpoints=promised.breakpoints, full=promised.full)
+    return replace(answer, evidence=evidence, levels=promised.rates * answer.tasks, fine=None)
 
 
 def _interior(market: BoundedMarket) -> BoundedPoint:
