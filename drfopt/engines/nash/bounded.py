@@ -26,9 +26,8 @@ from ...base.errors import SolverError, TimeLimitError
 from ...base.progress import report
 from ...base.tolerances import EXACT, TINY
 from ...model.evidence import BoundsEvidence
-from ...model.instance import Instance
 from ..problem import Answer, Problem
-from ..promised import Promised, in_turn, kept
+from ..promised import Promised, in_turn, kept, market_of_incomes
 from .barrier import FASTEST
 from .barrier import solve as barrier
 from .bounded_market import ZERO, ActiveSet, BoundedMarket, BoundedPoint, NewtonSystem, Vectors
@@ -80,19 +79,11 @@ def of_tier(problem: Problem, promised: Promised) -> Answer:
 
 
 def _without_bounds(problem: Problem, promised: Promised) -> Answer | None:
-    """Return the optimum where groups only say what everybody's income is: that is a market of users with weights.
-
-    None where something is bounded, there are no groups, or floats do not find it so.
-    """
-    instance = problem.instance
-    bounded = promised.floors.any() or promised.stopped.any() or len(promised.ceilings) or not instance.counted.all()
-    if bounded or promised.clock is None or not problem.n or instance.task_types is not None:
+    """Return the optimum where nobody is bounded; None where somebody is, or floats do not find it so."""
+    if (plain := market_of_incomes(problem, promised)) is None:
         return None
-    incomes = np.ones(instance.n)
-    incomes[problem.members] = promised.incomes
-    plain = {"organisation": None, "weights": incomes, "max_tasks": instance.exact_limits}
     try:
-        answer = barrier(Problem(Instance(**(instance.parts() | plain)), problem.policy, deadline=problem.deadline))
+        answer = barrier(Problem(plain, problem.policy, deadline=problem.deadline))
     except TimeLimitError:
         raise
     except SolverError:
