@@ -178,7 +178,7 @@ def told_by_dividing(allocation, found):
 
 
 def test_types_move_with_what_has_a_price_only(monkeypatch):
-    """Memory costs nothing, nor does n, and m is as its cpu: of 16 sides those of the first unit are told by dividing."""
+    """Memory costs nothing, nor does n, and m is as its cpu: of 16 sides those of one unit need dividing."""
     users = {"A": [TaskType({"cpu": 1}, 2, ["m"]), TaskType({"cpu": 1, "memory": 1}, 1, ["n"])], "B": {"cpu": 2}}
     classes = [Machine("m", {"cpu": 6, "memory": 9}), Machine("n", {"cpu": 4, "memory": 9})]
     allocation = solve(Instance(users, machines=classes, eligible={"B": ["m"]}), "ceei")
