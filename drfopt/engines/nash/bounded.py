@@ -49,6 +49,9 @@ KEEP = 0.995
 
 GUESSES, STEPS = 60, 30
 
+IDLE = 2
+"""Steps among roundings that may bring nothing before the end."""
+
 SOFT = 1e-9
 """Diagonals that keep what is not unique near where it is; they vanish from the answer as steps repeat."""
 
@@ -297,7 +300,7 @@ def _newton(m: BoundedMarket, guess: ActiveSet, start: BoundedPoint) -> BoundedP
     p = np.where(guess.priced, np.maximum(start.p, 0), 0.0)
     beta = np.where(guess.capped_groups, np.maximum(start.beta, 0), 0.0)
     pi = start.pi.copy()
-    best, kept_point = np.inf, None
+    best, kept_point, idle = np.inf, None, 0
     scale = m.g.max(initial=0.0) or 1.0
     for _ in range(STEPS):
         y = np.where(m.fixed, scale, m.g * t**-m.alpha)
@@ -311,9 +314,10 @@ def _newton(m: BoundedMarket, guess: ActiveSet, start: BoundedPoint) -> BoundedP
         size = np.where(guess.at_floor, np.maximum(y, m.user_cost(pi, beta)), y)
         parts = [r1 / size[owner], r2 / y, r3, r4, r5]
         error = max(float(np.abs(part).max(initial=0)) for part in parts)
+        idle = 0 if error <= best / 2 or best > ZERO else idle + 1
         if error < best:
             best, kept_point = error, (v, t, pi, p, beta)
-        if error <= EXACT or not np.isfinite(error) or error > 1e3 * max(best, ZERO):
+        if error <= EXACT or idle > IDLE or not np.isfinite(error) or error > 1e3 * max(best, ZERO):
             break
         curve = np.where(held, np.inf, m.alpha * y / t)
         D = np.where(guess.used, SOFT * (size / t)[owner], np.inf)
