@@ -159,7 +159,7 @@ def audit(
     checked_flags(integer=integer)
     chosen, asked = policy_on(policy, instance), properties_named(properties)
     built_in = chosen.objective in ("leximin", "alpha", "sum", "servers")
-    chosen.check(instance, integer, FEATURES if built_in else () if integer else ("types", "types on machines"))
+    chosen.check(instance, integer, FEATURES)
     deadline = Deadline.asked(time_limit)
     integer = in_whole_tasks(instance, chosen, integer)
     if ruled.beyond(instance, integer) and (built_in or chosen.objective == "formulation"):

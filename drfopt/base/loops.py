@@ -13,7 +13,7 @@ import numpy as np
 
 from .market_loops import respond, spend
 
-__all__ = ["compiled"]
+__all__ = ["HALVES", "compiled"]
 
 NUMBERS = 2_000_000
 """Numbers of a table from which on its loops are compiled: each process takes two thirds of a second to load them."""
@@ -23,6 +23,9 @@ AT_ONCE = 256
 
 PAIRED = 1 << 7
 """Users whose columns are looked at two at a time: both lie in the first cache."""
+
+HALVES = 2.0**27 + 1
+"""Splits a float into two of half its digits, whose products have no rounding (Dekker 1971)."""
 
 TILE = 1 << 10
 """Numbers of a column that are copied, or rows, before they are looked at again, which are in the cache then."""
@@ -331,6 +334,28 @@ def _held(
     return worst, who
 
 
+def _exact(demands: np.ndarray, js: np.ndarray, tasks: np.ndarray, total: np.ndarray) -> None:
+    """Add up what is used of some resources, in as many places at a time as `total` (r, 2, places) has.
+
+    The first of two is the sum, the second what rounding took from it and from the products (Knuth; Dekker 1971).
+    """
+    places, n = total.shape[2], len(tasks)
+    for r in range(len(js)):
+        demand, high, low = demands[js[r]], total[r, 0], total[r, 1]
+        for a in range(0, n, places):
+            one, other = demand[a : a + places], tasks[a : a + places]
+            for p in range(len(one)):
+                d, x = one[p], other[p]
+                product, scaled, again = d * x, d * HALVES, x * HALVES
+                upper, most = scaled - (scaled - d), again - (again - x)
+                lower, rest = d - upper, x - most
+                error = ((upper * most - product) + upper * rest + lower * most) + lower * rest
+                both = high[p] + product
+                part = both - high[p]
+                low[p] += ((high[p] - (both - part)) + (product - part)) + error
+                high[p] = both
+
+
 def compiled(table: np.ndarray, by_rows: bool = False, numbers: int | None = None) -> Any:
     """Return the loops for a table of floats that is in memory column by column, or row by row.
 
@@ -362,6 +387,7 @@ def _loops() -> Any:
             dominant=loop(_dominant),
             reached=loop(_reached),
             held=loop(_held),
+            exact=loop(_exact),
             respond=summing(respond),
             spend=summing(spend),
         )

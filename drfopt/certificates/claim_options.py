@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.whole_values import SAFE
-from .level_claims import ABOVE, LevelClaim
+from .level_claims import ABOVE, LevelClaim, ListedChoices
 
 __all__ = ["FRACTIONAL", "Bounds", "ClaimOptions"]
 
@@ -65,41 +65,67 @@ class ClaimOptions:
 
     def __init__(self, claim: LevelClaim):
         self.claim = claim
-        sizes = [len(choice.options) for choice in claim.choices]
-        self.number = np.array([choice.number for choice in claim.choices], dtype=np.int64)
-        self.first = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-        self.choice = np.repeat(np.arange(len(sizes)), sizes)
-        flat = [option for choice in claim.choices for option in choice.options]
-        self.row = np.array([row for _, row in flat], dtype=np.int64)
-        self.stuck = not all(sizes)
-        own = np.array([len(choice.sequence.rows) for choice in claim.choices], dtype=np.int64)[self.choice]
-        if (own == 1).all():
-            self.option = np.arange(len(self.choice))
-            self.good = np.array([choice.sequence.rows[0] for choice in claim.choices], dtype=np.int64)[self.choice]
-            tasks = [x for x, _ in flat]
+        if isinstance(claim.choices, ListedChoices) and (columns := claim.choices.columns) is not None:
+            self.number, good, sizes, self.tasks, self.row = columns
+            own = np.ones(len(self.row), dtype=np.int64)
+            self.good = np.repeat(good, sizes)
         else:
+            sizes = np.array([len(choice.options) for choice in claim.choices], dtype=np.int64)
+            self.number = np.array([choice.number for choice in claim.choices], dtype=np.int64)
+            self.row = np.array([row for choice in claim.choices for _, row in choice.options], dtype=np.int64)
             loads = [choice.load(x) for choice in claim.choices for x, _ in choice.options]
-            self.option = np.repeat(np.arange(len(loads)), own)
+            own = np.array(list(map(len, loads)), dtype=np.int64)
             self.good = np.array([good for load in loads for good, _ in load], dtype=np.int64)
             tasks = [x for load in loads for _, x in load]
-        self.starts = np.cumsum(own) - own
-        most = max(tasks, default=0)
-        self.tasks = np.array(tasks, dtype=np.int64 if most < SAFE else object)
-        self.largest = most * int(own.max(initial=1))
+            self.tasks = np.array(tasks, dtype=np.int64 if max(tasks, default=0) < SAFE else object)
+        self.first = np.concatenate([[0], np.cumsum(sizes)])
+        self.choice = np.repeat(np.arange(len(sizes)), sizes)
+        self.stuck = not sizes.all()
+        self.option, self.starts = np.repeat(np.arange(len(own)), own), np.cumsum(own) - own
+        self.largest = int(self.tasks.max(initial=0)) * int(own.max(initial=1))
 
     def fewest(self) -> list[int]:
         """Return how many tasks of each good there are, with what is fixed, when all take the fewest that they may."""
-        fewest = list(self.claim.fixed)
-        for choice in self.claim.choices:
-            for good, x in choice.load(min(x for x, _ in choice.options)):
-                fewest[good] += choice.number * x
-        return fewest
+        several = len(self.starts) != len(self.good)
+        total = np.add.reduceat(self.tasks, self.starts) if several else self.tasks
+        least = np.minimum.reduceat(total, self.first[:-1])[self.choice]
+        numbers = np.zeros(len(self.choice), dtype=np.int64)
+        # Whichever of a choice's options has the fewest.
+        found, first = np.unique(self.choice[total == least], return_index=True)
+        numbers[np.flatnonzero(total == least)[first]] = self.number[found]
+        return [x + more for x, more in zip(self.asked(numbers), self.claim.fixed, strict=True)]
+
+    def usual(self) -> list[int]:
+        """Return how many tasks of each good there are, with what is fixed, when all take their last option."""
+        numbers = np.zeros(len(self.choice), dtype=np.int64)
+        numbers[self.first[1:] - 1] = self.number
+        return [x + more for x, more in zip(self.asked(numbers), self.claim.fixed, strict=True)]
 
     def forced(self) -> np.ndarray:
         """Return how many users at least stop at the level of each row: who has no other option."""
         alone = self.first[:-1][np.diff(self.first) == 1]
         alone = alone[self.row[alone] != ABOVE]
         return np.bincount(self.row[alone], self.number[self.choice[alone]], len(self.claim.allowed))
+
+    def counts(self, costs: list[int]) -> tuple[int, ...]:
+        """Return multipliers of rows at which all options cost much: each as it is best given those before it.
+
+        The last row comes first.  Best is what the first user saves at the level who may no longer stop there.
+        """
+        found = [0] * len(self.claim.allowed)
+        prices = self.prices(costs, tuple(found))
+        if prices.dtype == object:
+            return tuple(found)
+        for row in (len(found) - 1, *range(len(found) - 1)):
+            mine = self.row == row
+            at = np.flatnonzero(mine)
+            saved = np.minimum.reduceat(np.where(mine, SAFE, prices), self.first[:-1])[self.choice[at]] - prices[at]
+            order = np.argsort(-saved)
+            beyond = np.searchsorted(np.cumsum(self.number[self.choice[at]][order]), self.claim.allowed[row], "right")
+            if beyond < len(at):
+                found[row] = max(0, int(saved[order[beyond]]))
+                prices[at] += found[row]
+        return tuple(found)
 
     @property
     def free(self) -> Bounds:

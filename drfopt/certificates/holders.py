@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.loops import compiled
+from ..base.loops import HALVES, compiled
 from ..base.tolerances import LEVEL
 from ..model.arrays import LARGEST, LONG, MOST_IN_SETS, SMALLEST, columns, in_blocks, in_mid_range
 from ..model.instance import Instance
@@ -25,8 +25,8 @@ something, and 0 elsewhere; two operations on floats, where a product with yes o
 FAR = 1 << 17
 """Users who are added up by set in one go without compiled loops: there may be half as many sets."""
 
-HALVES = 2.0**27 + 1
-"""Splits a float into two of half its digits, whose products have no rounding (Dekker 1971)."""
+PLACES = 64
+"""Sums with what rounding took from them that are made at a time, side by side."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,12 @@ class Holders:
             total, lost = _summed(product)
             return total, lost + error.sum(axis=1)
 
-        parts = np.array(in_blocks(self.instance.n, look))
+        if self.loops is not None:
+            sums = np.zeros((len(js), 2, PLACES))
+            self.loops.exact(self.instance.demands.T, js, self.tasks, sums)
+            parts = sums.T
+        else:
+            parts = np.array(in_blocks(self.instance.n, look))
         first = np.array([math.fsum(parts[..., r].flat) for r in range(len(js))])
         rest = np.array([math.fsum((-first[r], *parts[..., r].flat)) for r in range(len(js))])
         return np.array([first, rest])

@@ -22,7 +22,7 @@ import numpy as np
 from ..model.users import TypeSequence
 from ..model.whole_values import LevelScale, WholeUsers
 
-__all__ = ["Choice", "ClaimList", "LevelClaim", "claims", "highest"]
+__all__ = ["ABOVE", "Choice", "ClaimList", "LevelClaim", "ListedChoices", "claims", "highest"]
 
 
 ABOVE = -1
@@ -100,12 +100,12 @@ class LevelClaim:
 
 
 @dataclass
-class _Choices(Sequence[Choice]):
+class ListedChoices(Sequence[Choice]):
     """The choices of a claim, made when they are first asked for: where nothing is open they never are."""
 
     claims: "ClaimList"
     level: int
-    own: int | None
+    own: int  # The row of the level, or `ABOVE` where nobody may stop at it.
     rest: np.ndarray
     stops: list[tuple[tuple[int, int], ...]]
 
@@ -118,10 +118,32 @@ class _Choices(Sequence[Choice]):
             self.claims.kinds, self.rest.tolist(), self.stops, least, above, strict=True
         ):
             if number:
-                here = ((x, self.own),) if self.own is not None and x < more and x <= scale.most else ()
+                here = ((x, self.own),) if self.own != ABOVE and x < more and x <= scale.most else ()
                 beyond = ((more, ABOVE),) if more <= scale.most else ()
                 found.append(Choice(sequence, number, scale, (*stops, *here, *beyond)))
         return tuple(found)
+
+    @property
+    def columns(self) -> tuple[np.ndarray, ...] | None:
+        """Users, good and number of options of each choice, tasks and row of each option; None where tasks differ."""
+        table, goods = self.claims.table, self.claims.goods
+        if goods is None:
+            return None
+        playing = np.flatnonzero(self.rest)
+        least, more, most = (x[playing] for x in (table.least(self.level), table.least(self.level + 1), table.most))
+        here, beyond = (least < more) & (least <= most) & (self.own != ABOVE), more <= most
+        stops = [self.stops[kind] for kind in playing.tolist()]
+        before = np.array(list(map(len, stops)), dtype=np.int64)
+        sizes = before + here + beyond
+        ends = np.cumsum(sizes)
+        tasks, row = np.zeros(ends[-1] if len(ends) else 0, dtype=table.kind), np.full(sizes.sum(), ABOVE)
+        tasks[ends[beyond] - 1] = more[beyond]
+        own = (ends - sizes + before)[here]
+        tasks[own], row[own] = least[here], self.own
+        if known := [option for mine in stops for option in mine]:
+            at = np.arange(len(known)) + np.repeat(ends - sizes - (np.cumsum(before) - before), before)
+            tasks[at], row[at] = zip(*known, strict=True)
+        return self.rest[playing], goods[playing], sizes, tasks, row
 
     def __len__(self) -> int:
         return len(self.made)
@@ -138,6 +160,8 @@ class ClaimList:
 
     Attributes
     ----------
+    goods : array or None
+        Of what each kind's tasks are; None where somebody has several types.
     rest : array
         Users of each kind (alike in tasks and in what these are worth) who have not surely stopped; who has none left
         makes no choice of a claim.
@@ -148,7 +172,9 @@ class ClaimList:
     def __init__(self, users: WholeUsers):
         self.users, self.table = users, users.table
         self.kinds = [(sequence, scale) for sequence, scale, _ in users.kinds]
-        self.rest = np.array([len(alike) for _, _, alike in users.kinds])
+        several = any(len(sequence.rows) > 1 for sequence, _ in self.kinds)
+        self.goods = None if several else np.array([sequence.rows[0] for sequence, _ in self.kinds], dtype=np.int64)
+        self.rest = np.array([len(alike) for _, _, alike in users.kinds], dtype=np.int64)
         self.rows: list[int] = []
         self._opened: list[int] = []  # How many stop at them.
         self._fixed = [0] * len(users.goods)
@@ -157,8 +183,8 @@ class ClaimList:
 
     def claim(self, level: int, count: int) -> LevelClaim:
         """Return the claim that no fewer than so many can stop at a level."""
-        own = len(self.rows) if count > 1 else None
-        choices = _Choices(self, level, own, self.rest.copy(), self._stops.copy())
+        own = len(self.rows) if count > 1 else ABOVE
+        choices = ListedChoices(self, level, own, self.rest.copy(), self._stops.copy())
         allowed, certain = (*self._opened, count - 1), int(self.must(level).sum()) >= count
         return LevelClaim(level, self.users.told(level), count, allowed, tuple(self._fixed), choices, certain)
 

@@ -53,7 +53,7 @@ class Pool:
         """Prices at which everything costs nothing."""
         return ((0,) * len(self.room),)
 
-    def priced(self, prices: Prices, bounds: Bounds | None = None) -> tuple[list[int], int] | None:
+    def priced(self, prices: Prices, bounds: Bounds | None = None) -> tuple[list[int], int]:
         """Return the cost of a task of each good, and of the room."""
         (row,) = prices
         whole = sum(map(mul, row, self.room))

@@ -13,9 +13,10 @@ most so many, or more.  Each leaf of the tree has multipliers of its own.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from operator import mul
 from typing import Any
 
@@ -183,11 +184,11 @@ def refute(
     checks = _Checks(claim, worth)
     if checks.options.stuck:
         return Refutation(worth.free, (0,) * rows)  # Somebody can choose nothing.
-    for proof in (*map(partial(_carried, rows), known), _simple(checks)):
-        if proof is not None and len(proof.counts) in (0, rows) and checks.hold(proof):
+    for proof in chain(map(partial(_carried, rows), known), _simple(checks)):
+        if len(proof.counts) in (0, rows) and checks.hold(proof):
             return proof
-    if all(len(choice.options) == 1 for choice in claim.choices) and isinstance(worth, Pool):
-        raise Better([choice.number for choice in claim.choices])
+    if len(checks.options.choice) == len(checks.options.number) and isinstance(worth, Pool):
+        raise Better(checks.options.number.tolist())  # There is nothing to choose.
     tree = _Tree(checks, deadline)
     return tree.grow(tree.options.free, {}, branch)
 
@@ -198,15 +199,24 @@ def _carried(rows: int, known: Refutation) -> Refutation:
     return replace(known, counts=(*known.counts, known.counts[-1])) if fewer else known
 
 
-def _simple(checks: _Checks) -> Refutation | None:
-    """Return a leaf of one row alone that contradicts the claim: for a pool where nothing is to choose, they decide."""
+def _simple(checks: _Checks) -> Iterator[Refutation]:
+    """Yield leaves of one row alone that contradict the claim: for a pool where nothing is to choose, they decide.
+
+    Then leaves of one resource of a pool that may: whoever may no longer stop at a level is who frees least of it.
+    """
     claim, worth, options = checks.claim, checks.worth, checks.options
     if isinstance(worth, Pool):
         for j, (used, most) in enumerate(zip(worth.used(options.fewest()), worth.room, strict=True)):
             if used > most:
-                return Refutation((_unit(j, len(worth.room)),), (0,) * len(claim.allowed))
-    beyond = np.flatnonzero(options.forced() > np.array(claim.allowed, dtype=np.int64)).tolist()
-    return Refutation(worth.free, _unit(beyond[0], len(claim.allowed))) if beyond else None
+                yield Refutation((_unit(j, len(worth.room)),), (0,) * len(claim.allowed))
+    for row in np.flatnonzero(options.forced() > np.array(claim.allowed, dtype=np.int64)).tolist():
+        yield Refutation(worth.free, _unit(row, len(claim.allowed)))
+    if isinstance(worth, Pool) and claim.allowed:
+        for j, (used, most) in enumerate(zip(worth.used(options.usual()), worth.room, strict=True)):
+            if used > most:
+                prices = (_unit(j, len(worth.room)),)
+                costs, _ = worth.priced(prices)
+                yield Refutation(prices, options.counts(costs))
 
 
 def _unit(place: int, length: int) -> tuple[int, ...]:

@@ -5,9 +5,11 @@ bound where `BOUNDED` says so.  The manual's table is made of these rows, a test
 instance, and ``convert`` tells at once what cannot be asked of what it wrote.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
@@ -99,6 +101,25 @@ class Inquiry:
         )
 
     @property
+    def unasked(self) -> list[str]:
+        """What an organisation, or the types of whole tasks, say that a formulation file never names."""
+        from ..engines.formulation.user_file import said
+
+        there = said(Problem(self.instance, self.policy, self.whole))
+        if self.policy.build is not None:
+            return there
+        names = set(re.findall(r"\w+", Path(self.policy.argument).read_text(encoding="utf-8")))
+        return [name for name in there if name not in names]
+
+    @property
+    def overpromised(self) -> bool:
+        """Whether users are promised more of a resource than there is."""
+        rules = self.instance.organisation
+        promised = rules.guarantees if rules is not None else ()
+        there = zip(self.instance.resources, self.instance.exact_capacity, strict=True)
+        return any(sum(own.get(r, 0) for own in promised) > most for r, most in there)
+
+    @property
     def exact(self) -> bool:
         """Whether an exact answer was asked for and there is an engine for it."""
         return bool(engines_for(Problem(self.instance, policy_on(self.policy, self.instance)), exact=True))
@@ -126,23 +147,26 @@ ROWS = (
     Refusal(
         "best unknown",
         lambda a: a.command == "rebalance" and a.family == "formulation",
-        "nothing says which whole tasks are best under the notion, so that there is nothing to move to",
+        "nothing says which whole tasks are best under the notion, so that there is nothing to move to: use drf, or "
+        "another policy of levels, a market or a sum",
     ),
     Refusal(
         "order",
         lambda a: a.family in MARKETS and not a.ordered,
-        "inside a group that has others beside it, who wait for none of its tiers, a market or sum has no order of all",
+        "inside a group that has others beside it, who wait for none of its tiers, a market or sum has no order of "
+        "all: put the tiers at the top, or use drf",
     ),
     Refusal(
         "levels",
         lambda a: a.family in MARKETS and a.levelled,
-        "a market or sum knows guarantees as floors only, not surplus or normalised ones",
+        "a market or sum has no levels, and surplus and normalised guarantees are levels: write them as floors, or use "
+        "drf",
     ),
     Refusal(
         "servers rules",
         lambda a: a.family == "servers" and a.in_amounts,
         "every machine is divided by itself, and a guarantee, or a group's ceiling, is of all of them together: no "
-        "source says what part of it is whose; weights, tiers and groups alone are taken; in a pool it is drf",
+        "source says what part of it is whose; leave it out (weights, tiers and groups alone are taken), or use drf",
     ),
     Refusal(
         "servers groups",
@@ -157,53 +181,61 @@ ROWS = (
     ),
     Refusal(
         "formulation rules",
-        lambda a: a.family == "formulation" and a.ruled,
-        "a formulation file is the notion, and decides what of the rules it asks for: this one asks for none of them",
+        lambda a: a.family == "formulation" and bool(a.unasked),
+        "a formulation file is the notion, and says what of the rules, and of the types of whole tasks, it knows: this "
+        "one asks for less than there is; leave that out, or write a file that asks for it",
     ),
     Refusal(
-        "formulation types",
-        lambda a: a.family == "formulation" and a.whole and a.typed,
-        "a formulation file has to ask for the types of whole tasks, and this one does not",
+        "promised too much",
+        lambda a: a.family == "formulation" and not a.whole and a.overpromised,
+        "a formulation file of divisible tasks has guarantees as constraints, and these do not fit together: lower "
+        "them, or use drf, which keeps them in part",
     ),
     Refusal(
         "servers limits",
         lambda a: a.family == "servers" and a.instance.limited,
-        "every machine is divided by itself, and a limit, count of tasks or ceiling is of their sum, which none of "
-        "them sees: no source says whose tasks count; in a pool, which is one machine, it is drf",
+        "every machine is divided by itself, and a limit, count of tasks or ceiling is of their sum: which machine's "
+        "tasks it stops first has many answers, and no source has one of them (per-server dominant share fairness, "
+        "which takes limits, is another notion: on each machine it counts the tasks of all); leave it out, or use drf",
     ),
     Refusal(
         "scalar",
         lambda a: a.policy.weights == "scalar" and a.instance.weights_per_resource,
-        "an income, and a share of tasks, is one number: weights by resource are of shares of resources",
+        "an income, and a number of tasks, is one number, and weights by resource are of shares of resources: give "
+        "everybody one weight, or use drf, asset or single:RESOURCE",
     ),
     Refusal(
         "alike",
         lambda a: (
             a.policy.measure == "alone" and (a.instance.type_table is not None or (a.command == "schedule" and a.typed))
         ),
-        "the notion compares numbers of tasks that are alike, and types on machines, or started one by one, are not",
+        "the notion compares tasks that are alike with those that somebody could run alone: of unlike types, on "
+        "machines or started one by one, its source does not say how many those are; use drf",
     ),
     Refusal(
         "resource",
         lambda a: (
             a.policy.measure == "single" and bool(np.any(a.instance.demands[:, a.policy.column(a.instance) or 0] == 0))
         ),
-        "the notion compares shares of one resource, and some user demands none of it",
+        "the notion compares shares of one resource, and some user demands none of it, so that its share is 0 whatever "
+        "it has: leave it out, or use drf",
     ),
     Refusal(
         "irrational",
         lambda a: a.tasks == "exact" and a.family == "alpha" and Fraction(str(a.policy.alpha)).denominator > DEGREE,
-        "irrational powers are bounded by roots whose degree, the denominator of alpha, is 1,000 at most",
+        "irrational powers are bounded by roots whose degree, the denominator of alpha, is 1,000 at most: take an "
+        "alpha of fewer digits, or ask in floats",
     ),
     Refusal(
         "exact",
         lambda a: a.tasks == "exact" and not a.exact,
-        "a formulation file is solved as it is written, by a modelling language in floats",
+        "a formulation file is solved as it is written, by a modelling language in floats: ask in floats",
     ),
     Refusal(
         "priced",
         lambda a: a.command == "price" and a.family in NOTHING_KNOWN,
-        "a price is the dual of one objective of the cluster: each machine has its own, and a file tells none",
+        "a price is the dual of one objective of the cluster: each machine has its own, and a file tells none; what a "
+        "machine more brings, explain and whatif say",
     ),
     Refusal(
         "scheduled types",

@@ -32,7 +32,7 @@ from .users import (
     weight_table,
 )
 
-__all__ = ["FEATURES", "MEBIBYTE", "Instance", "checked_instance", "in_bytes"]
+__all__ = ["FEATURES", "MEBIBYTE", "MEGABYTES", "Instance", "checked_instance", "in_bytes"]
 
 FEATURES = {
     "organisation": "guarantees, ceilings, tiers, groups, excluded resources and weights of 0",
@@ -40,6 +40,12 @@ FEATURES = {
     "types on machines": "several task types of one user on machines",
 }
 """What an instance may have beyond one demand, weight and limit a user."""
+
+MEGABYTES = ("memory-mb", "mem")
+"""What YARN, Slurm and Mesos call memory in MiB."""
+
+LEAST_MANY = 100
+"""MiB that most tasks need at least, and GiB that they do not."""
 
 BYTES, MEBIBYTE = re.compile("mem|storage|disk|hugepages", re.IGNORECASE), 2**20
 """Names of resources that may be counted in bytes, and the least that a task needs of such."""
@@ -215,16 +221,19 @@ class Instance:
 
     @cached_property
     def units(self) -> tuple[str, ...]:
-        """What each resource is counted in, (m,): ``bytes``, or empty where nothing says so.
+        """What each resource is counted in, (m,): ``bytes``, ``MiB``, or empty where nothing says so.
 
-        Kubernetes writes memory in bytes, YARN and Mesos in megabytes, people in gigabytes.  No task needs a million
-        megabytes, and none gets along with less than one: that tells bytes from all others.
+        Kubernetes writes memory in bytes, YARN, Slurm and Mesos in megabytes by names of their own, people in
+        gigabytes.  No task needs a million megabytes, and none gets along with less than one: that tells bytes from
+        all others.
         """
-        needs = [column[column > 0] for column in self.demands.T]
-        return tuple(
-            "bytes" if BYTES.search(name) and len(column) and np.median(column) >= MEBIBYTE else ""
-            for name, column in zip(self.resources, needs, strict=True)
-        )
+        found = []
+        for name, column in zip(self.resources, self.demands.T, strict=True):
+            needed = column[column > 0]
+            usual = float(np.median(needed)) if BYTES.search(name) and len(needed) else 0.0
+            megabytes = name in MEGABYTES and usual >= LEAST_MANY
+            found.append("bytes" if usual >= MEBIBYTE else "MiB" if megabytes else "")
+        return tuple(found)
 
     @cached_property
     def has_devices(self) -> bool:

@@ -75,7 +75,9 @@ def plot_comparison(allocations: "Comparison | Iterable[Allocation]", *, titles:
 
 
 def _drawn(allocations: Sequence[Allocation], titles: Sequence[str]) -> Chart:
-    resources = [list(zip(a.resources, a.instance.capacity.tolist(), strict=True)) for a in allocations]
+    resources = [
+        list(zip(a.resources, a.instance.capacity.tolist(), a.instance.units, strict=True)) for a in allocations
+    ]
     shares = [shares_of(a.usage.astype(float), all_of) for a, all_of in zip(allocations, resources, strict=True)]
     parts = parts_of(allocations[0].users, shares)
     panels = [

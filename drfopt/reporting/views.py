@@ -114,14 +114,14 @@ class Table:
         """Return the table whose rows are the `keys` put into the paths of the columns."""
         columns = tuple(columns)
         values = [[at(document, column.path, key) for key in keys] for column in columns]
-        # Columns of one heading, for each policy one, show equal numbers alike.
-        pools: dict[str, list[Any]] = {}
+        # Columns of one heading and unit, for each policy one, show equal numbers alike.
+        pools: dict[Any, list[Any]] = {}
         for column, found in zip(columns, values, strict=True):
-            pools.setdefault(column.heading, []).extend(found)
+            pools.setdefault((column.heading, column.unit), []).extend(found)
         cells = []
         for column, found in zip(columns, values, strict=True):
             units = [at(document, column.unit, key) if column.unit else "" for key in keys]
-            plain = zip(_cells(column, found, pools[column.heading], units), found, keys, strict=True)
+            plain = zip(_cells(column, found, pools[column.heading, column.unit], units), found, keys, strict=True)
             cells.append([_with_bar(document, column, *row) for row in plain])
         rows = zip(keys, zip(*cells, strict=True), strict=True)
         return cls(name, caption, unit, columns, tuple((json.dumps(key), row) for key, row in rows), left_out)
@@ -199,7 +199,7 @@ def _cells(column: Column, values: list[Any], pool: list[Any], units: list[str])
     if not column.numeric:
         return [Cell("–" if value is None else _said(value)) for value in values]
     if any(units):
-        texts = ["–" if v is None else in_units(v, unit) for v, unit in zip(values, units, strict=True)]
+        texts = ["–" if v is None else in_units(v, unit if v else "") for v, unit in zip(values, units, strict=True)]
     else:
         texts = fixed(values, pool, share=column.kind == "share")
     if column.kind == "share":

@@ -234,7 +234,7 @@ def solve_partitions(
     Notes
     -----
     Users stay in the memory of the workers as far as `KEPT` of it reaches; every pass reads the others again. Passes
-    are three without limits and about five with them; a worker that dies is replaced, and what it had is made again.
+    are two without limits and about four with them; a worker that dies is replaced, and what it had is made again.
     """
     begun = time.perf_counter()
     checked_flags(few_classes=few_classes)

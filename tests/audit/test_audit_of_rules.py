@@ -1,9 +1,12 @@
 """Audits where there are rules, or task types on machines: what is defined is decided, and what fails has a witness."""
 
+from pathlib import Path
+
 import pytest
 
-from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, audit, solve
+from drfopt import FormulationError, Group, Instance, Machine, Organisation, PolicyError, TaskType, audit, solve
 
+FILES = Path(__file__).resolve().parents[2] / "formulations"
 USERS = {"A": {"cpu": 1, "memory": 3}, "B": {"cpu": 2, "memory": 1}, "C": {"cpu": 1, "memory": 1}}
 
 
@@ -28,6 +31,14 @@ def test_what_compares_divisions_is_decided_under_rules():
     assert "not defined under guarantees: sharing-incentive, envy-freeness" in str(found)
     with pytest.raises(PolicyError, match="envy-freeness is not defined under guarantees: defined are"):
         audit(pool(guarantees={"A": {"cpu": 4}}), properties="envy-freeness")
+
+
+def test_a_formulation_file_is_audited_under_the_rules_it_asks_for():
+    """One that states the same notion has the same verdicts; who demands a rule it never names is told so."""
+    of_file, of_drf = (audit(pool(tiers={"A": 1}), name) for name in (f"{FILES}/guarantees.py", "drf"))
+    assert [(f.property, f.verdict) for f in of_file.results] == [(f.property, f.verdict) for f in of_drf.results]
+    with pytest.raises(FormulationError, match=r"makes no use of the instance's tiers, or weights of 0"):
+        audit(pool(tiers={"A": 1}), f"{FILES}/drf.py")
 
 
 def test_more_of_a_resource_may_cost_a_group_at_its_ceiling():

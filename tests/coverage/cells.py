@@ -69,7 +69,7 @@ POLICIES = (
     *("drf", "asset", "single:cpu", "tsf", "tasks", "per-server"),
     *("ceei", "alpha:2", "alpha:0.5", "utilitarian", "throughput", "file"),
 )
-"""`file` is a formulation of the mode."""
+"""`file` is the formulation that states the notion of the mode and the rules."""
 
 MODES = ("divisible", "whole", "exact")
 
@@ -210,7 +210,10 @@ def policy(cell: Cell) -> str:
     """Return the policy as the command line takes it."""
     if cell.policy != "file":
         return cell.policy
-    return str(FORMULATIONS / ("drf_integer.py" if cell.mode == "whole" else "drf.py"))
+    whole = cell.mode == "whole" or cell.command == "rebalance"
+    ruled = cell.feature in ("guarantee", "tier", "weight 0", "excluded") or (whole and cell.feature == "task types")
+    name = "hierarchy" if cell.groups != "none" else "guarantees" if ruled else "drf"
+    return str(FORMULATIONS / f"{name}{'_integer' if whole else ''}.py")
 
 
 def call(arguments: list[str], printed: list[str] | None = None) -> Outcome:

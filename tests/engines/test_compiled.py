@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -121,6 +122,18 @@ def test_sums_by_set_say_what_a_second_look_says(loops, monkeypatch, seed, limit
         tied = np.flatnonzero(marks.of >= g)
         for found, expected in zip(sums.by_pattern(marks, tied, g), users.by_pattern(marks, tied, g), strict=True):
             assert found == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 3_001])
+def test_what_is_used_is_known_to_twice_the_digits(loops, monkeypatch, n):
+    random = np.random.default_rng(n)
+    demands, tasks = np.asfortranarray(random.lognormal(0, 9, (n, 3))), random.lognormal(0, 9, n)
+    exact = [sum(Fraction(d) * Fraction(x) for d, x in zip(row, tasks, strict=True)) for row in demands.T]
+    for _ in range(2):
+        users = Holders(Instance(demands, np.ones(3)), np.ones(n), tasks, far=True)
+        for found, rest, truth in zip(*users.exactly_used(np.array([2, 0])), (exact[2], exact[0]), strict=True):
+            assert abs(Fraction(found) + Fraction(rest) - truth) <= truth / 2**95
+        monkeypatch.setattr(kernels, "_loops", nothing)
 
 
 @pytest.mark.parametrize("far", [False, True])

@@ -272,6 +272,56 @@ def test_all_rounds_together_have_the_time(tmp_path, pause):
     assert time.monotonic() - begun < 60
 
 
+MOST = "return Program(cp.Problem(cp.Maximize(cp.sum(x)), [data.demands.T @ x <= data.capacity]), x)"
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["raise SystemExit(0)"], "line 14: SystemExit: 0"),
+        (["x = cp.Variable(n)", MOST.replace("cp.sum(x)", "x[0] - x[1]").replace("]), x", ", x >= -1, x <= 2]), x")],
+         "user 'y' has -1 tasks: declare them nonnegative"),
+        (["x = [pulp.LpVariable(f'x{i}', 0, 1) for i in range(n)]", "p = pulp.LpProblem('p', pulp.LpMaximize)",
+          "p += pulp.lpSum(x)", "return Program(p, x[1:] + ['a'])"],
+         "ValueError: could not convert string to float: 'a'"),
+    ],
+    ids=["exits", "negative", "text"],
+)  # fmt: skip
+def test_a_file_at_fault_is_told_so(tmp_path, lines, words):
+    with pytest.raises(FormulationError, match=words):
+        solve(POOL, written(tmp_path, "fault", lines))
+    for command in (["crosscheck", "nsdi2011", "--formulation"], ["audit", "nsdi2011", "-p"]):
+        assert run(*command, written(tmp_path, "fault", lines)).exit_code == 2
+
+
+def test_what_a_file_prints_is_no_part_of_the_answer(tmp_path):
+    lines = ["print('as I said')", "x = cp.Variable(n, nonneg=True)", "import sys", "sys.stdout.close()", MOST]
+    found = run("solve", "nsdi2011", "--json", "-p", written(tmp_path, "says", lines))
+    assert found.exit_code == 0
+    assert json.loads(found.stdout)["status"] == "solved"
+    assert "as I said" in found.stderr
+
+
+@pytest.mark.parametrize("before", ["", "try:\n        while True: pass\n    except Exception: pass\n    "])
+def test_a_file_that_never_ends_is_ended(tmp_path, before):
+    """Also one that goes on after it was told: it is told again."""
+    with pytest.raises(TimeLimitError, match=r"the time limit ran out in .*endless\.py"):
+        solve(POOL, written(tmp_path, "endless", [f"{before}while True: pass"]), time_limit=0.2)
+
+
+def test_levels_may_be_below_0(tmp_path):
+    """Logarithms of tasks: largest where the tasks are, and both levels are held."""
+    rows = "data.demands.T @ x <= data.capacity, x <= data.limits, cp.log(x) >= np.where(free, -99, held) + free * t"
+    lines = [
+        "x, t, free = cp.Variable(n, nonneg=True), cp.Variable(), np.isnan(held)",
+        f"rows = [{rows.replace('free * t', 'cp.multiply(free, t + 99)')}]",
+        "return Program(cp.Problem(cp.Maximize(t if free.any() else 0), rows), x, cp.log(x))",
+    ]
+    found = solve(Instance([[1], [1], [1]], [1], max_tasks=[0.2, 9, 9]), written(tmp_path, "logarithm", lines))
+    assert found.tasks == pytest.approx([0.2, 0.4, 0.4], rel=1e-4)
+    assert found.levels == pytest.approx(np.log([0.2, 0.4, 0.4]), rel=1e-4)
+
+
 def test_what_a_solver_leaves_is_a_point_only_if_it_keeps_the_rows(tmp_path, monkeypatch):
     import pulp
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt.base.numbers.shown import counted, in_units
+from drfopt.base.numbers.shown import amount, counted, in_units
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Organisation
@@ -104,9 +104,14 @@ def test_the_last_lines_say_who_is_short_of_what_and_where():
 def test_memory_in_bytes_is_told_in_its_units_and_nothing_else_is():
     kubernetes = Instance({"A": {"cpu": 1, "memory": "4Gi"}}, {"cpu": 100, "memory": "16Gi"})
     assert "memory 16 GiB of 16 GiB" in str(solve(kubernetes))
+    slurm = Instance({"A": {"cpu": 1, "mem": 4096}}, {"cpu": 100, "mem": 16384})
+    assert slurm.units == ("", "MiB") and "mem 16 GiB of 16 GiB" in str(solve(slurm))
+    few = Instance({"A": {"mem": 64, "memory": 4096}}, {"mem": 1e4, "memory": 1e6})
+    assert few.units == ("", "")
     yarn = Instance({"A": {"memory": 4096, "disk": 10}}, {"memory": 2e9, "disk": 1e12})
     assert yarn.units == ("", "")
     assert in_units(1536 * 2**20, "bytes") == "1.5 GiB"
+    assert in_units(1536, "MiB") == "1.5 GiB" and amount(1536.0, "MiB") == "1.5 GiB"
     assert in_units(500, "bytes") == "500 bytes"
     assert in_units(0, "bytes") == "0 bytes"
     assert in_units(17179869184.0) == "17,179,869,184"

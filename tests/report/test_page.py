@@ -388,9 +388,21 @@ def test_what_is_missing_is_what_stops_somebody():
     assert "one is counted" in stops_figure(study(pool)).caption
 
 
+def test_small_amounts_of_a_queue_have_digits_beside_large_ones_of_another_resource():
+    """The digits of a column are those of its resource: 0.15 cores were less than 1 beside 300,000 of mem."""
+    rules = Organisation(paths={"A": "q"}, guarantees={"A": {"cpu": "0.3"}})
+    cluster = Instance(
+        {"A": {"cpu": "0.05", "mem": 99_000}}, {"cpu": "1.6", "mem": 900_000}, max_tasks={"A": 3}, organisation=rules
+    )
+    html = page(study(cluster))
+    table = html.partition('id="table-queues"')[2].partition("</table>")[0]
+    assert ">0.15" in table and "&lt;1" not in table
+    assert "290 GiB mem" in html
+
+
 def test_where_nothing_fits_nobody_is_said_to_be_content():
     cluster = Instance({"A": {"cpu": 8}}, machines=[Machine("m", {"cpu": 4}, 3)], max_tasks={"A": 3})
     html = page(study(cluster))
     assert "nobody is short" not in html
     assert "Nobody runs anything: what they ask for fits nowhere." in html
-    assert "nothing more of what there is: see what fits nowhere." in html
+    assert "Nothing more of what there is: see what fits nowhere." in html

@@ -44,8 +44,13 @@ def percent(value: float | None, digits: int = DIGITS) -> str:
     return "–" if value is None else f"{number(100 * value, digits)} %"
 
 
-def amount(value: float) -> str:
-    """Return an amount in three digits, whole from a hundred on, with a suffix from ten million on."""
+def amount(value: float, unit: str = "") -> str:
+    """Return an amount in three digits, whole from a hundred on, with a suffix from ten million on.
+
+    Or as `in_units` has it, of what is counted in such.
+    """
+    if unit in BINARY:
+        return in_units(value, unit, DIGITS)
     if abs(value) < 100:
         return f"{value:.3g}"
     if abs(value) < 1e7:
@@ -55,9 +60,10 @@ def amount(value: float) -> str:
 
 
 def in_units(value: float, unit: str = "", digits: int = DIGITS + 1) -> str:
-    """Return an amount of a resource: of one counted in bytes as ``16 GiB``, of others as a number."""
-    if unit != "bytes" or not math.isfinite(value):
+    """Return an amount of a resource: of one counted in bytes or ``MiB`` as ``16 GiB``, of others as a number."""
+    if unit not in BINARY or not math.isfinite(value):
         return number(value, digits)
+    value *= 1024 ** BINARY.index(unit)
     power = min(int(math.log2(abs(value))) // 10, len(BINARY) - 1) if abs(value) >= 1 else 0
     return f"{number(value / 1024**power, digits)} {BINARY[power]}"
 

@@ -57,6 +57,7 @@ def solve(problem: Problem) -> Answer:
             raise
         (tasks, levels), status = file.best, "time_limit"
         reason = f"{error}: these are the best tasks that it gave in {file.solves} programs"
+    _not_negative(file, problem, tasks)
     if problem.integer:
         whole = np.round(tasks)
         if np.abs(whole - tasks).max(initial=0) > WHOLE:
@@ -91,7 +92,7 @@ def _leximin(file: UserFile, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
             continue
         level = float(levels[rising].min())
         report(f"level {level:.6g}: {int((~rising).sum())} of {problem.n} users held")
-        candidates = np.flatnonzero(rising & (levels <= level * (1 + SAME)))
+        candidates = np.flatnonzero(rising & (levels <= level + SAME * abs(level)))
         rise = np.array([_rise(file, held, int(i), level) for i in candidates])
         # Somebody is stuck in every round; if tolerances hide who, it is whoever can rise least: what others lose in
         # a tolerance may be much to a user who takes next to nothing, and she is told in a later round.
@@ -102,10 +103,12 @@ def _leximin(file: UserFile, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 def _rise(file: UserFile, held: np.ndarray, user: int, level: float) -> float:
     """Return by how much one user alone can exceed the level, relative to it, everybody else kept at hers."""
-    others = np.where(np.isnan(held), level * (1 - SAME / 10), held * (1 - SAME / 10))
+    others = np.where(np.isnan(held), level, held)
+    others -= SAME / 10 * np.abs(others)
     others[user] = np.nan
     found = file.round(others)
-    return 0.0 if found is None else float(found[1][user]) / max(level, float(np.finfo(float).tiny)) - 1
+    # A level may be below 0, such as the logarithm of a share.
+    return 0.0 if found is None else (float(found[1][user]) - level) / max(abs(level), float(np.finfo(float).tiny))
 
 
 def _best_choice(file: UserFile, held: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple]:
@@ -126,7 +129,7 @@ def _best_choice(file: UserFile, held: np.ndarray) -> tuple[np.ndarray, np.ndarr
             if found is None:
                 continue
             others = np.isnan(trial)
-            if not others.any() or float(found[1][others].min()) > level + SAME * max(level, SAME):
+            if not others.any() or float(found[1][others].min()) > level + SAME * max(abs(level), SAME):
                 outcomes.append(_best_choice(file, trial))
         if outcomes:
             return max(outcomes, key=lambda outcome: tuple(np.round(outcome[2], 9)))
@@ -143,6 +146,21 @@ def _must(file: UserFile, found: tuple[np.ndarray, np.ndarray] | None) -> tuple[
 
 
 # ---- making sure that the tasks fit ------------------------------------------------------------------------------
+
+
+def _not_negative(file: UserFile, problem: Problem, tasks: np.ndarray) -> None:
+    """Refuse tasks below 0 by more than a solver's tolerance, which is measured in shares of the cluster."""
+    instance = problem.instance
+    shares = np.divide(
+        instance.demands[problem.members],
+        instance.capacity,
+        where=instance.capacity > 0,
+        out=np.zeros((problem.n, instance.m)),
+    ).max(axis=1, initial=0)
+    if (tasks * shares < -FITS).any():
+        i = int(np.argmin(tasks * shares))
+        name = instance.users[problem.members[i]]
+        raise FormulationError(f"{file.path}: user {name!r} has {tasks[i]:.6g} tasks: declare them nonnegative")
 
 
 def _place(problem: Problem, tasks: np.ndarray, path: str) -> Answer:

@@ -24,9 +24,10 @@ from ...model.policies import policy_named
 from ...model.whole_values import WholeUsers
 from ..problem import Problem
 from ..whole.milp import SEARCH
+from .guest import aside, ended
 from .modelling import SOLVERS
 
-__all__ = ["Data", "UserFile"]
+__all__ = ["Data", "UserFile", "said"]
 
 
 class Data:
@@ -59,6 +60,13 @@ RULES = {
     "group_surplus": "guarantees of groups above which their levels are measured",
 }
 """What arrays of an organisation mean; a file that asks for none of them must not be given it."""
+
+
+def said(problem: Problem) -> list[str]:
+    """Return the names of the arrays of a problem that a file has to ask for, by what its instance has."""
+    kinds = ["kinds"] if problem.integer and problem.instance.task_types is not None else []
+    given = rules(problem)
+    return [name for name in RULES if name in given] + kinds
 
 
 def rules(problem: Problem) -> dict[str, np.ndarray]:
@@ -288,7 +296,7 @@ class UserFile:
 
     def _says(self, finished: Callable) -> np.ndarray:
         """Return whom a round calls finished, bool (n,)."""
-        found = np.asarray(self._guarded(finished))
+        found = np.asarray(self._called(finished))
         if found.shape != (self.problem.n,) or found.dtype != bool:
             raise FormulationError(f"{self.path}: finished() must say True or False of each user: {(self.problem.n,)}")
         return found
@@ -318,7 +326,7 @@ class UserFile:
         if spec is None or spec.loader is None:
             raise FormulationError(f"{self.path}: it cannot be read as Python")
         module = importlib.util.module_from_spec(spec)
-        self._guarded(spec.loader.exec_module, module)
+        self._called(spec.loader.exec_module, module)
         build = getattr(module, "build", None)
         if not callable(build):
             raise FormulationError(
@@ -327,7 +335,7 @@ class UserFile:
         return build
 
     def _built(self, held: np.ndarray) -> Any:
-        built = self._guarded(self.build, self.data, held.copy())
+        built = self._called(self.build, self.data, held.copy())
         for name in ("problem", "tasks", "levels"):
             if not hasattr(built, name):
                 raise FormulationError(
@@ -335,15 +343,20 @@ class UserFile:
                 )
         return built
 
+    def _called(self, function: Callable, *arguments: Any) -> Any:
+        """Call the user's own code: guarded, and ended in time; a solver ends by itself, with what it knows."""
+        with ended(self.path, self.deadline):
+            return self._guarded(function, *arguments)
+
     def _guarded(self, function: Callable, *arguments: Any) -> Any:
-        """Call the user's code; what it raises becomes one sentence with its line."""
+        """Call what the user wrote or made: what it raises, an exit too, becomes one sentence with its line."""
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), aside():
                 warnings.simplefilter("ignore")
                 return function(*arguments)
         except DrfoptError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             lines = [f.lineno for f in traceback.extract_tb(sys.exc_info()[2]) if f.filename == self._source]
             if isinstance(error, SyntaxError):
                 lines = [error.lineno]
@@ -368,11 +381,7 @@ class UserFile:
         return status
 
     def _values(self, expression: Any, what: str) -> np.ndarray:
-        if isinstance(expression, list | tuple):
-            values = np.array([_number(term) for term in expression], dtype=float)
-        else:
-            found = getattr(expression, "value", expression)
-            values = np.full(0, np.nan) if found is None else np.asarray(found, dtype=float)
+        values = self._guarded(_numbers, expression)
         n = self.problem.n
         if values.shape != (n,):
             raise FormulationError(
@@ -383,6 +392,14 @@ class UserFile:
                 f"{self.path}: {what} has no value for some user: make it an expression of the variables"
             )
         return values
+
+
+def _numbers(expression: Any) -> np.ndarray:
+    """Return what a solved expression of cvxpy, or a list of PuLP's, is worth."""
+    if isinstance(expression, list | tuple):
+        return np.array([_number(term) for term in expression], dtype=float)
+    found = getattr(expression, "value", expression)
+    return np.full(0, np.nan) if found is None else np.asarray(found, dtype=float)
 
 
 def _number(term: Any) -> float:

@@ -37,8 +37,11 @@ SAMPLE = 1 << 15
 RUN = 64
 """Users in a row that a sample takes: cache lines are not read for one user each."""
 
-MANY = 8 * SAMPLE
+MANY = 4 * SAMPLE
 """Users from which on a sample pays."""
+
+PER_SET = 16
+"""Users a set of resources that are added up in one go, at least: sums of all sets take time to make and to add."""
 
 NEAR = 0.03
 """Relative distance from the levels of a sample within which a limit is looked at again, at least."""
@@ -217,9 +220,20 @@ def _by_set(block: np.ndarray, pace: np.ndarray, word: np.ndarray) -> np.ndarray
         alike = np.zeros((1 << m, m))
         alike[only] = block @ pace
         return alike
-    word, taken = word.astype(np.intp), np.empty(len(pace))
-    sums = [np.bincount(word, weights=np.multiply(row, pace, out=taken), minlength=1 << m) for row in block]
-    return np.stack(sums, axis=1)
+    taken, size, there = np.empty(len(pace)), 1 << m, None
+    if len(word) < size:
+        # Only of sets that there are.
+        there, word = np.unique(word, return_inverse=True)
+        size = len(there)
+    word = word.astype(np.intp)
+    sums = np.stack(
+        [np.bincount(word, weights=np.multiply(row, pace, out=taken), minlength=size) for row in block], axis=1
+    )
+    if there is None:
+        return sums
+    of_all = np.zeros((1 << m, m))
+    of_all[there] = sums
+    return of_all
 
 
 def _sides(users: Rising, low: np.ndarray | float, high: np.ndarray | float) -> _Sides:
@@ -257,7 +271,7 @@ def _sides(users: Rising, low: np.ndarray | float, high: np.ndarray | float) -> 
         aside = (users.demands[unknown].T, users.pace[unknown], limits[unknown], users.sets[unknown])
         return sums[:-1], sums[-1], aside if unknown.size else None
 
-    found = in_blocks(n, look) if loops is None else in_blocks(n, sum_up, size=max(LONG, 1 << m))
+    found = in_blocks(n, look) if loops is None else in_blocks(n, sum_up, size=max(LONG, PER_SET << m))
     rest = [aside for *_, aside in found if aside is not None]
     together = tuple(np.concatenate([aside[q] for aside in rest], axis=-1) for q in range(4)) if rest else None
     return _added([_Sides(*part[:2], None) for part in found])._replace(rest=together)

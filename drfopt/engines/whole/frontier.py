@@ -32,11 +32,11 @@ from .user_kinds import BOTTOM, KindPool, Spot, TooMany, Vector
 
 __all__ = ["best_ways", "packed_as", "solve", "solve_groups"]
 
-STATES = 30
-"""States that are kept at most: beyond, the counting program is faster than to sweep them all."""
+STATES = 4
+"""States that are kept at most: beyond, to search level by level is faster than to sweep them all."""
 
-STEPS = 2_000
-"""Steps spent on listing who could stop at one level, for all states: some milliseconds."""
+STEPS = 300
+"""Steps spent on listing who could stop at one level, for all states: a millisecond."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,10 +20,10 @@ from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...model.document import as_text
 from ...model.document import document as instance_document
-from ...model.instance import MEBIBYTE, Instance, in_bytes
+from ...model.instance import MEBIBYTE, MEGABYTES, Instance, in_bytes
 from ..text.files import File, one_line
 from ..text.parts import CsvRow
-from ..writers.amounts import LEAST_MEMORY, MEGABYTES, MEMORY_WORDS, TargetName
+from ..writers.amounts import LEAST_MEMORY, MEMORY_WORDS, TargetName
 
 __all__ = [
     "ASSUMED",

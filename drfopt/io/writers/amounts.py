@@ -15,12 +15,11 @@ from ...base.errors import InstanceError
 from ...base.numbers.quantities import parse
 from ...base.numbers.shown import counted
 from ...model.allocation import Allocation
-from ...model.instance import MEBIBYTE, in_bytes
+from ...model.instance import MEBIBYTE, MEGABYTES, in_bytes
 
 __all__ = [
     "KUBERNETES",
     "LEAST_MEMORY",
-    "MEGABYTES",
     "MEMORY_WORDS",
     "MESOS",
     "SLURM",
@@ -129,7 +128,6 @@ def shortfall(amounts: Amounts, steps: Sequence[Sequence[int]], targets: Sequenc
 MILLI = Fraction(1, 1000)
 
 CPU = ("cpu", "cpus", "vcores")
-MEGABYTES = ("memory-mb", "mem")
 GPU = ("gpu", "gpus", "gres/gpu", "nvidia.com/gpu", "yarn.io/gpu")
 """What programs call the same things."""
 

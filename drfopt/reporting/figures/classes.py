@@ -114,7 +114,8 @@ def _cell(owner: str, resource: dict[str, Any], cell: dict[str, Any]) -> dict[st
     part = cell["utilization"]
     if part is None:
         return {"used": None, "stopped": 0, "key": 0, "text": "–", "tip": clean(f"{owner} has no {resource['name']}")}
-    tip = f"{owner}: {amount(cell['used'])} of {amount(resource['capacity'])} {resource['name']} used ({percent(part)})"
+    used, whole = (amount(value, resource["unit"]) for value in (cell["used"], resource["capacity"]))
+    tip = f"{owner}: {used} of {whole} {resource['name']} used ({percent(part)})"
     tip += f", stops {counted(cell['stopped'], 'user')}" if cell["stopped"] else ""
     shade = min(max(int(part * (len(SHADES) - 1) + 0.5), 0), len(SHADES) - 1)
     row = {"used": part, "stopped": cell["stopped"], "key": shade}

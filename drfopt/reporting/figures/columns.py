@@ -16,6 +16,9 @@ from ..palette import Part, parts_of, title_of
 
 __all__ = ["columns", "figure", "shares_of"]
 
+Counted = tuple[str, float, str]
+"""A resource: its name, its capacity, and what it is counted in."""
+
 MOST_COLUMNS = 6
 """Resources beyond which they lie on their side, where names have room."""
 
@@ -30,7 +33,7 @@ def figure(document: dict[str, Any]) -> Figure:
     """Return one panel a policy."""
     allocations = document["comparison"]["allocations"]
     users = [user["name"] for user in document["users"]]
-    resources = [(resource["name"], resource["capacity"]) for resource in document["resources"]]
+    resources = [(resource["name"], resource["capacity"], resource["unit"]) for resource in document["resources"]]
     held = [np.array([list(user["usage"].values()) for user in a["users"]], dtype=float) for a in allocations]
     shares = [shares_of(amounts, resources) for amounts in held]
     parts = parts_of(users, shares)
@@ -48,9 +51,9 @@ def figure(document: dict[str, Any]) -> Figure:
     )
 
 
-def shares_of(held: np.ndarray, resources: Sequence[tuple[str, float]]) -> np.ndarray:
+def shares_of(held: np.ndarray, resources: Sequence[Counted]) -> np.ndarray:
     """Return the fraction of every resource that each user holds, (n, m)."""
-    capacity = np.array([capacity for _, capacity in resources], dtype=float)
+    capacity = np.array([capacity for _, capacity, _ in resources], dtype=float)
     return np.divide(held, capacity, where=capacity > 0, out=np.zeros(held.shape))
 
 
@@ -63,23 +66,24 @@ def _keys(parts: Sequence[Part], shares: Sequence[np.ndarray]) -> tuple[Key, ...
 
 
 def columns(
-    resources: Sequence[tuple[str, float]], shares: np.ndarray, parts: Sequence[Part], beside: Sequence[np.ndarray]
+    resources: Sequence[Counted], shares: np.ndarray, parts: Sequence[Part], beside: Sequence[np.ndarray]
 ) -> Spec:
     """Return the columns of one allocation, from the shares (n, m) and those of all that one legend is for."""
     upright, rows = len(resources) <= MOST_COLUMNS, []
-    for place, (name, capacity) in enumerate(resources):
+    for place, (name, capacity, unit) in enumerate(resources):
         base = 0.0
         for key, part in enumerate(parts):
             share = float(shares[part.members, place].sum())
             held = share * capacity
-            texts = (f"{amount(held)} {clean(name)}", amount(held))
+            told = amount(held, unit)
+            texts = (f"{told} {clean(name)}", told)
             fits = [text for text in texts if len(text) <= LETTERS / len(resources)] if upright else []
-            tip = f"{part.name}: {amount(held)} of {amount(capacity)} {name} ({percent(share)})"
+            tip = f"{part.name}: {told} of {amount(capacity, unit)} {name} ({percent(share)})"
             text = fits[0] if fits and share >= LOWEST else ""
             row = {"place": place, "key": key, "from": base, "to": base + share, "share": share, "held": held}
             rows.append(row | {"text": text, "tip": clean(tip)})
             base += share
-    names, width = [name for name, _ in resources], int(LETTERS * 8 / len(resources))
+    names, width = [name for name, *_ in resources], int(LETTERS * 8 / len(resources))
     along, across, to = ("y", "x", "y2") if upright else ("x", "y", "x2")
     whole = {"domain": [0, 1], "nice": False}
     inks = [part.ink for part in parts]

@@ -2,7 +2,8 @@
 
 The users of the scenario are frameworks, their groups roles (without a group a user is a role of her own, with her
 weight); weights of groups are weights of roles, a role's guarantee is the sum of its own users' (Mesos has quotas of
-top-level roles only) and is a quota that is served first and kept free for them.  ``mesos-priority`` orders roles by the highest tier of their users before their shares.
+top-level roles only) and is a quota that is served first and kept free for them.  ``mesos-priority`` orders roles by
+the highest tier of their users before their shares.
 
 A framework takes all of its tasks that fit into the offer and refuses the rest: for `refusal` seconds that machine is
 not offered to it again, unless more is free on it than it refused, or tasks of a new kind come to it.  What it leaves
