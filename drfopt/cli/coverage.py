@@ -233,9 +233,9 @@ ROWS = (
     ),
     Refusal(
         "priced",
-        lambda a: a.command == "price" and a.family in NOTHING_KNOWN,
-        "a price is the dual of one objective of the cluster: each machine has its own, and a file tells none; what a "
-        "machine more brings, explain and whatif say",
+        lambda a: a.command == "price" and a.family == "formulation",
+        "a price is the dual of an objective whose program is known, and of a file's rounds it is not: what something "
+        "more brings, explain and whatif say",
     ),
     Refusal(
         "scheduled types",

@@ -206,6 +206,11 @@ def document(cell: Cell) -> dict[str, Any]:
     return data
 
 
+def by_itself(cell: Cell) -> bool:
+    """Say whether a cell is of machines that are divided one by one."""
+    return cell.policy == "per-server" and cell.cluster == "machines"
+
+
 def policy(cell: Cell) -> str:
     """Return the policy as the command line takes it."""
     if cell.policy != "file":
@@ -255,7 +260,12 @@ def run(cell: Cell, folder: Path) -> Outcome:
         # What the package wrote itself is never wrong.
         return Outcome(99, f"{FAULT}: it calls its own answer wrong") if found.status == 1 else found
     option = {"compare": "--policies", "report": "--policies"}.get(row.name, "--policy")
-    arguments = [row.name.split()[0], str(path), *row.arguments, option, policy(cell), *mode]
+    given = row.arguments
+    if by_itself(cell):
+        # What single machines know no limit of is asked for more of a resource.
+        instead = {"--set-limit": "--scale", "A=1": "cpu=3/2", "set-limit A=1": "scale cpu=3/2"}
+        given = tuple(instead.get(word, word) for word in given)
+    arguments = [row.name.split()[0], str(path), *given, option, policy(cell), *mode]
     if row.name == "rebalance":
         current = folder / "current.json"
         runs = {"placement": {"B": {"large": 1}}} if cell.cluster == "machines" else {"tasks": {"B": 1}}
@@ -309,7 +319,7 @@ def told(cell: Cell, changes: bool = False) -> str:
     from drfopt.cli.coverage import refusal
 
     row = refusal(asked(cell))
-    if row is None and cell.command in ("whatif", "report") and changes:
+    if row is None and cell.command in ("whatif", "report") and changes and not by_itself(cell):
         row = refusal(asked(cell, limited=True))
     return "" if row is None else row.name
 

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from drfopt import price, what_if
+from drfopt import Organisation, price, what_if
 from drfopt.base.errors import DrfoptError, InstanceError, PolicyError, SolverError
 from drfopt.io.readers.asking import read
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.policies import MEASURES
+from drfopt.planning.pricing import unit_price
 from drfopt.planning.pricing.feasible_growth import SLOPES
 from drfopt.planning.pricing.price_table import Prices, Worth
 from drfopt.planning.pricing.units import grown, units_named, units_of
@@ -287,14 +288,79 @@ def test_the_document_and_the_table(instance, policy):
 
 
 def test_what_has_no_price():
-    with pytest.raises(PolicyError, match="per-server has no prices"):
-        price(SERVERS, "per-server")
+    def own(data, held):
+        return None
+
+    with pytest.raises(PolicyError, match=r"own has no prices: .* see what a change does, by whatif"):
+        price(SERVERS, own)
     with pytest.raises(InstanceError, match=r"the cluster has no 'cpus': it has cpu, memory: did you mean 'cpu'\?"):
         units_named(PAPER, "cpus")
     with pytest.raises(InstanceError, match="beyond what is known"):
         price(PAPER)["cpu"].tasks_at(100.0)
     with pytest.raises(InstanceError, match="beyond what is known"):
         price(PAPER, "ceei")["cpu"].tasks_at(10.0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_machines_by_themselves_have_the_slopes_of_dividing_them_again(seed):
+    """Of each unit, on both sides: tasks, the lowest level and the sum of shares, a little way off; and to its end."""
+    chance = np.random.default_rng(seed)
+    n, k = int(chance.integers(2, 5)), int(chance.integers(1, 4))
+    demands = chance.integers(0, 4, (n, 2)) + chance.random((n, 2)).round(3) * (chance.random((n, 2)) < 0.8)
+    demands[demands.sum(axis=1) == 0] = 1
+    machines = [Machine(f"m{q}", (chance.integers(5, 20, 2) + chance.random(2)).tolist(), q + 1) for q in range(k)]
+    tiers = {"u1": 1} if seed % 2 else {}
+    instance = Instance(demands, machines=machines, weights=chance.integers(1, 4, n), organisation=None)
+    if tiers:
+        instance = Instance(**(instance.parts() | {"organisation": Organisation(tiers=tiers)}))
+    found = price(instance, "per-server")
+    for worth in found.units:
+        for sign, side in ((1, worth.more), (-1, worth.less)):
+            if side is None:
+                continue
+            step = 1e-6 * worth.now if worth.kind != "machine" else 1e-4
+            cluster, times = grown(instance, worth.unit, sign * step)
+            there = solve(cluster, "per-server")
+            slopes = (there.tasks / float(times) - found.allocation.tasks) / (sign * step)
+            scale = max(1.0, np.abs(slopes).max())
+            assert side.tasks == pytest.approx(slopes, abs=2e-3 * scale)
+            shares = (there.dominant_shares.sum() - found.allocation.dominant_shares.sum()) / (sign * step)
+            assert side.sum_of_shares == pytest.approx(shares, abs=2e-3 * max(1.0, abs(shares)))
+            if worth.kind == "machine" and side.until is not None:
+                assert (side.until, tiers) == (0, {}) or tiers
+
+
+def test_one_more_machine_by_itself_brings_what_one_of_them_brings():
+    """By hand: a machine of 4 CPU gives A and B two tasks each, and shares of 1/2; C has one by itself."""
+    users = {"A": {"cpu": 1}, "B": {"cpu": 1}, "C": {"cpu": 1, "gpu": 1}}
+    machines = [Machine("a", {"cpu": 4}, 3), Machine("b", {"cpu": 4, "gpu": 1})]
+    eligible = [[True, False], [True, False], [True, True]]
+    cluster = Instance(users, machines=machines, eligible=eligible)
+    found = price(cluster, "per-server")
+    assert found["a"].more.tasks.tolist() == [2, 2, 0] and found["b"].more.tasks.tolist() == [0, 0, 1]
+    assert (found["a"].less.until, found["a"].more.until) == (0, None)
+    # In shares of the cluster as it is the lowest level on the three rises by 1/2 of a third.
+    assert found["a"].more.price == pytest.approx(1 / 6) and found["a/cpu"].more.price == pytest.approx(1 / 24)
+    assert found["b/cpu"].more.tasks.tolist() == [0, 0, 0] and found["b/gpu"].more.tasks == pytest.approx([0, 0, 1])
+    assert "the lowest levels that a capacity holds, one on each class, added up" in str(found)
+
+
+def test_what_is_not_known_of_a_class_is_not_known_of_what_it_is_part_of(monkeypatch):
+    def unsure(allocation, totals):
+        look = by_links(allocation, totals)
+
+        def failing(unit, more):
+            if allocation.instance.capacity[0] == 2 and unit.name == "cpu":
+                raise SolverError("it cannot be told")
+            return look(unit, more)
+
+        return failing
+
+    by_links = unit_price.LOOKS["leximin"]
+    monkeypatch.setitem(unit_price.LOOKS, "leximin", unsure)
+    found = price(SERVERS, "per-server")
+    assert {worth.name for worth in found.units if worth.unknown} == {"cpu", "memory-rich", "memory-rich/cpu"}
+    assert found["cpu-rich"].more.tasks == pytest.approx([1, 5])
 
 
 def test_every_measure_has_a_slope():
@@ -335,8 +401,6 @@ def test_classes_that_limits_fill_are_closed_to_who_is_above_them():
 
 
 def test_a_unit_of_which_nothing_is_proven_leaves_the_others(monkeypatch):
-    from drfopt.planning.pricing import unit_price
-
     def failing(allocation, totals, those=("memory",)):
         look = looked_at(allocation, totals)
 

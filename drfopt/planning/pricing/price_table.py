@@ -172,6 +172,7 @@ PRICED = {
     "leximin": "the lowest level that a capacity holds",
     "sum": "the sum",
     "alpha": "the market (the objective's dual)",
+    "servers": "the lowest levels that a capacity holds, one on each class, added up",
 }
 """What a shadow price is the price of, by the objective of the policy."""
 
@@ -270,9 +271,10 @@ class Prices(Result):
         if policy_on(self.policy, self.allocation.instance).objective == "alpha":
             return "a market's slopes hold here and turn smoothly; there is no range to them"
         sides = [side for worth in self.units for side in worth.one_sided]
-        drawn = policy_on(self.policy, self.allocation.instance).objective == "leximin" and all(
-            side.held is None for side in sides
-        )
+        objective = policy_on(self.policy, self.allocation.instance).objective
+        drawn = objective == "leximin" and all(side.held is None for side in sides)
+        rules = self.allocation.instance.organisation
+        drawn = drawn or (objective == "servers" and rules is not None and not rules.only_excludes)
         return "slopes are drawn between clusters next to this one; how far they hold is not known" if drawn else ""
 
     @property
@@ -281,7 +283,7 @@ class Prices(Result):
         objective = policy_on(self.policy, self.allocation.instance).objective
         above = " above guarantees, which do not fit" if objective == "leximin" and self.allocation.broken else ""
         rules = self.allocation.instance.organisation
-        tiers = objective != "leximin" and rules is not None and len(set(rules.in_turn or ())) > 1
+        tiers = objective in TIERS and rules is not None and len(set(rules.in_turn or ())) > 1
         return PRICED[objective] + (TIERS[objective] if tiers else above)
 
     def _whom(self, found: OneSided) -> str:

@@ -11,7 +11,8 @@ Two questions that are easily taken for one:
 Both are of one side: a unit more may be worth less than what a unit less costs.  Slopes of a leximin come from the
 rounds that hold the users (`drfopt.planning.pricing.binding_rounds`), and `until` says how far the same rounds do.
 
-How the two sides of a unit are looked at: by binding rounds, by a market's conditions, by the program of a sum.
+How the two sides of a unit are looked at: by binding rounds, by a market's conditions, by the program of a sum, by
+the sides of every class.
 
 The largest sum of levels as a function of one amount: concave, in straight pieces, each the dual of a program.
 
@@ -40,6 +41,7 @@ from ...model.instance import FEATURES, Instance
 from ...model.policies import AnyPolicy, Policy, policy_on
 from ...solving.allocating import solve
 from .binding_rounds import held
+from .class_slopes import ClassSlopes
 from .clock_slopes import APART, TOTAL, divided
 from .feasible_growth import Room, slopes_of_rates
 from .market_slopes import MarketDifferential, slopes_of
@@ -304,7 +306,43 @@ def _by_dividing(allocation: Allocation, totals: Sums) -> Look:
     return look
 
 
-LOOKS: dict[str, Callable[[Allocation, Sums], Look]] = {"leximin": _by_links, "alpha": _by_market, "sum": _by_sums}
+def _by_machine(allocation: Allocation, totals: Sums) -> Look:
+    """Look at machines by themselves: each class is a pool, whose sides add up."""
+    each, instance, policy = ClassSlopes(allocation, price), allocation.instance, policy_named(allocation.policy)
+    tasks, rates = allocation.tasks, policy.rates(instance)
+    below = ~instance.unplaced() & (tasks > 0)
+    least = allocation.levels[below].min(initial=np.inf)
+    tied = below & (allocation.levels <= least * (1 + LEVEL))
+
+    def look(unit: Unit, more: bool) -> OneSided | None:
+        found = each.slopes(unit, more)
+        if found is None:
+            return None
+        gained, shadow, reach = found
+        gained, lowest = _firm(gained, tasks, unit), None
+        if tied.any():
+            levels = (slopes_of_rates(policy, instance, unit.growth, more) * tasks + rates * gained)[tied]
+            lowest = float(levels.min() if more else levels.max())
+        total = totals.side(unit, more, unit.end(more))
+        return OneSided(
+            shadow,
+            lowest,
+            _of_shares(instance, unit, more, tasks, gained),
+            gained,
+            None if reach is None else unit.until(more, reach),
+            total.price,
+            unit.until(more, total.reach),
+        )
+
+    return look
+
+
+LOOKS: dict[str, Callable[[Allocation, Sums], Look]] = {
+    "leximin": _by_links,
+    "alpha": _by_market,
+    "sum": _by_sums,
+    "servers": _by_machine,
+}
 """How the sides of a unit are looked at, by the objective of the policy."""
 
 
@@ -336,7 +374,7 @@ def price(
     ----------
     instance : Instance
     policy : str, Policy or function
-        A leximin, a market or a sum, of divisible tasks.
+        A leximin, a market or a sum, or `per-server`, of divisible tasks.
     units : iterable of str, optional
         Those to look at: resources, machine classes, ``CLASS/RESOURCE``; by default all of the cluster.
     allocation : Allocation, optional
@@ -364,7 +402,8 @@ def price(
     chosen = policy_on(policy, instance)
     if chosen.objective not in LOOKS:
         raise PolicyError(
-            f"{chosen.name} has no prices: they are known of {', '.join(LOOKS)} policies, drf for example"
+            f"{chosen.name} has no prices: they are known of levels, markets and sums, such as drf: see what a change "
+            "does, by whatif"
         )
     chosen.check(instance, knows=FEATURES)
     if allocation is None:
@@ -375,7 +414,7 @@ def price(
         kind = "of whole tasks" if allocation.integer else "in fractions"
         raise PolicyError(f"the allocation is {kind}, and prices are those of divisible tasks in floats: leave it out")
     totals = Sums(instance, TOTAL, ruled=False)
-    known, beyond = allocation, bool(instance.features - {"types"}) and chosen.objective != "sum"
+    known, beyond = allocation, bool(instance.features - {"types"}) and chosen.objective not in ("sum", "servers")
     if beyond and chosen.objective == "alpha":
         problem = Problem(instance, chosen)
         if (plain := market_of_incomes(problem, kept(problem))) is not None:
