@@ -38,7 +38,7 @@ from ...engines.promised import kept, market_of_incomes
 from ...model.allocation import Allocation
 from ...model.hierarchy.market import market_rules
 from ...model.instance import FEATURES, Instance
-from ...model.policies import AnyPolicy, Policy, policy_on
+from ...model.policies import AnyPolicy, Policy, policy_named, policy_on
 from ...solving.allocating import solve
 from .binding_rounds import held
 from .class_slopes import ClassSlopes
