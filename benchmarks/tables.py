@@ -29,22 +29,27 @@ RESOURCES = ("cpu", "memory", "disk", "gpu")
 GROUP = 1 << 17
 """Users of a row group."""
 
+SETS = 500
+"""Different sets of classes that users have, where not all are open to everybody."""
+
 FILE = 8 * GROUP
 """Users of a file."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """Users with four demands each, all of them above 0; classes of machines that are open to all, or one pool."""
+    """Users with four demands each, all above 0; classes of machines, so large a part open to each, or one pool."""
 
     n: int
     classes: int = 0
     workers: tuple[int, ...] = (1, 2)
     memory: str = "4GiB"
     policy: str = "drf"
+    open_to: float = 1.0
 
     def __str__(self) -> str:
-        where = f"{self.classes} classes" if self.classes else "one pool"
+        some = "" if self.open_to == 1 else f", {self.open_to:.0%} open"
+        where = f"{self.classes} classes{some}" if self.classes else "one pool"
         return f"{self.n:,} x {len(RESOURCES)}, {where}, {self.policy}"
 
 
@@ -72,10 +77,14 @@ def write(folder: Path, size: Files, seed: int = 0) -> None:
     users = folder / "users"
     users.mkdir(parents=True)
     used = np.zeros(len(RESOURCES))
+    sets = _class_sets(random, size)
     for number, start in enumerate(range(0, size.n, FILE)):
         demands = random.integers(1, 1000, (min(FILE, size.n - start), len(RESOURCES))) / 8.0
         used += demands.sum(axis=0)
         table = pyarrow.table(dict(zip(RESOURCES, demands.T, strict=True)))
+        if sets:
+            mine = pyarrow.array(random.integers(0, len(sets), len(demands), dtype=np.int32))
+            table = table.append_column("machines", pyarrow.DictionaryArray.from_arrays(mine, sets))
         parquet.write_table(table, users / f"part-{number:05d}.parquet", row_group_size=GROUP, use_dictionary=False)
     rooms = used * random.uniform(0.5, 2.0, (max(1, size.classes), len(RESOURCES)))
     rows = ["[" + ", ".join(f"{room:.1f}" for room in rows) + "]" for rows in rooms]
@@ -89,6 +98,15 @@ def write(folder: Path, size: Files, seed: int = 0) -> None:
         else "[capacity]\n" + rows[0].replace(", ", "\n") + "\n"
     )
     (folder / "cluster.toml").write_text(text, encoding="utf-8")
+
+
+def _class_sets(random: np.random.Generator, size: Files) -> list[str]:
+    """Return texts that name the classes open to some users; none where all are open to everybody."""
+    if not size.classes or size.open_to == 1:
+        return []
+    many = max(1, round(size.classes * size.open_to))
+    orders = [random.permutation(size.classes) for _ in range(SETS)]
+    return ["|".join(f"class{k}" for k in sorted(order[:many].tolist())) for order in orders]
 
 
 @contextmanager
@@ -170,10 +188,11 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--users", type=int, default=1_000_000)
     parser.add_argument("--classes", type=int, default=0, help="of machines; none is one pool")
+    parser.add_argument("--open-to", type=float, default=1.0, help="part of the classes that a user may use")
     parser.add_argument("--divide", type=int, metavar="WORKERS", nargs="*", help="and divide them with so many workers")
     parser.add_argument("--memory", default="4GiB", help="of a worker")
     asked = parser.parse_args()
-    size = Files(asked.users, asked.classes, memory=asked.memory)
+    size = Files(asked.users, asked.classes, memory=asked.memory, open_to=asked.open_to)
     if not asked.folder.exists():
         write(asked.folder, size)
     begun = time.perf_counter()

@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any
 
 __all__ = [
+    "UNRESOLVED",
     "CertificateError",
     "DrfoptError",
     "EngineError",
@@ -68,6 +69,9 @@ class CertificateError(DrfoptError, RuntimeError):
 
 LONGEST_WORD, MOST_WORDS = 100, 10_000
 """Letters of a word and number of words that are compared: a mistake in a large file should cost no time."""
+
+UNRESOLVED = "floats do not resolve it: choose units in which amounts are of like size, or solve with exact=True"
+"""What is known where levels do not come apart in floats, be it for scales or for many users who are nearly tied."""
 
 SHORT = 5
 """Letters below which another first letter makes another word: a gpu is no cpu."""

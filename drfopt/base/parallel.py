@@ -223,12 +223,13 @@ def connected(address: str) -> Iterator[Any]:
     with client:
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
-            # joblib would wait for ever for the result of a call that its worker cannot even read.
-            client.run(_nothing)
+            # joblib would wait for ever for the result of a call that its worker cannot even read; who dies meanwhile
+            # dies as later on.
+            told = client.run(_nothing, on_error="return").values()
         except TimeoutError:
             raise SolverError(f"the Dask scheduler at {address!r} has no workers: start some") from None
-        except ImportError as error:
-            raise SolverError(f"the Dask workers at {address!r} cannot import drfopt: {error}") from None
+        if strange := [error for error in told if isinstance(error, ImportError)]:
+            raise SolverError(f"the Dask workers at {address!r} cannot import drfopt: {strange[0]}")
         yield client
 
 

@@ -25,6 +25,9 @@ __all__ = ["HERE", "Partitions", "Place", "place"]
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """What they are called in malloc.h of glibc."""
 
+STARTS = 2
+"""Times that workers of this machine are started, where one of them dies before all are there."""
+
 Step = tuple[Callable[..., Any], tuple]
 """A function of a part, and what else it is given."""
 
@@ -247,18 +250,21 @@ def _scheduler(jobs: int) -> Iterator[str]:
     if getattr(current_process(), "_inheriting", False):
         # A worker that runs the caller's script again before it can work: who asked for workers is told below.
         raise SystemExit(1)
-    try:
-        cluster = LocalCluster(
-            n_workers=jobs,
-            threads_per_worker=1,
-            dashboard_address=None,
-            silence_logs=logging.CRITICAL,
-        )
-    except RuntimeError as error:
-        raise SolverError(
-            f"of {jobs} worker processes some did not start, or died as they did ({error}): run it again, or ask for "
-            'one job; where a script asks for them, put what it does under if __name__ == "__main__":, which lets them '
-            "read it"
-        ) from None
+    for left in reversed(range(STARTS)):
+        try:
+            cluster = LocalCluster(
+                n_workers=jobs,
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            )
+            break
+        except RuntimeError as error:
+            if not left:
+                raise SolverError(
+                    f"of {jobs} worker processes some did not start, or died as they did ({error}): run it again, or "
+                    'ask for one job; where a script asks for them, put what it does under if __name__ == "__main__":, '
+                    "which lets them read it"
+                ) from None
     with cluster:
         yield cluster.scheduler_address

@@ -10,6 +10,7 @@ exceeded contradict the claim, and bounds are *tightened* by that (reduced-cost 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -127,7 +128,7 @@ class ClaimOptions:
                 prices[at] += found[row]
         return tuple(found)
 
-    @property
+    @cached_property
     def free(self) -> Bounds:
         """The bounds that hold of themselves."""
         return Bounds(np.zeros(len(self.choice), dtype=np.int64), self.number[self.choice])
@@ -151,7 +152,9 @@ class ClaimOptions:
 
     def able(self, bounds: Bounds) -> bool:
         """Say whether every choice's users can choose within bounds."""
-        if self.stuck or (bounds.low > bounds.high).any():
+        if self.stuck or bounds is self.free:
+            return not self.stuck
+        if (bounds.low > bounds.high).any():
             return False
         least, most = (np.add.reduceat(ends, self.first[:-1]) for ends in (bounds.low, bounds.high))
         return bool((least <= self.number).all() and (self.number <= most).all())
@@ -164,6 +167,12 @@ class ClaimOptions:
         if len(each) != len(self.choice):
             each = np.add.reduceat(each, self.starts)
         return each + np.array([*counts, 0], dtype=kind)[self.row]  # The last is that of `ABOVE`.
+
+    def cost(self, prices: np.ndarray, bounds: Bounds) -> int:
+        """Return what all options cost at least within bounds that allow it."""
+        if bounds is not self.free:
+            return self.least(prices, bounds)[0]
+        return int((np.minimum.reduceat(prices, self.first[:-1]) * self.number).sum())
 
     def least(self, prices: np.ndarray, bounds: Bounds) -> tuple[int, np.ndarray]:
         """Return what all options cost at least, and how many users take each then, within bounds that allow it."""

@@ -58,9 +58,10 @@ class ClaimProgram(PackingProgram):
             self._pool(worth)
         else:
             self._machines(worth)
-        excess, self.spare = self.column(math.inf, 1.0), self.column(SPARED, -1.0)
+        self.excess, self.spare = self.column(math.inf, 1.0), self.column(SPARED, -1.0)
         for terms, change in self.short:
-            terms |= {excess: -change, self.spare: change}
+            terms |= {self.excess: -change, self.spare: change}
+        self.beyond: list[int] = []  # Columns of those who stop beyond those allowed.
         self.counted = [self._stops(row, allowed) for row, allowed in enumerate(self.claim.allowed)]
         self.place = {load: at for at, load in enumerate(self.loads)}
         self.highs = self._load()
@@ -72,10 +73,9 @@ class ClaimProgram(PackingProgram):
         options = self.options
         stops, usual = options.row == row, options.row[self.usual] == row
         change = stops.astype(float) - usual[options.choice]
-        terms = self._terms(change)
-        return self.row(
-            -math.inf, allowed - int(options.number[usual].sum()), terms | {self.column(math.inf, BEYOND): -1.0}
-        )
+        self.beyond.append(self.column(math.inf, BEYOND))
+        terms = self._terms(change) | {self.beyond[-1]: -1.0}
+        return self.row(-math.inf, allowed - int(options.number[usual].sum()), terms)
 
     def _terms(self, changes: np.ndarray) -> dict[int, float]:
         """Return the terms of a row, given what each option changes."""
@@ -198,12 +198,26 @@ class ClaimProgram(PackingProgram):
         tables = len(self.worth.free)
         rows = [[prices[place] for place in sorted(prices) if place[0] == table] for table in range(tables)]
         found = Duals(rows, [float(duals[row]) for row in self.counted], self.highs.getInfo().objective_function_value)
-        columns = np.array(solution.col_value[: len(low)])
+        return self._values(solution), found
+
+    def _values(self, solution: Any) -> np.ndarray:
+        """Return numbers of users who take each option, then of machines with each load."""
+        options, count = self.options, len(self.own)
+        columns = np.array(solution.col_value[: count + len(self.loads)])
         values = np.zeros(len(options.choice))
         values[self.own] = columns[:count]
-        if len(first) > 1:
-            values[self.usual] = options.number - np.add.reduceat(values, first[:-1])
-        return np.concatenate([values, columns[count:]]), found
+        if len(options.first) > 1:
+            values[self.usual] = options.number - np.add.reduceat(values, options.first[:-1])
+        return np.concatenate([values, columns[count:]])
+
+    def fewest(self) -> np.ndarray:
+        """Return a solution that keeps the claim, after one that does, with the fewest who stop at its own level."""
+        for column in (self.excess, self.spare, *self.beyond[:-1]):
+            self.highs.changeColBounds(column, 0.0, 0.0)
+        own = self.counted[-1]
+        self.highs.changeRowBounds(own, -math.inf, self.rows[own][1] - self.claim.allowed[-1])
+        self.highs.run()
+        return self._values(self.highs.getSolution())
 
 
 @dataclass(frozen=True)

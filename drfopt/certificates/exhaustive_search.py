@@ -2,7 +2,7 @@
 
 Of a pool: users in turn, each with every number of tasks, the rest bounded by what each could have alone.
 
-Under rules, or of several types: compared is first what is kept of guarantees (sorted parts, 1 at most), then the sum,
+Under rules, or of several types: compared is first what is kept of guarantees (`WholeUsers.parts`), then the sum,
 or users served and the product.  All of it only grows with the tasks of anybody, and whatever fits leaves room for all
 that is less.  So users are given numbers of tasks in turn, most first; the rest is bounded by what each could have
 alone beside those.  Whether tasks fit is decided in integers (`packable`).

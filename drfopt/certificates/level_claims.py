@@ -73,8 +73,8 @@ class LevelClaim:
     fixed : tuple of int
         Tasks of each good of users who surely stopped.
     choices : sequence of Choice
-    certain : bool
-        Whether so many users can be nowhere but at the level: then there is nothing to choose.
+    surely : int
+        Users who can be nowhere but at the level: where they are more than may stop there, that refutes the claim.
     """
 
     level: int
@@ -83,7 +83,7 @@ class LevelClaim:
     allowed: tuple[int, ...]
     fixed: tuple[int, ...]
     choices: Sequence[Choice]
-    certain: bool = False
+    surely: int = 0
 
     def raised(self, level: int, spare: int = 0) -> "LevelClaim":
         """Return the claim that not all but `spare` who need not stop below this level can reach a higher one."""
@@ -96,7 +96,7 @@ class LevelClaim:
             above = ((least, ABOVE),) if least <= choice.scale.most else ()
             choices.append(choice._replace(options=(*stops, *rest, *above)))
         allowed = (*self.allowed[:-1], spare)
-        return replace(self, level=level, allowed=allowed, choices=tuple(choices), certain=False)
+        return replace(self, level=level, allowed=allowed, choices=tuple(choices), surely=0)
 
 
 @dataclass
@@ -185,8 +185,8 @@ class ClaimList:
         """Return the claim that no fewer than so many can stop at a level."""
         own = len(self.rows) if count > 1 else ABOVE
         choices = ListedChoices(self, level, own, self.rest.copy(), self._stops.copy())
-        allowed, certain = (*self._opened, count - 1), int(self.must(level).sum()) >= count
-        return LevelClaim(level, self.users.told(level), count, allowed, tuple(self._fixed), choices, certain)
+        allowed, surely = (*self._opened, count - 1), int(self.must(level).sum())
+        return LevelClaim(level, self.users.told(level), count, allowed, tuple(self._fixed), choices, surely)
 
     def record(self, level: int, count: int) -> np.ndarray | None:
         """Note how many stop at a level; return how many of each kind where that is sure, or else None."""
@@ -228,15 +228,18 @@ def highest(users: WholeUsers, below: int) -> int:
     """
     scales = users.scales
     everyone, number = range(len(scales)), len(scales) - below
+    rows, room = users.pool_rows
+    columns = list(zip(*rows, strict=True))[: users.instance.m]  # Behind them are ceilings of groups.
 
     def possible(level: int) -> bool:
         needs = [scale.least(level) for scale in scales]
         able = [p for p in everyone if needs[p] <= scales[p].most]
         if len(able) < number:
             return False
-        for j, total in enumerate(users.instance.exact_capacity):
-            amounts = sorted(users.use(p, needs[p], j) for p in able)
-            if sum(amounts[:number], Fraction(0)) > total:
+        loads = [tuple(zip(users.goods_of[p], users.sequences[p].started(needs[p]), strict=True)) for p in able]
+        for column, total in zip(columns, room, strict=False):
+            amounts = sorted(sum(column[good] * x for good, x in load) for load in loads)
+            if sum(amounts[:number]) > total:
                 return False
         return True
 

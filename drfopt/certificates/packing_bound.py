@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.deadline import NEVER, Deadline
 from ..model.devices import DeviceRoom
 from ..model.packings import PATTERNS, device_room, integer_rows, too_many
 from ..model.whole_values import SAFE, WholeUsers
@@ -21,7 +22,8 @@ from .fillings import Fillings, dearest, fillings_of
 __all__ = ["Bounds", "Machines", "PackingProgram", "Pool", "Prices", "cheapest", "worth_of"]
 
 LOADS = 20_000
-"""Steps in listing the loads of one machine; a class that needs more is priced by its resources and devices."""
+"""Steps in listing the loads of one machine; a class that needs more is priced by its resources and devices, and so is
+one for which there is no time."""
 
 DEARER = 1e-9
 """Part by which a filling has to be worth more than a device to be one more column: a solver's own rounding."""
@@ -77,14 +79,14 @@ class Machines:
         What a task of each good takes of each ceiling, and what there is of it.
     loads : list, one per class
         All loads (tasks of each shape that fits on the class) of one machine to which no task can be added; None where
-        there are too many.
+        there are too many, or the deadline has passed: what prices refute then, they refute with loads as well.
     fillings : list, one per class
         Of the devices of one machine; none where all loads are listed.
     fitting : list, one per class
         Shapes that fit on it.
     """
 
-    def __init__(self, whole: WholeUsers):
+    def __init__(self, whole: WholeUsers, deadline: Deadline = NEVER):
         instance = whole.cluster
         self.users = users = [rows[0] for rows in whole.shapes]
         self.shapes = [shape for _, shape, _ in whole.goods]
@@ -99,7 +101,7 @@ class Machines:
             rows, room = integer_rows(demands, instance.exact_machine_capacity[k])
             self.rows.append((rows, room))
             devices = device_room(instance, k, [users[s] for s in shapes])
-            self.loads.append(_loads(rows, room, devices))
+            self.loads.append(_loads(rows, room, devices) if deadline.left() else None)
             self.fillings.append([] if self.loads[k] is not None else fillings_of(devices))
 
     @property
@@ -196,9 +198,9 @@ def _loads(rows: list[list[int]], room: list[int], devices: DeviceRoom) -> list[
     return [load for load, left in partial if not any(takes(load, left, s) for s in range(len(rows)))]
 
 
-def worth_of(users: WholeUsers) -> Pool | Machines:
-    """Return how a cluster prices the tasks of its users."""
-    return Pool(users) if users.instance.machines is None else Machines(users)
+def worth_of(users: WholeUsers, deadline: Deadline = NEVER) -> Pool | Machines:
+    """Return how a cluster prices the tasks of its users; a deadline ends the listing of loads, class by class."""
+    return Pool(users) if users.instance.machines is None else Machines(users, deadline)
 
 
 class PackingProgram:

@@ -84,7 +84,7 @@ def search(
     Undecided
         When not even a bound is known.
     """
-    found, trees = _Search(instance, policy, tasks), list[list[Node]]()
+    found, trees = _Search(instance, policy, tasks, deadline), list[list[Node]]()
     for tier in range(len(found.whole.tiers)):
         of_tier = found.grow(tier, deadline, NODES if nodes is None else nodes, impatient)
         if of_tier.trees is None:
@@ -135,7 +135,7 @@ class _Box:
 
 
 class _Search:
-    def __init__(self, instance: Instance, policy: Policy, tasks: list[int]):
+    def __init__(self, instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline):
         try:
             claim = stated(instance, policy, tasks)
         except ValueError as error:
@@ -148,7 +148,7 @@ class _Search:
         self.instance, self.tasks = instance, tasks
         self.users = self.proof.cluster.users
         whole = WholeUsers(instance, policy, self.users)
-        self.worth, self.names = worth_of(whole), Names(instance, [rows[0] for rows in whole.shapes])
+        self.worth, self.names = worth_of(whole, deadline), Names(instance, [rows[0] for rows in whole.shapes])
         self.whole = whole
 
     def grow(self, tier: int, deadline: Deadline, nodes: int, impatient: bool = False) -> Searched:

@@ -35,6 +35,9 @@ __all__ = ["Better", "Inconclusive", "Refutation", "holds", "refute"]
 WORK = 500_000
 """Columns of all linear programs for one claim before the branching gives up: some seconds."""
 
+FEW = 1
+"""Users up to whom a claim that is wrong is asked once more, for one less, rather than for the fewest."""
+
 GRIDS = (32, 80)
 """Multipliers are rounded to integers of so many bits, of more where fewer do not contradict what floats do."""
 
@@ -102,7 +105,7 @@ class _Checks:
             below, beyond = self.branches(proof.column, proof.most, bounds, loads)
             return self.hold(proof.low, *below) and self.hold(proof.high, *beyond)
         if proof.then is None:
-            return self._priced(proof, bounds, loads) is None
+            return self.contradict(proof, bounds, loads)
         left = self.left(proof, bounds, loads)
         return left is None or self.hold(proof.then, left.bounds, loads)
 
@@ -121,29 +124,34 @@ class _Checks:
         found = self._priced(leaf, bounds, loads)
         if found is None:
             return None
-        slack, prices, taken = found
-        return _Left(slack, bounds if prices is None else self.options.tightened(prices, bounds, taken, slack))
+        prices, total = found
+        if prices is None:
+            return _Left(0, bounds)
+        least, taken = self.options.least(prices, bounds)
+        if least > total:
+            return None
+        return _Left(total - least, self.options.tightened(prices, bounds, taken, total - least))
 
-    def _priced(
-        self, leaf: Refutation, bounds: Bounds, loads: LoadBounds
-    ) -> tuple[int, np.ndarray | None, np.ndarray] | None:
-        """Return by how much multipliers miss a contradiction, the prices of options, and the cheapest choice.
+    def contradict(self, leaf: Refutation, bounds: Bounds, loads: LoadBounds) -> bool:
+        """Say whether multipliers contradict the claim within bounds."""
+        found = self._priced(leaf, bounds, loads)
+        if found is None:
+            return True
+        prices, total = found
+        return prices is not None and self.options.cost(prices, bounds) > total
 
-        None where they contradict the claim; no prices where they say nothing.
-        """
+    def _priced(self, leaf: Refutation, bounds: Bounds, loads: LoadBounds) -> tuple[np.ndarray | None, int] | None:
+        """Return what options cost, and may cost in all; None where nobody can choose so, no costs that say nothing."""
         if not self.options.able(bounds):
             return None
-        nothing = 0, None, bounds.low
         if any(count < 0 for count in leaf.counts) or any(p < 0 for row in leaf.prices for p in row):
-            return nothing
+            return None, 0
         if (found := self.worth.priced(leaf.prices, loads)) is None:
             # No machines have such loads; or, without bounds, prices say nothing.
-            return None if loads and self.worth.priced(leaf.prices) is not None else nothing
+            return None if loads and self.worth.priced(leaf.prices) is not None else (None, 0)
         costs, total = found
         total += sum(map(mul, leaf.counts, self.claim.allowed)) - sum(map(mul, costs, self.claim.fixed))
-        prices = self.options.prices(costs, leaf.counts)
-        least, taken = self.options.least(prices, bounds)
-        return None if least > total else (total - least, prices, taken)
+        return self.options.prices(costs, leaf.counts), total
 
 
 @dataclass(frozen=True)
@@ -179,7 +187,7 @@ def refute(
     TimeLimitError
     """
     rows = len(claim.allowed)
-    if claim.certain:
+    if claim.surely > min(claim.allowed[-1:], default=0):
         return Refutation(worth.free, _unit(rows - 1, rows))
     checks = _Checks(claim, worth)
     if checks.options.stuck:
@@ -252,13 +260,21 @@ class _Tree:
         if not branch:
             raise Inconclusive
         if self.points is not None and (numbers := self.points.near(values)) is not None:
-            raise Better(numbers.tolist())
+            raise Better(self._fewer(numbers).tolist())
         if left.bounds.same(bounds):
             return self._branched(values, bounds, loads)
         chosen = values[: len(self.options.choice)]
         if left.bounds.hold(chosen):
             return replace(leaf, then=self._branched(values, left.bounds, loads))
         return replace(leaf, then=self.grow(left.bounds, loads))
+
+    def _fewer(self, numbers: np.ndarray) -> np.ndarray:
+        """Return an allocation of a pool with as few who stop at the level of the claim as another, or fewer."""
+        own = self.options.row == len(self.claim.allowed) - 1
+        if self.points is None or numbers[own].sum() <= FEW:
+            return numbers
+        other = self.points.near(self.program.fewest())
+        return numbers if other is None or other[own].sum() > numbers[own].sum() else other
 
     def _left(self, duals: Duals, bounds: Bounds, loads: LoadBounds) -> tuple[Refutation, _Left | None]:
         """Return multipliers as a leaf, and what they leave of the claim."""
@@ -287,6 +303,10 @@ class _Tree:
         column = place if place < options else self.program.loads[place - options]
         most = math.floor(values[place])
         below, beyond = self.checks.branches(column, most, bounds, loads)
+        # The nearer side first: an allocation that the claim says does not exist is rather there.
+        if values[place] - most > 0.5:
+            high = self.grow(*beyond)
+            return Refutation(column=column, most=most, low=self.grow(*below), high=high)
         return Refutation(column=column, most=most, low=self.grow(*below), high=self.grow(*beyond))
 
     def _without_spare(self, bounds: Bounds, loads: LoadBounds) -> Refutation:

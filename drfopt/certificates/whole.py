@@ -192,7 +192,7 @@ class _Levels:
         self.tasks, self.deadline, self.said, self.second = tasks, deadline, finder.proofs, finder.second
         self.whole = users
         self.users = [rows[0] for rows in self.whole.shapes]
-        self.worth = worth_of(self.whole)
+        self.worth = worth_of(self.whole, deadline)
         self.proven: list[tuple[Fraction, int, Any]] = []
         self.stated: list[LevelClaim] = []
         self.judges: dict[str, None] = {}

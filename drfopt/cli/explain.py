@@ -11,6 +11,7 @@ import typer
 from ..base.deadline import ending
 from . import options
 from .output import Output
+from .status import FAILED
 from .working import working
 
 __all__ = ["explain", "price"]
@@ -49,6 +50,8 @@ def explain(
 
             sheet = replace(sheet, notes=(*sheet.notes, *advise(found.allocation).sentences()))
     out.write(sheet, found.to_dict, title=options.title(cluster, instance))
+    if not found.allocation.finished:
+        raise typer.Exit(FAILED)
 
 
 def price(

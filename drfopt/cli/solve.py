@@ -221,3 +221,5 @@ def schedule(
             time_limit=time_limit,
         )
     out.write(found.sheet(), found.to_dict)
+    if found.optimum is not None and not found.optimum.proven:
+        raise typer.Exit(FAILED)

@@ -10,7 +10,7 @@ import typer
 
 from . import options
 from .output import Output, check
-from .status import USAGE_ERROR
+from .status import FAILED, USAGE_ERROR
 from .working import working
 
 __all__ = ["sweep", "whatif"]
@@ -110,6 +110,8 @@ def whatif(
             if plot is not None:
                 _draw(found, plot)
     out.write(found.sheet(), found.to_dict, title=options.title(cluster, instance))
+    if not found.finished:
+        raise typer.Exit(FAILED)
 
 
 def _drawable(path: Path, sweep: str | None) -> None:
@@ -167,3 +169,5 @@ def sweep(
             dask=dask,
         )
     out.write(found.sheet(), found.to_dict, title=options.title(cluster, instance))
+    if not found.finished:
+        raise typer.Exit(FAILED)

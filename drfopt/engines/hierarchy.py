@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..base.errors import SolverError
+from ..base.errors import UNRESOLVED, SolverError
 from ..base.numbers.rationals import integer_columns
 from ..base.progress import report
 from ..base.solvers.exact_lp import ExactProgram, maximise
@@ -310,8 +310,7 @@ class _Stop:
         finished = np.flatnonzero(self.waiting & (price > 0) & (price * held * CERTAIN * LEVEL >= left))
         if not len(finished) and point != self.trajectory.end:
             raise SolverError(
-                f"the prices of the stop at level {float(point.time):.6g} prove nobody finished to 1e-9: "
-                "the instance is too badly scaled for floats"
+                f"the prices of the stop at level {float(point.time):.6g} prove nobody finished to 1e-9: {UNRESOLVED}"
             )
         breakpoint = Breakpoint(self.state.promising, point, finished, prices, bounds)
         return breakpoint, self.clock.after(self.state, tasks, finished)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..base.errors import SolverError
+from ..base.errors import UNRESOLVED, SolverError
 from .problem import Problem
 
 __all__ = ["Merged"]
@@ -139,7 +139,7 @@ class Merged:
         share = table[self.group[user], self.kind[machine]] * self.part[machine]
         placed = np.bincount(user, weights=share, minlength=problem.n)
         if (placed[tasks > 0] == 0).any():
-            raise SolverError("a user has a level and no place: the instance is too badly scaled for floats")
+            raise SolverError(f"a user has a level and no place: {UNRESOLVED}")
         return share * (tasks / np.where(placed > 0, placed, 1.0))[user]
 
 

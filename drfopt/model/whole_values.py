@@ -524,7 +524,7 @@ class WholeUsers:
 
     @cached_property
     def parts(self) -> Callable[[Sequence[int]], tuple[tuple[Fraction, int], ...]]:
-        """What tasks of the members keep of promises: sorted parts of them, of equal ones the higher tier's first."""
+        """What tasks of the members keep of promises: pairs of a part and the turn of the tier, sorted."""
         promised = [(p, f, self.ranks[p]) for p, f in enumerate(self.promises) if f]
         return lambda tasks: tuple(sorted((min(Fraction(tasks[p], f), Fraction(1)), rank) for p, f, rank in promised))
 

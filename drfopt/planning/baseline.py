@@ -4,6 +4,7 @@ What sums a division up is measured in the cluster as it was before a change, or
 what is there *now* falls when a machine is bought that nobody waits for, though nobody has less than before.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from ..model.allocation import Allocation
 from ..model.hierarchy import Clock
 from ..model.hierarchy.market import market_rules
 from ..model.instance import Instance
+from ..model.naming import some
 from ..model.policies import AnyPolicy, Policy, policy_named, policy_on
 from ..solving.comparing import wanting
 
-__all__ = ["TOTALS", "Baseline"]
+__all__ = ["TOTALS", "Baseline", "unproven"]
 
 TOTALS = ("lowest level", "sum of dominant shares", "tasks", "demand met")
 """The numbers that sum a division up; the last is None where nobody says how much it wants."""
@@ -109,3 +111,15 @@ def _same_users(one: Instance, other: Instance, exact: bool) -> bool:
     if not alike or one.weights.shape != other.weights.shape or not np.array_equal(one.weights, other.weights):
         return False
     return not exact or (one.exact_demands, one.exact_weights) == (other.exact_demands, other.exact_weights)
+
+
+def unproven(divisions: Mapping[str, Allocation]) -> list[str]:
+    """Say which divisions are not proven the best, and of the first of them why; nothing where all are."""
+    late = {name: found for name, found in divisions.items() if not found.finished}
+    if not late:
+        return []
+    name, first = next(iter(late.items()))
+    which = f", {some(tuple(late))}; {name}" if len(divisions) > 1 else ""
+    return [
+        f"not proven the best, so that the best may be otherwise{which}: {first.certificate.reason or first.status}"
+    ]

@@ -28,7 +28,7 @@ from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
-from .baseline import TOTALS, Baseline
+from .baseline import TOTALS, Baseline, unproven
 from .changes import Change, changed
 
 __all__ = ["Difference", "WhatIf", "as_data", "as_float", "what_if"]
@@ -103,6 +103,11 @@ class WhatIf(Result):
     def exact(self) -> bool:
         """Whether the comparison is exact."""
         return self.before.integer or (self.before.exact and self.after.exact)
+
+    @property
+    def finished(self) -> bool:
+        """Whether neither search for the best was cut short."""
+        return self.before.finished and self.after.finished
 
     @cached_property
     def users(self) -> tuple[Difference, ...]:
@@ -222,6 +227,7 @@ class WhatIf(Result):
             if allocation.broken:
                 owed = ", ".join(map(str, allocation.broken))
                 notes.append(f"guarantees that cannot be met {when}: {owed}")
+        notes += unproven({"before": self.before, "after": self.after})
         objective = "whole" if self.before.integer else policy_named(self.before.policy).objective
         if objective in UNDECIDED:
             notes.append(UNDECIDED[objective])

@@ -27,7 +27,7 @@ from ..model.instance import Instance
 from ..model.naming import some
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..solving.allocating import solve
-from .baseline import TOTALS, Baseline
+from .baseline import TOTALS, Baseline, unproven
 from .before_and_after import as_data
 from .changes import Change, changed
 
@@ -116,6 +116,8 @@ def axis_of(instance: Instance, text: str) -> tuple[Axis, tuple[Fraction, ...]]:
 
 
 def _values(text: str) -> tuple[Fraction, ...]:
+    if signed := [part.strip() for part in text.split(",") if part.strip().startswith("+")]:
+        raise InstanceError(f"{signed[0]!r} is a difference, and a sweep is over amounts: write what there is to be")
     match = RANGE.fullmatch(text)
     if not match:
         if ".." in text:
@@ -159,6 +161,11 @@ class Sweep(Result):
     def named(self) -> dict[str, Any]:
         """Return the allocations by value, as it is printed: ``sweep["3/2"]``."""
         return {str(value): allocation for value, allocation in zip(self.values, self.allocations, strict=True)}
+
+    @property
+    def finished(self) -> bool:
+        """Whether no search for the best was cut short."""
+        return all(allocation.finished for allocation in self.allocations)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt sweep --json`` prints."""
@@ -210,7 +217,7 @@ class Sweep(Result):
 
     def _notes(self) -> tuple[str, ...]:
         """Say what is measured in what, at which values promises are broken, and at the first of them whose."""
-        said = ("levels and shares are of the cluster as it is, whatever the value",)
+        said = ("levels and shares are of the cluster as it is, whatever the value", *unproven(self.named()))
         pairs = zip(map(str, self.values), self.allocations, strict=True)
         if not (broken := {value: found.broken for value, found in pairs if found.broken}):
             return said

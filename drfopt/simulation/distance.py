@@ -43,7 +43,7 @@ BLOCK = 64
 """Samples whose envy is looked at in one go: it takes their number times users times users times resources."""
 
 KINDS = 1000
-"""Denominators of averages of tasks without end: of several kinds there are equally many."""
+"""Denominators of averages of tasks without end, which are of so many lots."""
 
 
 @dataclass(frozen=True, eq=False)

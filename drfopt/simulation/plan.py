@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.errors import InstanceError
 from .draws import Draw, Times, times
 from .scenario import Scenario
 
@@ -64,6 +65,13 @@ class Plan:
             math.lcm(*{row[resource].denominator for row in rows if resource in row}) for resource in resources
         )
 
+        for resource, unit in zip(resources, units, strict=True):
+            if max(row.get(resource, 0) for row in rows) * unit > LARGEST:
+                raise InstanceError(
+                    f"amounts of {resource!r} are too far apart, or too large, to be counted in one unit: take a "
+                    "larger unit for it, or round what is small"
+                )
+
         def whole(row: Mapping[str, Fraction]) -> tuple[int, ...]:
             return tuple(int(row.get(resource, 0) * unit) for resource, unit in zip(resources, units, strict=True))
 
@@ -88,6 +96,9 @@ class Plan:
             tuple(user.weight for user in scenario.users),
         )
 
+
+LARGEST = 10**150
+"""Of the least unit that is needed for a resource: what is multiplied stays in the range of floats."""
 
 ENDLESS = 2**60
 """Tasks of a stage that has no end; it stays more than half of them whatever is started."""

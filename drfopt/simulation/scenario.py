@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,11 @@ class User:
         if isinstance(self.tier, bool) or not isinstance(self.tier, int):
             raise InstanceError(f"user {self.name!r}: tier is {self.tier!r}: write a whole number")
         object.__setattr__(self, "leaves", _moment(self.leaves, "leaves", endless=True))
+
+
+def along(path: str) -> list[str]:
+    """Return the groups on the way down to one, itself the last; none for no group."""
+    return list(accumulate(path.split("/"), "{}/{}".format)) if path else []
 
 
 @dataclass(frozen=True)
@@ -316,14 +322,19 @@ def _whole(value: Any, what: str, least: int) -> None:
         raise InstanceError(f"{what} is {value!r}: write a whole number, {least} or more")
 
 
+LATEST = 1e100
+"""Seconds of the latest moment: what rules make of later ones is beyond the range of floats."""
+
+
 def _moment(value: Any, what: str, endless: bool = False) -> float:
     """Return a time from 0 on."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if isinstance(value, bool) or not (0 <= number < math.inf or (endless and number == math.inf)):
-        raise InstanceError(f"{what} is {value!r}: write a number of seconds, 0 or more")
+    if isinstance(value, bool) or not (0 <= number <= LATEST or (endless and number == math.inf)):
+        most = f" and at most {LATEST:g}" if number > LATEST else ""
+        raise InstanceError(f"{what} is {value!r}: write a number of seconds, 0 or more{most}")
     return number
 
 

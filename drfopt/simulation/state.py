@@ -45,7 +45,7 @@ import numpy as np
 
 from ..base.errors import PolicyError
 from .draws import stream
-from .plan import Lot, Plan, StartedLot
+from .plan import ENDLESS, Lot, Plan, StartedLot
 
 __all__ = ["FIRST", "ClusterState"]
 
@@ -132,6 +132,14 @@ class ClusterState:
                 known[fit] = [machine for k in fit for machine in of_class[k]]
             able.append(known[fit])
         return able
+
+    def average(self, user: int) -> list[float]:
+        """Return the average demand (m,) of a user's tasks that run or wait; beside those without end none count."""
+        tasks = self.running[user] + self.waiting[user]
+        if self.waiting[user] < ENDLESS // 2:
+            return [amount / tasks for amount in self.wanted[user]]
+        lots = [lot for line in self.queues[user].values() for lot in line if lot.endless]
+        return [sum(column) / len(lots) for column in zip(*(self.demands[lot.kind] for lot in lots), strict=True)]
 
     # ---- what a rule may do -----------------------------------------------------------------------------------
 

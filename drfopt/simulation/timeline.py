@@ -31,7 +31,7 @@ class Samples:
     running, waiting : array (s, n)
         Tasks of each user; waiting ones without end are inf.
     wanted : array (s, n, m)
-        The average demand of the tasks that a user runs and has waiting; 0 where she has none.
+        The average demand of the tasks that a user runs and has waiting (`ClusterState.average`); 0 where she has none.
     capacity : array (s, m)
         Of the machines that are up.
     """
@@ -112,11 +112,13 @@ class Timeline:
     def samples(self, cluster: ClusterState) -> Samples:
         """Return all samples as arrays."""
         units = np.array(cluster.plan.units, dtype=float)
-        times, used, running, waiting, wanted, capacity = (
-            np.array(column, dtype=float) for column in zip(*self._rows, strict=True)
-        )
+        *columns, endless = zip(*self._rows, strict=True)
+        times, used, running, waiting, wanted, capacity = (np.array(column, dtype=float) for column in columns)
         tasks = (running + waiting)[:, :, None]
         average = np.divide(wanted, tasks, out=np.zeros_like(wanted), where=tasks > 0)
+        for at, averages in enumerate(endless):
+            for user, average_demand in averages.items():
+                average[at, user] = average_demand
         waiting[waiting >= ENDLESS // 2] = np.inf
         return Samples(times, used / units, running, waiting, average / units, capacity / units)
 
@@ -135,4 +137,6 @@ class Timeline:
     def _row(self, time: float, cluster: ClusterState) -> tuple:
         # Lists of what is held or wanted are made anew whenever it changes, so they may be kept as they are.
         waiting, wanted = list(cluster.waiting), list(cluster.wanted)
-        return time, list(cluster.used), list(cluster.running), waiting, wanted, cluster.totals
+        endless = {user: cluster.average(user) for user, tasks in enumerate(waiting) if tasks >= ENDLESS // 2}
+        wanted = [[0] * cluster.m if user in endless else row for user, row in enumerate(wanted)] if endless else wanted
+        return time, list(cluster.used), list(cluster.running), waiting, wanted, cluster.totals, endless

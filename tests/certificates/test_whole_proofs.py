@@ -7,10 +7,11 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from drfopt.base.deadline import NEVER
+from drfopt.base.deadline import NEVER, Deadline
 from drfopt.certificates import meet_in_the_middle, refutation, whole
+from drfopt.certificates.claim_options import ClaimOptions
 from drfopt.certificates.exhaustive_search import playing
-from drfopt.certificates.level_claims import ABOVE, claims
+from drfopt.certificates.level_claims import ABOVE, ClaimList, claims
 from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from drfopt.certificates.packing_bound import worth_of
 from drfopt.certificates.refutation import Better, Inconclusive, Refutation, holds
@@ -50,6 +51,19 @@ def test_the_papers_example_by_hand():
     assert not holds(claim, worth, Refutation(((0, 0),), (3,))), "nothing is short of nothing"
     assert not holds(claim, worth, Refutation(((-1, 0),), (3,))), "multipliers are not negative"
     assert holds(claim, worth, refutation.refute(claim, worth))
+
+
+def test_without_time_machines_are_priced_by_their_resources():
+    instance = Instance({"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 2}}, machines=[Machine("m", {"cpu": 4, "gpu": 2}, 3)])
+    users = WholeUsers(instance, policy_named("drf"), [0, 1])
+    late, listed = worth_of(users, Deadline.after(0)), worth_of(users)
+    assert late.loads == [None]
+    assert listed.loads == [[(0, 2), (2, 1)]]
+    best = solve(instance, integer=True).tasks.tolist()
+    for claim in claims(users, best):
+        proof = refutation.refute(claim, late)
+        assert holds(claim, late, proof)
+        assert holds(claim, listed, proof), "loads are worth no more than resources say"
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -101,6 +115,42 @@ def test_something_better_is_found_and_not_refuted():
     claim = next(claims(WholeUsers(instance, policy, playing(instance)), [2, 2]))
     with pytest.raises(Better):
         refutation.refute(claim, worth)
+
+
+def test_a_wrong_claim_is_answered_with_the_fewest():
+    # For second tasks of all 10 of the first resource is missing: one of those who need 10 is enough.
+    instance, policy = Instance([[10, 1]] * 6 + [[1, 10]] * 6, [122, 132]), policy_named("tasks")
+    users = WholeUsers(instance, policy, playing(instance))
+    with pytest.raises(Better) as better:
+        refutation.refute(ClaimList(users).claim(users.unit, 9), worth_of(users))
+    found = ClaimOptions(ClaimList(users).claim(users.unit, 9))
+    assert np.array(better.value.numbers)[found.row == 0].sum() == 1
+
+
+def test_one_resource_refutes_without_a_program(monkeypatch):
+    # The second tasks of eight of 3 to 10 are 40 beyond the 12 that are left: no fewer than five give theirs up.
+    instance, policy = Instance([[d] for d in range(3, 11)], [52 + 12]), policy_named("tasks")
+    users = WholeUsers(instance, policy, playing(instance))
+    monkeypatch.setattr(refutation, "_Tree", None)
+    claim = ClaimList(users).claim(users.unit, 5)
+    assert holds(claim, worth_of(users), refutation.refute(claim, worth_of(users)))
+    with pytest.raises(TypeError):
+        refutation.refute(ClaimList(users).claim(users.unit, 6), worth_of(users))
+
+
+@pytest.mark.parametrize("large", [1, 10**25])
+@pytest.mark.parametrize("seed", range(6))
+def test_columns_are_what_choices_say(seed, large):
+    instance, policy = pool(seed), policy_named("drf")
+    demands = [[int(d) * large + j for j, d in enumerate(row)] for row in instance.demands]
+    room, limits = [int(c) * large for c in instance.capacity], [None, 2, None, 1, None, None]
+    large_one = Instance(demands, room, max_tasks=limits)
+    users = WholeUsers(large_one, policy, playing(large_one))
+    for claim in claims(users, solve(large_one, integer=True).tasks.tolist()):
+        one, other = ClaimOptions(claim), ClaimOptions(replace(claim, choices=tuple(claim.choices)))
+        for name in ("choice", "first", "good", "number", "option", "row", "starts", "tasks"):
+            assert getattr(one, name).tolist() == getattr(other, name).tolist(), name
+        assert (one.largest, one.stuck) == (other.largest, other.stuck)
 
 
 def test_loads_are_what_machines_can_carry():

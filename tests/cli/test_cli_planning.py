@@ -1,9 +1,11 @@
 """explain, whatif and price as a planner types them."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from drfopt import solve
 from drfopt.planning.changes import KINDS
 
 
@@ -78,6 +80,7 @@ def test_price(drfopt, cluster):
         (["whatif", "--set-limit", "A=-1"], ["write what it shall be, 0 or more"]),
         (["whatif", "--remove", "10*cpu"], ["an amount must not be negative"]),
         (["whatif", "--sweep", "cpu=1..2"], ["has no step"]),
+        (["whatif", "--sweep", "cpu=+1,+9"], ["is a difference, and a sweep is over amounts"]),
         (["whatif", "--sweep", "cpu=1..2/1e-300"], ["take a larger step"]),
         (["whatif", "--add", "1e400*cpu"], ["is no number anybody needs"]),
         (["whatif", "--set-capacity", "cpu=+"], ["'+' is not a number"]),
@@ -92,3 +95,33 @@ def test_price(drfopt, cluster):
 def test_what_is_refused(drfopt, refused, cluster, arguments, words):
     command, *rest = arguments
     refused(drfopt(command, cluster, *rest), *words)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("sweep", "--factors", "1,17/10"),
+        ("whatif", "--scale", "cpu=1.1"),
+        ("whatif", "--sweep", "cpu=9,10"),
+        ("explain",),
+        ("schedule", "--optimum"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_not_proven_is_said_to_be_so(drfopt, cluster, command, monkeypatch):
+    name, *rest = command
+    whole = () if name == "schedule" else ("--integer",)
+    assert drfopt(name, cluster, *whole, *rest).status == 0
+
+    def late(*given, **more):
+        found = solve(*given, **more)
+        proof = replace(found.certificate, valid=None, reason="no time")
+        return replace(found, status="time_limit", certificate=proof)
+
+    for room in ("planning.before_and_after", "planning.sweeping", "planning.explaining.explanation"):
+        monkeypatch.setattr(f"drfopt.{room}.solve", late)
+    monkeypatch.setattr("drfopt.solving.scheduling.solve", late)
+    ran = drfopt(name, cluster, *whole, *rest, *(("--jobs", "1") if "weep" in "".join(command) else ()))
+    assert ran.status == 3
+    told = "the best known, not proven" if name == "schedule" else "not proven the best, so that the best may be"
+    assert told in ran.out

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from drfopt.base.errors import SolverError
 from drfopt.certificates import chain
 from drfopt.engines import linear_programs
 from drfopt.engines.leximin import lp_round
@@ -177,3 +178,16 @@ def test_later_programs_begin_where_the_one_before_ended(monkeypatch):
     monkeypatch.setattr(lp_round, "run", counted)
     assert solve(sparse_cluster(3), engine="auto").certificate.valid
     assert len(steps) > 5 and max(steps[1:]) < steps[0] / 2
+
+
+def test_a_round_that_floats_do_not_resolve_says_what_is_known(monkeypatch):
+    """Of its cause nothing is known: these amounts are all of one size."""
+    honest = lp_round.RoundProgram.proven
+
+    def none_proven(program, level, prices):
+        level, multipliers, proven = honest(program, level, prices)
+        return level, multipliers, proven & False
+
+    monkeypatch.setattr(lp_round.RoundProgram, "proven", none_proven)
+    with pytest.raises(SolverError, match=r"to 1e-9: floats do not resolve it: choose units .*, or solve with exact"):
+        solve(random_cluster(3), engine="lp-chain")

@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from operator import gt
 
 import numpy as np
 import pytest
@@ -100,6 +101,29 @@ def test_whose_demands_are_less_goes_on_first():
     spot = pool.next_spot(*pool.after([]), -1)
     assert spot.level == pool.scales[0].value(2)
     assert pool.fewest(spot, 2, 1000) == [(1, 0)]
+
+
+@pytest.mark.parametrize("large", [1, 10**12, 10**25])
+@pytest.mark.parametrize("seed", range(8))
+def test_where_the_next_must_stop_is_the_first_level_that_not_all_can_be_above(seed, large):
+    # Said once more, level by level of what anybody can have; in numbers beyond numpy's as well.
+    chance = np.random.default_rng(seed)
+    demands = [[int(d) * large + i for d in row] for i, row in enumerate(chance.integers(1, 5, (6, 2)).tolist())]
+    limits = [2, None, 7, None, None, None] if seed % 2 else None
+    pool = KindPool(Problem(Instance(demands, [60 * large] * 2, max_tasks=limits), policy_named("drf"), True))
+    (active, left), level = pool.after([]), -1
+    while (spot := pool.next_spot(active, left, level)) is not None:
+        rising = [kind for kind, number in enumerate(active) if number]
+        had = sorted({pool.scales[kind].value(x) for kind in rising for x in range(pool.scales[kind].most + 1)})
+
+        def over(level, active=active, left=left, rising=rising):
+            above = [scale.least(level + 1) for scale in pool.scales]
+            used = [sum(int(active[k]) * above[k] * pool.rows[k][0][j] for k in rising) for j in range(2)]
+            return any(above[k] > pool.scales[k].most for k in rising) or any(map(gt, used, left.tolist()))
+
+        assert spot.level == next(value for value in had if value > level and over(value))
+        stopping = np.array(pool.greedy(spot))
+        active, left, level = active - stopping, pool.minus(left, stopping, spot.tasks), spot.level
 
 
 @pytest.mark.parametrize("n", [6, 12])

@@ -35,6 +35,14 @@ def test_what_later_tiers_are_promised_is_kept():
     assert solve(pool(guarantees={"B": {"cpu": 3}}), "ceei", integer=True).tasks.tolist() == [3, 1, 2, 0]
 
 
+@pytest.mark.parametrize("policy", ["drf", *SUMS, *MARKETS])
+def test_of_two_equal_parts_the_higher_tiers_is_served_before_any_larger_part(policy):
+    users, given = {"A": {"cpu": 2}, "B": {"cpu": 3}}, {"A": {"cpu": 4}, "B": {"cpu": 4}}
+    for tiers, tasks in (({"A": 1}, [1, 0]), ({}, [0, 1])):
+        rules = Organisation(tiers=tiers, guarantees=given)
+        assert solve(Instance(users, {"cpu": 3}, organisation=rules), policy, integer=True).tasks.tolist() == tasks
+
+
 def test_of_equal_optima_of_a_tier_the_next_has_the_best():
     """One task of A1 or one of A2 is all that the first tier can have; that of A2 leaves B two."""
     users = {"A1": {"cpu": 3, "memory": 1}, "A2": {"cpu": 3, "gpu": 1}, "B": {"memory": 1}}

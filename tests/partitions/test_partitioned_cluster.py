@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -72,6 +73,45 @@ def test_a_script_that_workers_would_run_again_is_told(users, tmp_path):
     said = 'where a script asks for them, put what it does under if __name__ == "__main__":, which lets them read it'
     assert ended.stderr.splitlines()[-1].endswith(said)
     assert {path.name for path in tmp_path.iterdir()} == {"users", "script.py"}
+
+
+def children():
+    """Return the processes that this one has started for workers."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = place.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid() and b"spawn_main" in place.joinpath("cmdline").read_bytes():
+                found.append(int(place.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
+@pytest.mark.parametrize("moment", ["as it starts", "as it is asked whether it is there"])
+def test_a_worker_killed_at_the_start_changes_nothing(users, tmp_path, monkeypatch, moment):
+    before, killed = set(children()), []
+
+    def kill():
+        mine = set(children()) - before
+        if mine and not killed:
+            killed.append(min(mine))
+            os.kill(killed[0], signal.SIGKILL)
+
+    def watch():
+        while not killed:
+            kill()
+            time.sleep(0.01)
+
+    if moment == "as it starts":
+        Thread(target=watch, daemon=True).start()
+    else:
+        honest = Client.run
+        monkeypatch.setattr(Client, "run", lambda *given, **more: kill() or honest(*given, **more))
+    found = solve_partitions(*users, jobs=2, output=tmp_path / "answer")
+    assert killed
+    np.testing.assert_allclose(answer(found.folder)["tasks"], alone(users, tmp_path)["tasks"], rtol=1e-12)
 
 
 @pytest.mark.sampled(3)

@@ -167,5 +167,7 @@ def test_what_cannot_run_today_is_said():
         "g runs 1 cpu of 0",
     ]
     assert "there runs what cannot: m runs 9 cpu of 8; " in str(found)
+    assert found.to_dict()["impossible_today"][0] == "m runs 9 cpu of 8"
     at_home = rebalance(Instance({"a": {"cpu": 1}}, machines=machines), {"placement": {"a": {"m": 8}}})
     assert "runs what cannot" not in str(at_home)
+    assert at_home.to_dict()["impossible_today"] == []

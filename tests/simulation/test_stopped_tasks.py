@@ -28,6 +28,16 @@ def test_a_task_that_started_a_moment_ago_can_be_warned():
     assert run.samples.running[run.samples.times == 2].tolist() == [[4, 4]]
 
 
+def test_the_task_that_came_first_is_claimed_room_for_first():
+    # An outage sends B's first task back to wait, behind the kind of its second.
+    machines = Machine("m0", {"cpu": 3}), Machine("m1", {"cpu": 6})
+    b = User("B", (Job(Stage({"cpu": 3}, 1, 100)), Job(Stage({"cpu": 2}, 1, 100), arrival=1)))
+    a = User("A", Job(Stage({"cpu": 1}, 6, 100)))
+    scenario = Scenario(machines, (b, a), (Outage("m0", 5),))
+    run = simulate(scenario, preemption=Preemption(1), until=10, every=0, checked=True)
+    assert run.samples.used[run.samples.times >= 6, 0].tolist() == [[3.0]] * int((run.samples.times >= 6).sum())
+
+
 def test_nothing_is_stopped_that_frees_nothing_of_what_lacks():
     a = User("A", Job(Stage({"cpu": 1}, 8, 1000)))
     m = User("M", Job(Stage({"memory": 1}, 8, 1000), arrival=1))

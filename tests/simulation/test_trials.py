@@ -7,7 +7,7 @@ import pytest
 from small_scenarios import small_scenario
 
 from drfopt import Instance, InstanceError, Machine, PolicyError, solve
-from drfopt.simulation import Draw, Job, Preemption, Scenario, Stage, User, simulate, simulate_each, trials
+from drfopt.simulation import Draw, Job, Outage, Preemption, Scenario, Stage, User, simulate, simulate_each, trials
 from drfopt.simulation.distance import MEASURES, distance
 from drfopt.simulation.records import job_table, timeline_table, write_table
 from drfopt.simulation.rules.ceei import Ceei
@@ -188,6 +188,31 @@ def test_tasks_that_fill_the_pool_fit_in_its_optimum():
     assert distance(run).whole[0] == 1
     without_end = tuple(Job(Stage({"cpu": each}, None, 10, lasts=10)) for each in (2, 4, 4))
     assert distance(simulate(Scenario({"cpu": 10}, (User("A", without_end),)), until=5)).whole[0] == 1
+
+
+def test_beside_tasks_without_end_no_others_count():
+    without_end, one = Stage({"cpu": 1}, None, 9, lasts=9), Stage({"memory": 1}, 1, 9)
+    users = (User("A", (Job(without_end), Job(one))), User("B", Job(Stage({"cpu": 1}, 9, None))))
+    machines = (Machine("c", {"cpu": 4}), Machine("m", {"memory": 1}))
+    for rule in ("ceei", "drf"):
+        run = simulate(Scenario(machines, users, (Outage("m", 0),)), rule, until=5)
+        assert run.running.tolist() == [2, 2]
+        assert run.samples.wanted[0].tolist() == [[1, 0], [1, 0]]
+        found = distance(run)
+        assert found.lowest[0] == 1 and found.shortfall[0] == 0 and found.utilization[0] == 0
+
+
+@pytest.mark.parametrize("rule", ["drf", "kai", "yarn:hadoop-2"])
+def test_numbers_that_leave_the_range_of_floats_are_refused(rule):
+    def one(capacity, demand, **job):
+        return Scenario((Machine("m", {"cpu": capacity}, 2),), (User("A", Job(Stage({"cpu": demand}, 3, 1), **job)),))
+
+    assert simulate(one("1e100", "1e99"), rule).ended == 3
+    for capacity, demand in (("1e308", 1), ("1e100", "1e-100")):
+        with pytest.raises(InstanceError, match="amounts of 'cpu' are too far apart"):
+            simulate(one(capacity, demand), rule)
+    with pytest.raises(InstanceError, match=r"arrival is 1e.308: write a number of seconds, 0 or more and at most"):
+        one(1, 1, arrival=1e308)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from ...base.errors import SolverError
+from ...base.errors import UNRESOLVED, SolverError
 from ...base.parallel import ALONE
 from ...base.progress import report
 from ...certificates.chain import DEARER, Round, firm
@@ -222,8 +222,7 @@ class _Chain:
         finished = here & np.isin(merged.group, part.groups[proven])
         if not finished.any() and not capped.any():
             raise SolverError(
-                f"the prices of the round at level {level:.6g} prove no user finished to 1e-9: "
-                "the instance is too badly scaled for floats"
+                f"the prices of the round at level {level:.6g} prove no user finished to 1e-9: {UNRESOLVED}"
             )
         if self.owner is not None:
             finished |= here & np.isin(self.owner, self.owner[finished])

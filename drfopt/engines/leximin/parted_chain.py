@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ...base.deadline import Deadline
-from ...base.errors import SolverError
+from ...base.errors import UNRESOLVED, SolverError
 from ...base.progress import report
 from ...base.states import PartStates
 from ...base.tolerances import LEVEL, SAME
@@ -241,7 +241,7 @@ class ChainPart:
         table = np.zeros((len(mine), len(self.room))) if self.reached is None else self.reached
         has = table.sum(axis=1)
         if ((has == 0) & (mine > 0)).any():
-            raise SolverError("a user has a level and no place: the instance is too badly scaled for floats")
+            raise SolverError(f"a user has a level and no place: {UNRESOLVED}")
         tasks[self.members], levels[self.members] = mine, self.rates * mine
         placement[self.members] = table * (mine / np.where(has > 0, has, 1.0))[:, None]
         return tasks, levels, placement

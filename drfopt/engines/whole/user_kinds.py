@@ -4,13 +4,12 @@ Users alike in demands, in what tasks are worth and in most tasks form a *kind*;
 matters.  Levels are values of whole tasks as `drfopt.model.whole_values` defines them, integers.
 """
 
-import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from operator import le, mul
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -147,10 +146,16 @@ class KindPool(Kinds):
         ]
         largest = max([max(self.room, default=0), *map(sum, zip(*needs, strict=True))], default=0)
         self.kind: Any = np.int64 if self.table.kind is np.int64 and largest < SAFE else object
-        self.demands: np.ndarray | None = None
+        self._first = np.array([rows[0] for rows in self.rows], dtype=self.kind).reshape(-1, len(self.room))
+        self.demands = self._first if all(len(rows) == 1 for rows in self.rows) else None
+        codes: dict[tuple, int] = {}
+        alike = [
+            (s.rows, s.promise, None if len(r) == 1 else k)
+            for k, (s, r) in enumerate(zip(self.scales, self.rows, strict=True))
+        ]
+        self._codes = np.array([codes.setdefault(key, len(codes)) for key in alike])
         self._floats: tuple[np.ndarray, np.ndarray] | None = None
-        if all(len(rows) == 1 for rows in self.rows):
-            self.demands = np.array([rows[0] for rows in self.rows], dtype=self.kind).reshape(-1, len(self.room))
+        if self.demands is not None:
             amounts = (max(column, default=0) for column in (self.room, self.demands.ravel().tolist(), self._slopes))
             if self._slopes and max(amounts) < LARGEST:
                 demands = self.demands.astype(float)
@@ -166,22 +171,17 @@ class KindPool(Kinds):
         rows = self.rows[kind]
         return rows[0] if len(rows) == 1 else rows[self.sequences[kind].next_type(x)]
 
-    def easier(self, one: int, other: int) -> bool:
-        """Say whether a kind has the values of another, may run no fewer tasks and needs no more of anything.
-
-        Of two kinds of which either does, as kinds with other classes or ceilings may, it is the one listed last.
-        """
-        a, b = self.scales[one], self.scales[other]
-        alike = (a.rows, a.promise) == (b.rows, b.promise) and a.most >= b.most
-        single = len(self.rows[one]) == len(self.rows[other]) == 1
-        equal = a.most == b.most and self.rows[one] == self.rows[other]
-        return alike and single and all(map(le, self.rows[one][0], self.rows[other][0])) and (not equal or one > other)
-
     def harder(self, one: int) -> list[int]:
-        """Return the other kinds than which a kind is easier."""
+        """Return the other kinds than which a kind is easier: they need no less of anything and may run no more tasks.
+
+        All of one type, and with the same values.  Of two kinds of which either is easier, as kinds with other classes
+        or ceilings may be, it is the one listed last.
+        """
         if one not in self._harder:
-            others = range(len(self.scales))
-            self._harder[one] = [other for other in others if one != other and self.easier(one, other)]
+            first, most = self._first, self.table.most
+            less = (self._codes == self._codes[one]) & (most <= most[one]) & (first >= first[one]).all(axis=1)
+            same = (most == most[one]) & (first == first[one]).all(axis=1) & (np.arange(len(most)) >= one)
+            self._harder[one] = np.flatnonzero(less & ~same).tolist()
         return self._harder[one]
 
     def minus(self, left: np.ndarray, numbers: np.ndarray, tasks: np.ndarray) -> np.ndarray:
@@ -296,22 +296,19 @@ class KindPool(Kinds):
 
     def greedy(self, spot: Spot) -> Vector:
         """Return one choice of who stops at a spot, not always the smallest."""
-        stopping, missing, may = spot.must.tolist(), spot.missing.tolist(), spot.may.tolist()
-        while any(missing):
-            best, gain = -1, -1
-            # What a task frees, as parts of what is missing: in integers of one unit.
-            unit = math.lcm(*(f for f in missing if f))
-            parts = [(j, f, unit // f) for j, f in enumerate(missing) if f]
-            for kind, number in enumerate(may):
-                if number > stopping[kind]:
-                    step = self.step(kind, int(spot.tasks[kind]))
-                    covered = sum([min(step[j], f) * part for j, f, part in parts])
-                    if covered > gain:
-                        best, gain = kind, covered
+        stopping, missing = spot.must.copy(), spot.missing
+        steps = self.demands
+        if steps is None:
+            each = [self.step(kind, x) for kind, x in enumerate(spot.tasks.tolist())]
+            steps = np.array(each, dtype=self.kind)
+        while missing.any():
+            short = missing > 0
+            # What a task frees, as parts of what is missing.
+            covered = (np.minimum(steps[:, short], missing[short]) / missing[short]).sum(axis=1)
+            best = int(np.where(stopping < spot.may, covered, -1.0).argmax())
             stopping[best] += 1
-            freed = self.step(best, int(spot.tasks[best]))
-            missing = [max(0, f - d) for f, d in zip(missing, freed, strict=True)]
-        return tuple(stopping)
+            missing = np.maximum(missing - steps[best], 0)
+        return tuple(stopping.tolist())
 
     def finish(self, active: np.ndarray, left: np.ndarray, level: int) -> Iterator[tuple[Vector, np.ndarray]]:
         """Yield who stops with which tasks until nobody is active, each time by the greedy choice."""

@@ -95,6 +95,8 @@ class ExplanationDocument(Headed):
 
     instance: str | None
     policy: str
+    status: str
+    valid: bool | None
     users: list[ExplanationRow]
     unplaced: list[str]
     broken_guarantees: list[BrokenGuarantee]
@@ -267,6 +269,7 @@ class RebalancingDocument(Headed):
     users: list[BeforeAfterRow]
     placement: dict[str, dict[str, int]]
     types: dict[str, list[TypeRow]] = Field(default={})
+    impossible_today: list[str]
     seconds: float
 
 

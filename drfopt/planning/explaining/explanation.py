@@ -28,6 +28,7 @@ from ...model.policies import AnyPolicy, policy_on
 from ...model.shortfall import HAS_ALL, MET, cells_of
 from ...solving.allocating import solve
 from ...solving.integrality import whole_parts
+from ..baseline import unproven
 from .fragmentation import Fragmentation
 from .fragmentation import fragmentation as fragments_of
 from .remedies import Remedies, alone
@@ -175,6 +176,8 @@ class Explanation(Result):
             "schema": self._schema,
             "instance": self.instance.name,
             "policy": self.policy,
+            "status": self.allocation.status,
+            "valid": self.allocation.certificate.valid,
             "users": [row.to_dict() for row in self.users],
             "unplaced": list(self.allocation.unplaced),
             "broken_guarantees": self.allocation.broken_guarantees,
@@ -247,6 +250,7 @@ class Explanation(Result):
             notes.append(
                 f"alone: tasks in its part of every machine by weight, if it were its own; gain: above that{pooled}"
             )
+        notes += unproven({self.policy: self.allocation})
         if self.fragmentation is not None:
             notes += self.fragmentation.sentences()
         elif self.instance.has_devices and not self.allocation.integer:

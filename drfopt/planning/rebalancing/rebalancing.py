@@ -177,6 +177,7 @@ class Rebalancing(Result):
                 user: self._places(self.after[rows].sum(axis=0))
                 for user, rows in zip(self.instance.users, type_rows(self.instance), strict=True)
             },
+            "impossible_today": self.current.impossible(self.instance),
             "seconds": self.seconds,
         } | ({"types": self._types()} if self.instance.task_types is not None else {})
 

@@ -82,7 +82,7 @@ class Ceei(LowestFirst):
         if not tasks:
             self._stale |= self._there.pop(user, None) is not None
             return
-        demand = tuple(amount / tasks for amount in cluster.wanted[user])
+        demand = tuple(cluster.average(user))
         most = min((room / need for room, need in zip(cluster.totals, demand, strict=True) if need), default=0.0)
         before, new = self._there.get(user), (user, demand, tasks if tasks < min(most, ENDLESS // 2) else None)
         self._there[user] = new
