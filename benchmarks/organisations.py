@@ -9,12 +9,13 @@ from drfopt.io.readers.asking import read
 from drfopt.model.allocation import Allocation
 from drfopt.model.instance import Instance
 from drfopt.model.organisation import Group, Organisation
+from drfopt.model.users import TaskType
 from drfopt.solving.allocating import solve
 
 from .clusters import data_folder
 from .measure import Absent, Bench, Case, Row, Verdict, Way, proven
 
-__all__ = ["every_rule", "tree"]
+__all__ = ["departments", "every_rule", "teams", "tree"]
 
 Both = tuple[Instance, Instance]
 
@@ -63,6 +64,27 @@ def every_rule(bench: Bench, pods: str) -> list[Row]:
     )
     case = Case("openb", pods, 457, lambda: _both(_openb(pods)), ways, yardstick="no rules")
     return bench.measure("organisations-openb", case)
+
+
+def departments(cluster: Instance) -> Instance:
+    """Return a cluster with its users dealt out to ten departments."""
+    rules = Organisation(
+        paths={user: f"d{i % 10}" for i, user in enumerate(cluster.users)}, groups=[Group(f"d{g}") for g in range(10)]
+    )
+    return Instance(**(cluster.parts() | {"organisation": rules}))
+
+
+def teams(cluster: Instance) -> Instance:
+    """Return a cluster with its users dealt out to 45 teams, as their task types; without who fits nowhere."""
+    found: dict[str, list[TaskType]] = {}
+    rows = zip(cluster.exact_demands, cluster.max_tasks, cluster.eligible, cluster.unplaced(), strict=True)
+    for i, (demand, count, open_to, unplaced) in enumerate(rows):
+        if unplaced or count is None:
+            continue
+        need = {r: d for r, d in zip(cluster.resources, demand, strict=True) if d}
+        names = [name for name, is_open in zip(cluster.machine_names, open_to, strict=True) if is_open]
+        found.setdefault(f"t{i % 45}", []).append(TaskType(need, int(count), names))
+    return Instance(found, machines=cluster.machines, resources=list(cluster.resources))
 
 
 def _pool(n: int, departments: int) -> Instance:

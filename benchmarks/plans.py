@@ -1,4 +1,14 @@
-"""Questions about planning: prices of every unit of a cluster, and what-ifs, beside dividing again and again."""
+"""Questions about planning: prices of every unit of a cluster, and what-ifs, beside dividing again and again.
+
+And what the planner's commands take as a whole, on a cluster read from its file.
+"""
+
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -10,9 +20,10 @@ from drfopt.planning.pricing.units import Unit, grown, units_of
 from drfopt.solving.allocating import solve
 
 from .clusters import FILES, data_folder
-from .measure import Absent, Bench, Case, Row, Verdict, Way, proven
+from .measure import Absent, Bench, Case, Failure, ProcessorTime, Row, Verdict, Way, proven
+from .organisations import departments, teams
 
-__all__ = ["prices", "whatifs"]
+__all__ = ["commands", "prices", "whatifs"]
 
 STEP = 1e-3
 """Part of a unit's amount by which a finite difference goes up and down."""
@@ -22,6 +33,58 @@ LOOKED_AT = 12
 
 CHANGES = ["add 10*T4-96cpu-384GiB-4gpu", "remove 50*G2-96cpu-384GiB-8gpu"]
 """What is asked of openb: ten machines more of what is scarce, fifty less of what is not."""
+
+FOR_SALE = ("T4", "G3", "G2", "V100")
+"""What names of machine classes that `size` may buy begin with."""
+
+LAID_OVER: dict[str, Callable[[Instance], Instance]] = {
+    "as it is": lambda cluster: cluster,
+    "ten departments": departments,
+    "45 teams": teams,
+}
+"""What openb is asked as: its users by themselves, in groups, or as the task types of teams."""
+
+
+def commands(bench: Bench, laid: str) -> list[Row]:
+    """Measure the planner's commands on openb with something laid over it, as processes of their own."""
+    name = "planning-commands"
+    files = [data_folder() / "openb" / file for file in FILES]
+    if not all(file.is_file() for file in files):
+        return bench.measure(name, Case("openb", laid, 0, lambda: None, (Way("openb", "drfopt", _missing),)))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "openb.toml"
+        cluster = LAID_OVER[laid](read("openb", files).instance)
+        cluster.save(path)
+        costs = ",".join(f"{name}=30" for name in cluster.machine_names if name.startswith(FOR_SALE))
+        bought, sold = (change.split() for change in CHANGES)
+        asked = {
+            "explain": [],
+            "whatif": [f"--{bought[0]}", bought[1], f"--{sold[0]}", sold[1]],
+            "price": [],
+            "report": ["-o", str(Path(folder) / "page.html")],
+            "size": ["--target", "*>=60%", "--cost", costs],
+        }
+        reading = [sys.executable, "-c", "import sys, drfopt; drfopt.Instance.load(sys.argv[1])", str(path)]
+        ways = [Way("reading", "yardstick", lambda _: _cpu(reading, bench.limit))]
+        for command, words in asked.items():
+            line = [sys.executable, "-m", "drfopt", command, str(path), *words]
+            ways.append(Way(command, "drfopt", lambda _, line=line: _cpu(line, bench.limit)))
+        case = Case("openb", laid, cluster.n, lambda: cluster, tuple(ways), yardstick="reading")
+        return bench.measure(name, case)
+
+
+def _cpu(words: list[str], seconds: float) -> ProcessorTime:
+    """Run a program to its end; return the seconds of processor time it took."""
+
+    def spent() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    begun = spent()
+    done = subprocess.run(words, capture_output=True, text=True, timeout=10 * seconds, check=False)
+    if done.returncode != 0:
+        raise Failure(f"exit status {done.returncode}: {done.stderr.strip().splitlines()[-1:]}")
+    return ProcessorTime(spent() - begun)
 
 
 def prices(bench: Bench, policy: str) -> list[Row]:

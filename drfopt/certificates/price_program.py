@@ -120,7 +120,7 @@ class BoxProgram(PackingProgram):
             self._machines(worth, supplied)
         self.values = []
         if self.curved:
-            high = [0.0 if p in self.typed else math.inf for p in range(n)]
+            high = [math.inf if most and p not in self.typed else 0.0 for p, most in enumerate(self.most)]
             self.values = [self.column(most, -1.0 if p in self.mine else 0.0) for p, most in enumerate(high)]
         self.held = [self._held(positions) for positions in before]
         self.chords: set[tuple[int, int]] = set()
@@ -279,7 +279,8 @@ class BoxProgram(PackingProgram):
     def _sharper(self, values: np.ndarray) -> bool:
         """Tell the program more where it overestimates somebody; say whether that was anything new."""
         new = False
-        for p, column in ((p, column) for p, column in enumerate(self.values) if p not in self.numbers):
+        curved = ((p, column) for p, column in enumerate(self.values) if p not in self.numbers and self.most[p])
+        for p, column in curved:
             x = values[p]
             v = min(max(math.floor(x + OVERESTIMATED), 0), self.most[p] - 1)
             true = self._worth(p, v) + (x - v) * (self._worth(p, v + 1) - self._worth(p, v))

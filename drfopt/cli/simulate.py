@@ -166,7 +166,8 @@ def simulate(
         options.valued(
             "--preempt",
             "S",
-            "Revoke tasks for users below their share, S seconds after a warning; not under fifo and dynamic.",
+            "Revoke tasks for users below their share (under rules of groups the dominant one), S seconds after a "
+            "warning; not under fifo and dynamic.",
             parser=_grace,
         ),
     ] = None,

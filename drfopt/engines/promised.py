@@ -19,10 +19,11 @@ from ..certificates.stops import costs, exact_room
 from ..model.evidence import BoundsEvidence, TierEvidence
 from ..model.hierarchy.clock import Breakpoint, Clock
 from ..model.hierarchy.market import market_rules
+from ..model.instance import Instance
 from .hierarchy import FRACTIONS, ExactPrograms, Programs, stops
 from .problem import Answer, Problem
 
-__all__ = ["Promised", "Tier", "in_turn", "kept", "tiers"]
+__all__ = ["Promised", "Tier", "in_turn", "kept", "market_of_incomes", "tiers"]
 
 FULL = 1e-11
 """Relative distance from full that the rounding of floors leaves."""
@@ -119,6 +120,23 @@ def kept(problem: Problem, exact: bool = False) -> Promised:
         breakpoints=proven.breakpoints,
         full=proven.full,
     )
+
+
+def market_of_incomes(problem: Problem, promised: Promised) -> Instance | None:
+    """Return the users with their incomes as weights and no organisation, where groups say nothing but what these are.
+
+    None where something is promised or capped, or resources are excluded, where there are types, and without groups.
+    """
+    instance, rows = problem.instance, problem.members
+    bounded = promised.floors.any() or promised.stopped.any() or len(promised.ceilings) or not instance.counted.all()
+    if bounded or promised.clock is None or not problem.n or instance.task_types is not None:
+        return None
+    if len(set(promised.turns.tolist())) > 1:
+        return None
+    incomes = np.ones(instance.n)
+    incomes[rows] = promised.incomes
+    plain = {"organisation": None, "weights": incomes, "max_tasks": instance.exact_limits}
+    return Instance(**(instance.parts() | plain))
 
 
 @dataclass(frozen=True, eq=False)

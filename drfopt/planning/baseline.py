@@ -62,7 +62,9 @@ class Baseline:
         # Groups have incomes, and guarantees and what is excluded may change what is counted.
         if self.policy.objective == "leximin":
             return Clock(ruler, self.policy, exact).levels(allocation.tasks)
-        return np.asarray(market_rules(ruler, self.policy, exact).rates * allocation.tasks)
+        if self.policy.objective in ("alpha", "sum"):
+            return np.asarray(market_rules(ruler, self.policy, exact).rates * allocation.tasks)
+        return self._measured(self.policy, allocation)
 
     def shares(self, allocation: Allocation) -> np.ndarray:
         """Return the dominant share of every user, (n,), weights ignored."""

@@ -8,8 +8,10 @@ falls below her guarantee, and no task is stopped more than once on average, so 
 whom it was taken from comes to an end.  Rules without shares of which somebody could be short (`Rule.revokes`) are left
 as they are.
 
-What is compared is the rule's own measure (`Rule.standing`).  The newest tasks are stopped first, of those that hold
-what is lacking, on the machine on which the fewest have to be.
+What is compared is the rule's own measure (`Rule.standing`) where it has one of each user alone.  Where users stand by
+their groups and guarantees (`hierarchy`, `yarn`, `kueue`, `koordinator`, `mesos`) it is their weighted dominant share:
+guarantees keep tasks from being stopped, and groups play no part in it.  The newest tasks are stopped first, of those
+that hold what is lacking, on the machine on which the fewest have to be.
 """
 
 from collections import Counter

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,11 @@ class User:
         if isinstance(self.tier, bool) or not isinstance(self.tier, int):
             raise InstanceError(f"user {self.name!r}: tier is {self.tier!r}: write a whole number")
         object.__setattr__(self, "leaves", _moment(self.leaves, "leaves", endless=True))
+
+
+def along(path: str) -> list[str]:
+    """Return the groups on the way down to one, itself the last; none for no group."""
+    return list(accumulate(path.split("/"), "{}/{}".format)) if path else []
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,9 @@ from ..io.library import PackagedFiles
 from ..io.native.syntax import sniff, tree
 from ..io.text.files import FORMATS, STANDARD_INPUT, failure, format_of, read_text, shown
 from ..model.instance import Instance, Machine
+from ..model.naming import some
 from .draws import Draw, Times
-from .scenario import POOL, Job, Outage, Scenario, Stage, User
+from .scenario import POOL, Job, Outage, Scenario, Stage, User, along
 
 __all__ = ["library", "load", "loads", "names", "scenario_of", "template", "text"]
 
@@ -140,6 +141,8 @@ def _groups(value: Any) -> dict[str, Any]:
     found = {}
     for index, entry in enumerate(_list(value)):
         keys = _fields(entry, GROUP, f"groups[{index}]")
+        if keys["name"] in found:
+            raise InstanceError(f"of group {keys['name']!r} is there twice: give it once")
         found[keys["name"]] = keys.get("weight", 1)
     return found
 
@@ -260,6 +263,11 @@ def _scenario(table: Any) -> Scenario:
         machines = tuple(Machine(row["name"], row["capacity"], row.get("count", 1)) for row in rows)
     outages = [_made(Outage, entry, OUTAGE, f"outages[{k}]") for k, entry in enumerate(keys.get("outages", []))]
     users = [_user(entry, f"users[{i}]") for i, entry in enumerate(keys["users"])]
+    groups = list(dict.fromkeys(path for user in users for path in along(user.group)))
+    for name in keys.get("groups", ()):
+        if name not in groups:
+            known = f"users are in {some(groups)}{suggestion(name, groups)}" if groups else "no user has a group"
+            raise InstanceError(f"groups: nobody is in group {name!r}: {known}")
     rest = {key: keys[key] for key in ("name", "source", "until", "groups") if key in keys}
     return Scenario(machines, tuple(users), tuple(outages), **rest)
 

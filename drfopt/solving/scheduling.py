@@ -262,7 +262,7 @@ def schedule(
     listed first is served, in `ties` or else in the instance; on machines a task goes to the first one, in the order of
     the file, on which it fits, and there to the first devices.  Limits are rounded down, ceilings hold for what the
     tasks use, and users who are unplaced are never served.  Guarantees, tiers and groups: see
-    `drfopt.model.hierarchy.service_order`.
+    the module `drfopt.model.hierarchy.service_order`.
 
     Parameters
     ----------

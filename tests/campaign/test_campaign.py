@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import cases
+import kinds
 import numpy as np
 import pytest
 from campaign import BAD, results
@@ -66,6 +67,35 @@ def test_another_division_of_a_machine_is_called_wrong():
     proof = found.certificate
     other = replace(proof, evidence=replace(proof.evidence, packing=[(0, 2, {0: 1, 1: 3})]))
     assert judge(case, replace(found, certificate=other)).word == "wrong"
+
+
+@pytest.mark.parametrize("name", kinds.KINDS)
+def test_a_few_of_every_kind_of_whole_tasks_are_right_and_so_are_their_files(name):
+    words = Counter(kinds.judged(name, number, files=True)[0] for number in range(5))
+    assert words["right"] > 1 and set(words) <= {"right", "refused", "not drawn"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", kinds.KINDS)
+def test_thousands_of_every_kind_of_whole_tasks_are_right(name, some):
+    words = Counter(kinds.judged(name, number)[0] for number in range(100, 100 + some(5_000)))
+    assert words["right"] > some(3_500) and set(words) <= {"right", "refused", "not drawn"}
+
+
+@pytest.mark.parametrize("name", ["leximin, drf, pool", "devices", "groups, pool", "tiers of sums", "per-server"])
+def test_less_than_the_best_of_a_kind_is_called_wrong(name, monkeypatch):
+    def less(instance, policy, **how):
+        found = solve(instance, policy, **how)
+        fewer = found.tasks - (np.arange(instance.n) == found.tasks.argmax())
+        evidence = found.certificate.evidence
+        packing = [(k, count, {}) for k, count, _ in evidence.packing or ()]
+        return replace(
+            found, tasks=fewer, certificate=replace(found.certificate, evidence=replace(evidence, packing=packing))
+        )
+
+    monkeypatch.setattr(kinds, "solve", less)
+    words = Counter(kinds.judged(name, number)[0] for number in range(10))
+    assert words["wrong"] > 3 and set(words) <= {"wrong", "refused", "not drawn", "right"}
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from drfopt import Group, Instance, InstanceError, Machine, Organisation, Policy
 from drfopt.base.numbers.enclosures import Enclosure, upper
 from drfopt.certificates import bounds, stops
 from drfopt.certificates.document import certificate_document
+from drfopt.engines.nash import bounded
 from drfopt.model.hierarchy import Clock
 from drfopt.model.policies import policy_named
 from drfopt.solving.verifying import verify
@@ -344,3 +345,22 @@ def test_who_makes_room_by_moving_has_a_price_in_exact_markets():
     )
     floats, exact = solve(cluster, "ceei"), solve(cluster, "ceei", exact=True)
     assert [float(upper(x)) for x in exact.tasks] == pytest.approx(list(floats.tasks))
+
+
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2"])
+def test_groups_without_ceilings_are_a_market_of_incomes(policy, monkeypatch):
+    """Nothing bounds a and b, who share the income of their group: each has half of what c has, without the engine."""
+    rules = Organisation(paths={"a": "g", "b": "g"}, groups=[Group("g")])
+    machines = [Machine("m", {"cpu": 4}), Machine("n", {"cpu": 4})]
+    eligible = {"a": ["m"], "b": ["m", "n"], "c": ["n"]}
+    cluster = Instance({u: {"cpu": 1} for u in "abc"}, machines=machines, organisation=rules, eligible=eligible)
+    kept = solve(Instance(**(cluster.parts() | {"max_tasks": {"b": 1}})), policy)
+    capped = Organisation(paths={"a": "g", "b": "g"}, groups=[Group("g", ceiling={"cpu": 7})])
+    slow = solve(Instance(**(cluster.parts() | {"organisation": capped, "max_tasks": {"b": 1}})), policy)
+    assert kept.tasks == pytest.approx(slow.tasks)
+    assert kept.certificate.valid and slow.certificate.valid
+    assert kept.certificate.kind == slow.certificate.kind == "bounds"
+    monkeypatch.setattr(bounded, "BoundedMarket", None)
+    found = solve(cluster, policy)
+    assert found.certificate.valid and found.levels == pytest.approx(found.levels[0])
+    assert found.tasks == pytest.approx([2, 2, 4])

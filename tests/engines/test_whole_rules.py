@@ -72,6 +72,24 @@ def test_who_needs_what_is_excluded_and_may_have_none_of_it_has_nothing(policy, 
     instance = Instance({"A": {"r1": 1}} | others, {"r0": 2, "r1": 2}, organisation=rules)
     found = solve(instance, policy, integer=True)
     assert found.tasks.tolist() == [0, 2][: instance.n] and found.certificate.valid
+    document = certificate_document(found)
+    assert verify(document).valid is True
+    # Where all that it may have is one task less, what is written is not the best.
+    document["users"][-1] |= {"tasks": document["users"][-1]["tasks"] - 1, "level": 0}
+    assert verify(document).valid is False
+
+
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2", "alpha:0.5", "utilitarian"])
+def test_who_may_have_nothing_leaves_the_others_what_is_proven(policy):
+    """In a product and in utilities too, of which a tree is written."""
+    rules = Organisation(paths={"A": "g"}, groups=[Group("g", ceiling={"r0": "1/2"})])
+    machines = {"machines": [Machine("m", {"r0": 4}, 2), Machine("n", {"r0": 3})]}
+    users = {u: {"r0": need} for u, need in zip("ABC", (1, 2, 1), strict=True)}
+    for how in ({"capacity": {"r0": 11}}, machines):
+        found = solve(Instance(users, **how, organisation=rules), policy, integer=True)
+        assert found.tasks[0] == 0 and found.certificate.rigorous
+        document = certificate_document(found)
+        assert document["proof"]["trees"] and verify(document).valid is True
 
 
 def test_a_sum_that_is_not_proven_has_a_bound_whatever_weights_per_resource_say():

@@ -7,9 +7,11 @@ used, and packing is tried machine by machine.
 import itertools
 import math
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
+from functools import cached_property
 
 from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, solve
 from drfopt.model.hierarchy import Clock
@@ -104,15 +106,18 @@ class Enumeration:
 
     def __init__(self, instance: Instance, policy: str):
         self.instance, self.policy, self.n = instance, policy_named(policy), instance.n
+        self._known: dict[tuple[int, int], Decimal] = {}
         pool = instance.machines is None
         rooms = [instance.exact_capacity] if pool else instance.exact_machine_capacity
         self.machines = list(zip(rooms, [1] if pool else map(int, instance.counts), strict=True))
+        self.devices = [
+            [(instance.resources.index(r), Fraction(one.size), one.count) for r, one in (machine.devices or {}).items()]
+            for machine in instance.machines or [Machine("pool", {})]
+        ]
         self.tasks = [self._sequence(i) for i in range(self.n)]
         self.ruled = "organisation" in instance.features
         self.rules = instance.organisation
-        leximin = replace(self.policy, objective="leximin")
-        promised = Clock(instance, leximin, exact=True).promised if self.ruled else [0] * self.n
-        self.promised = [int(p // 1) for p in promised]
+        self.promised = self._promises() if self.ruled else [0] * self.n
         self.playing = [i for i in range(self.n) if self.tasks[i] and self._allowed(i, 1)]
         self.most = [self._most(i) if i in self.playing else 0 for i in range(self.n)]
         if self.policy.objective != "leximin":
@@ -126,7 +131,31 @@ class Enumeration:
             for k, (room, _) in enumerate(self.machines)
             if all(d <= c for d, c in zip(demand, room, strict=True))
             and (instance.machines is None or (instance.eligible[i][k] and _open(instance.machine_names[k], named)))
+            and all(_takes(demand[j], size, count) for j, size, count in self.devices[k])
         ]
+
+    def _promises(self) -> list[int]:
+        """Return the whole tasks that guarantees are worth; those of groups are worked out by their clock."""
+        instance, rules = self.instance, self.rules
+        if any(group.guarantee for group in rules.groups):
+            clock = Clock(instance, replace(self.policy, objective="leximin"), exact=True)
+            return [int(p // 1) for p in clock.promised]
+        found = []
+        for i in range(self.n):
+            # Of divisible tasks, whose types all have to fit somewhere: else it is unplaced, and nothing is promised.
+            row, limit = instance.exact_demands[i], instance.exact_limits[i]
+            kinds = self.instance.task_types and self.instance.task_types[i]
+            mine = [(kind.demand, kind.machines) for kind in kinds or ()] or [(row, None)]
+            pool = instance.machines is None
+            placed = all(c or not d for d, c in zip(row, instance.exact_capacity, strict=True))
+            placed = placed if pool else all(self._classes(i, *each) for each in mine)
+            needs = {r: d for r, d in zip(instance.resources, row, strict=True) if d}
+            above = [group for group in rules.groups if f"{rules.paths[i]}/".startswith(f"{group.name}/")]
+            barred = limit == 0 or any(r in needs and not most for group in above for r, most in group.ceiling.items())
+            worth = [amount / needs[r] for r, amount in rules.guarantees[i].items() if r in needs]
+            least = min(worth if limit is None else [*worth, limit]) if worth and placed and not barred else 0
+            found.append(int(least // 1))
+        return found
 
     def _sequence(self, i: int) -> list[tuple[tuple, list[int]]]:
         kinds = self.instance.task_types and self.instance.task_types[i]
@@ -183,28 +212,34 @@ class Enumeration:
         )
 
     def _packed(self, tasks: list[tuple[tuple, list[int]]]) -> bool:
-        rooms = [(k, list(room)) for k, (room, count) in enumerate(self.machines) for _ in range(count)]
+        rooms = [
+            (k, tuple(room), tuple((Fraction(1),) * number for _, _, number in self.devices[k]))
+            for k, (room, count) in enumerate(self.machines)
+            for _ in range(count)
+        ]
 
-        def place(at: int) -> bool:
+        failed = set()
+
+        def place(at: int, rooms: list) -> bool:
             if at == len(tasks):
                 return True
+            if (state := (at, tuple(sorted(rooms)))) in failed:
+                return False
             demand, classes = tasks[at]
-            seen = set()
-            for k, room in rooms:
-                if (
-                    k not in classes
-                    or (k, tuple(room)) in seen
-                    or any(d > c for d, c in zip(demand, room, strict=True))
-                ):
+            for one in dict.fromkeys(rooms):
+                k, room, free = one
+                if k not in classes or any(d > c for d, c in zip(demand, room, strict=True)):
                     continue
-                seen.add((k, tuple(room)))
-                room[:] = [c - d for d, c in zip(demand, room, strict=True)]
-                if place(at + 1):
+                left = tuple(c - d for d, c in zip(demand, room, strict=True))
+                rest = list(rooms)
+                rest.remove(one)
+                ways = (_dealt(demand[j] / size, row) for (j, size, _), row in zip(self.devices[k], free, strict=True))
+                if any(place(at + 1, [*rest, (k, left, after)]) for after in itertools.product(*ways)):
                     return True
-                room[:] = [c + d for d, c in zip(demand, room, strict=True)]
+            failed.add(state)
             return False
 
-        return place(0)
+        return place(0, rooms)
 
     def _share(self, i: int) -> Fraction:
         """Return the dominant share of a task; where tasks are counted, 1."""
@@ -218,19 +253,34 @@ class Enumeration:
         """Return the level of x tasks, rules and weights included."""
         instance, rules = self.instance, self.rules
         levels = []
+        weight = instance.exact_weights[i]
+        weights = weight if isinstance(weight, tuple) else (weight,) * instance.m
         for j, r in enumerate(instance.resources):
             d, unit, off = instance.exact_demands[i][j], instance.exact_capacity[j], Fraction(0)
             if not unit or (self.ruled and rules is not None and r in rules.excluded):
                 continue
+            if self.policy.measure == "single" and r != self.policy.argument:
+                continue
             if self.ruled and rules is not None and (promise := rules.guarantees[i].get(r)):
                 unit = promise if rules.meaning == "normalised" else unit
                 off = promise if rules.meaning == "surplus" else off
-            levels.append((d, (d * x - off) / (unit * instance.exact_weights[i])))
+            levels.append((d, (d * x - off) / (unit * weights[j])))
         if self.policy.measure == "asset":
             return sum((level for _, level in levels), Fraction(0))
         if self.policy.measure == "tasks":
-            return x / instance.exact_weights[i]
-        return max(level for d, level in levels if d)
+            return x / weight
+        if self.policy.measure == "alone":
+            return x / (self.alone(i) * weight)
+        # Who uses nothing that counts may have nothing, or would have been refused.
+        return max((level for d, level in levels if d), default=Fraction(0))
+
+    def alone(self, i: int) -> Fraction:
+        """Return the divisible tasks that a user could run if every machine were its own, with all that is excluded."""
+        out = self.rules.excluded if self.ruled and self.rules else ()
+        # Of what there is nothing at all only a type that is left out needs any.
+        needs = [(j, d) for j, d in enumerate(self.instance.exact_demands[i]) if d and self.instance.exact_capacity[j]]
+        counted = [(j, d) for j, d in needs if self.instance.resources[j] not in out]
+        return sum((count * min(room[j] / d for j, d in counted) for room, count in self.machines), Fraction(0))
 
     def value(self, i: int, x: int) -> tuple:
         """Return what x tasks are worth."""
@@ -242,25 +292,53 @@ class Enumeration:
         """Return when a user is served: by tier, with a weight of 0 last in it."""
         return (-self.rules.tiers[i], self.rules.last[i]) if self.ruled and self.rules else (0, False)
 
-    def income(self, i: int) -> Fraction:
-        """Return the weight of a user in a product: of a group's members their part of what the group has."""
+    def _siblings(self, path: str) -> list[tuple[tuple, Fraction, object]]:
+        """Return rank, weight and name of who is directly in a group: its users, as numbers, and its groups."""
         rules, weights = self.rules, self.instance.exact_weights
-        part, path = Fraction(weights[i]), rules.paths[i] if self.ruled and rules is not None else ""
-        while path:
-            users = [h for h in range(self.n) if rules.paths[h] == path and self.rank(h) == self.rank(i)]
-            groups = [Fraction(g.weight) for g in rules.groups if g.parent == path]
-            total = sum((Fraction(weights[h]) for h in users), Fraction(0)) + sum(groups, Fraction(0))
-            group = next(g for g in rules.groups if g.name == path)
-            part, path = part / total * Fraction(group.weight), group.parent
+        found: list = [(self.rank(h), Fraction(weights[h]), h) for h in range(self.n) if rules.paths[h] == path]
+        found += [((-g.tier, not g.weight), Fraction(g.weight or 1), g.name) for g in rules.groups if g.parent == path]
+        return found
+
+    def _above(self, i: int) -> list[tuple[str, object]]:
+        """Return the groups that a user is in from the root down, each with who in it leads to the user."""
+        if not self.ruled or self.rules is None:
+            return []
+        names = self.rules.paths[i].split("/") if self.rules.paths[i] else []
+        inside = ["/".join(names[:at]) for at in range(len(names) + 1)]
+        return list(zip(inside, [*inside[1:], i], strict=True))
+
+    def turn(self, i: int) -> tuple:
+        """Return when a user is served by a market: by its rank, and those of its groups, among siblings."""
+        found = []
+        for path, mine in self._above(i):
+            siblings = self._siblings(path)
+            ranks = sorted({rank for rank, _, _ in siblings})
+            found.append(ranks.index(next(rank for rank, _, name in siblings if name == mine)))
+        while found and not found[-1]:
+            found.pop()
+        return tuple(found)
+
+    def income(self, i: int) -> Fraction:
+        """Return the weight of a user in a product: of siblings of one rank their part of what the group has."""
+        part = Fraction(self.instance.exact_weights[i])
+        for path, mine in self._above(i):
+            siblings = self._siblings(path)
+            rank, weight = next((rank, weight) for rank, weight, name in siblings if name == mine)
+            total = sum((w for r, w, _ in siblings if r == rank), Fraction(0))
+            part = part * weight / total if path else weight
         return part
 
     def total(self, tasks: list[int]) -> list:
         """Return what is kept of guarantees, and then tier by tier the sum, or users served and what that is worth."""
         promised = [(i, f) for i in self.playing if (f := self.promised[i])]
         kept = sorted((min(Fraction(tasks[i], f), Fraction(1)), self.rank(i)) for i, f in promised)
-        ranks = sorted({self.rank(i) for i in self.playing})
-        found = [self._to([i for i in self.playing if self.rank(i) == rank], tasks) for rank in ranks]
-        return [kept, *itertools.chain.from_iterable(found)]
+        return [kept, *itertools.chain.from_iterable(self._to(users, tasks) for users in self._turns)]
+
+    @cached_property
+    def _turns(self) -> list[list[int]]:
+        """Who is served in each turn."""
+        turns = {i: self.turn(i) for i in self.playing}
+        return [[i for i in self.playing if turns[i] == turn] for turn in sorted({*turns.values()})]
 
     def _to(self, users: list[int], tasks: list[int]) -> list:
         """Return what tasks are worth to users who are served together: a product has integer powers."""
@@ -278,10 +356,13 @@ class Enumeration:
 
     def _utility(self, i: int, x: int, power: Fraction) -> Decimal:
         """Return income times U(level), to 90 digits."""
+        if (i, x) in self._known:
+            return self._known[i, x]
         with localcontext(Context(prec=90)):
             level, income = self._rates[i] * x / self._incomes[i], self._incomes[i]
             base, b, w = (Decimal(f.numerator) / Decimal(f.denominator) for f in (level, power, income))
-            return w * base**b / b
+            self._known[i, x] = w * base**b / b
+        return self._known[i, x]
 
     def score(self, tasks: list[int]) -> list:
         """Return the sorted values; of a sum or a product what is larger when it is better."""
@@ -291,11 +372,21 @@ class Enumeration:
 
     def best(self) -> list:
         """Return the largest score of all that is possible."""
-        found: list = []
+        score: Callable = self.score
+        if self.policy.objective == "leximin":
+            # Of values, which take long to compare, their places in the order of all.
+            values = {i: [self.value(i, x) for x in range(self.most[i] + 1)] for i in self.playing}
+            place = {value: at for at, value in enumerate(sorted({v for row in values.values() for v in row}))}
+            places = [[place[v] for v in values.get(i, ())] for i in range(self.n)]
+
+            def score(tasks: list[int]) -> list:
+                return sorted(places[i][tasks[i]] for i in self.playing)
+
+        found, top = [], [0] * self.n
         for tasks in itertools.product(*(range(most + 1) for most in self.most)):
-            if (score := self.score(list(tasks))) > found and self.possible(list(tasks)):
-                found = score
-        return found
+            if (worth := score(list(tasks))) > found and self.possible(list(tasks)):
+                found, top = worth, list(tasks)
+        return self.score(top)
 
 
 def equal(instance: Instance, policy: str, which: object) -> bool:
@@ -316,15 +407,31 @@ def _open(name: str, named: object) -> bool:
     return named is None or name in named  # type: ignore[operator]
 
 
+def _takes(need: Fraction, size: Fraction, count: int) -> bool:
+    """Say whether a machine has the devices for a task: a part of one, or whole ones."""
+    return need < size or (need % size == 0 and need // size <= count)
+
+
+def _dealt(need: Fraction, free: tuple[Fraction, ...]) -> list[tuple[Fraction, ...]]:
+    """Return what can be left of devices after a task: a part is on any that has room, whole ones are untouched."""
+    if need < 1:
+        ways = {tuple(sorted([*free[:o], rest - need, *free[o + 1 :]])) for o, rest in enumerate(free) if rest >= need}
+        return sorted(ways) if need else [free]
+    untouched = [o for o, rest in enumerate(free) if rest == 1]
+    taken = untouched[: int(need)]
+    return [tuple(0 if o in taken else rest for o, rest in enumerate(free))] if len(taken) == need else []
+
+
 class Groups:
     """Whole tasks in several groups by plain recursion: every set of users tried who could stop."""
 
     def __init__(self, instance: Instance, policy: str):
         plain = instance.machines is None and instance.task_types is None
-        self.packing = None if plain else Enumeration(instance, policy)
+        self.every = Enumeration(instance, policy)
+        self.packing = None if plain else self.every
         self.packed: dict = {}
         self.instance, self.policy, self.rules = instance, policy_named(policy), instance.organisation
-        self.promised = [int(p // 1) for p in Clock(instance, self.policy, exact=True).promised]
+        self.promised = self.every.promised
         # Own ceilings of who has several types are looked at when tasks are packed.
         limits, unplaced = instance.whole_limits.tolist(), instance.unplaced(integer=True)
         self.most = [None if limit == float("inf") else int(limit) for limit in limits]
@@ -389,18 +496,22 @@ class Groups:
         instance, rules = self.instance, self.rules
         promise = rules.guarantees[users[0]] if group is None else group.guarantee
         weight = instance.exact_weights[users[0]] if group is None else group.weight or 1
-        if self.policy.measure == "tasks":
-            return Fraction(sum(tasks[i] for i in users)) / weight
+        weights = weight if isinstance(weight, tuple) else (weight,) * instance.m
+        if self.policy.measure in ("tasks", "alone"):
+            whole = {i: self.every.alone(i) if self.policy.measure == "alone" else 1 for i in users if tasks[i]}
+            return sum((tasks[i] / Fraction(of) for i, of in whole.items()), Fraction(0)) / weight
         levels = []
         for j, r in enumerate(instance.resources):
             demands = [instance.exact_demands[i][j] for i in users]
             uses = group is not None or any(demands) or self.policy.measure == "asset"
             if not instance.exact_capacity[j] or r in rules.excluded or not uses:
                 continue
+            if self.policy.measure == "single" and r != self.policy.argument:
+                continue
             given = promise.get(r, 0)
             unit = given if given and rules.meaning == "normalised" else instance.exact_capacity[j]
             held = sum((tasks[i] * d for i, d in zip(users, demands, strict=True)), Fraction(0))
-            levels.append((held - (given if rules.meaning == "surplus" else 0)) / (unit * weight))
+            levels.append((held - (given if rules.meaning == "surplus" else 0)) / (unit * weights[j]))
         return sum(levels, Fraction(0)) if self.policy.measure == "asset" else max(levels, default=Fraction(0))
 
     def _possible(self, tasks: tuple) -> bool:

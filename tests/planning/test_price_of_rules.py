@@ -164,3 +164,41 @@ def test_whom_a_ceiling_stops_first_leaves_the_price_to_whom_a_capacity_stops():
     rules = Organisation(paths={"A": "g"}, groups=[Group("g", ceiling={"cpu": 2})])
     found = price(Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 10}, organisation=rules))["cpu"].more
     assert (found.price, found.tasks.tolist()) == (pytest.approx(1 / 10), pytest.approx([0, 1]))
+
+
+def told_by_dividing(allocation, found):
+    """Hold both sides of every unit against clusters that are divided again, whatever their prices."""
+    slow = clock_slopes.Divided(allocation)
+    for worth in found.units:
+        for side, more in ((worth.more, True), (worth.less, False)):
+            if side is not None:
+                near = slow.near(worth.unit, more)
+                assert side.tasks == pytest.approx(near.tasks, rel=1e-4, abs=1e-4), (worth.name, more)
+                assert side.sum_of_shares == pytest.approx(near.shares, rel=1e-4, abs=1e-6), (worth.name, more)
+
+
+def test_types_move_with_what_has_a_price_only(monkeypatch):
+    """Memory costs nothing, nor does n, and m is as its cpu: of 16 sides those of one unit need dividing."""
+    users = {"A": [TaskType({"cpu": 1}, 2, ["m"]), TaskType({"cpu": 1, "memory": 1}, 1, ["n"])], "B": {"cpu": 2}}
+    classes = [Machine("m", {"cpu": 6, "memory": 9}), Machine("n", {"cpu": 4, "memory": 9})]
+    allocation = solve(Instance(users, machines=classes, eligible={"B": ["m"]}), "ceei")
+    divisions, at = [], clock_slopes.Divided.at
+    monkeypatch.setattr(
+        clock_slopes.Divided, "at", lambda self, unit, *given: divisions.append(unit.name) or at(self, unit, *given)
+    )
+    found = price(allocation.instance, "ceei", allocation=allocation)
+    assert set(divisions) == {"cpu"}
+    assert found["m/memory"].more.tasks.tolist() == [0, 0]
+    assert found["m"].more.tasks == pytest.approx(6 * found["m/cpu"].more.tasks)
+    told_by_dividing(allocation, found)
+
+
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2"])
+def test_groups_that_bound_nobody_have_the_prices_of_their_incomes(policy, monkeypatch):
+    rules = Organisation(paths={"A": "g", "B": "g"}, groups=[Group("g", 2)])
+    classes = [Machine("m", {"cpu": 9, "memory": 9}), Machine("n", {"cpu": 4, "memory": 18})]
+    allocation = solve(Instance(USERS, machines=classes, organisation=rules, max_tasks={"C": 2}), policy)
+    with monkeypatch.context() as patch:
+        patch.setattr(clock_slopes.Divided, "near", None)
+        found = price(allocation.instance, policy, allocation=allocation)
+    told_by_dividing(allocation, found)

@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from benchmarks.organisations import departments, teams
 from drfopt import Group, Instance, Machine, Organisation, TaskType, solve
 from drfopt.base.deadline import NEVER
 from drfopt.io.readers.asking import read
@@ -137,27 +138,6 @@ def test_what_is_filled_to_the_last_digit_is_not_plenty():
     # Of m there is plenty for a and the second type of b together; n is full with its first.
     assert never(2) == [True, False, True]
     assert never(3) == [False, False, False]
-
-
-def departments(cluster):
-    """Return the cluster with its users dealt out to ten departments."""
-    rules = Organisation(
-        paths={u: f"d{i % 10}" for i, u in enumerate(cluster.users)}, groups=[Group(f"d{g}") for g in range(10)]
-    )
-    return Instance(**(cluster.parts() | {"organisation": rules}))
-
-
-def teams(cluster):
-    """Return the cluster with its users dealt out to 45 teams, as their task types."""
-    found = {}
-    rows = zip(cluster.users, cluster.exact_demands, cluster.max_tasks, cluster.eligible, strict=True)
-    for i, (_, demand, count, open_to) in enumerate(rows):
-        if cluster.unplaced()[i]:
-            continue
-        need = {r: d for r, d in zip(cluster.resources, demand, strict=True) if d}
-        names = [name for name, is_open in zip(cluster.machine_names, open_to, strict=True) if is_open]
-        found.setdefault(f"t{i % 45}", []).append(TaskType(need, int(count), names))
-    return Instance(found, machines=cluster.machines, resources=list(cluster.resources))
 
 
 @pytest.mark.slow

@@ -212,3 +212,15 @@ def test_lowest_levels_of_an_organisation_are_those_of_solve():
         for integer in (False, True):
             found = what_if(cluster, ["set-limit A=1"], policy, integer=integer)
             assert found.totals()["lowest level"][0] == pytest.approx(min(found.before.levels))
+
+
+@pytest.mark.parametrize("integer", [False, True])
+def test_levels_of_machines_by_themselves_are_shares(integer):
+    """Under groups and tiers too, where a market's levels are of incomes."""
+    machine, paths = Machine("m", {"cpu": 12}), {"u1": "g", "u2": "g"}
+    grouped = Instance([{"cpu": 1}] * 3, machines=[machine], organisation=Organisation(paths=paths))
+    said = str(what_if(grouped, ["set-weight u3=3"], policy="per-server", integer=integer))
+    assert "lowest level: 0.25 before, " in said
+    weighted = Instance([[1, 0], [1, 0]], [4, 4], weights=[[1, 2], [1, 1]], organisation=Organisation(tiers={"u1": 1}))
+    said = str(what_if(weighted, ["scale r1=2"], policy="per-server", integer=integer))
+    assert "lowest level: 0 before, 0 after" in said

@@ -140,6 +140,17 @@ def test_types_rise_in_groups_by_what_their_tasks_use(seed):
     assert served(schedule(instance)) == [users[i] for i in wanted]
 
 
+def test_of_several_types_one_that_fits_nowhere_is_left_out_under_tiers_too():
+    types = [TaskType({"cpu": 1}, 3), TaskType({"cpu": 3}, 2)]
+    instance = Instance(
+        {"A": types, "B": {"cpu": 1}},
+        machines=[Machine("m", {"cpu": 2}, 2)],
+        max_tasks={"B": 1},
+        organisation=Organisation(tiers={"B": 1}),
+    )
+    assert served(schedule(instance)) == ["B", "A", "A", "A"]
+
+
 def test_every_machine_starts_tasks_by_itself():
     """Algorithm 1 on one machine of each class, in shares of it, for all that are alike."""
     users = {"A": {"cpu": 1, "memory": 3}, "B": {"cpu": 2, "memory": 1}, "C": {"cpu": 1, "gpu": "0.5"}}

@@ -326,7 +326,24 @@ def test_mesos_in_the_simulator_shares_agents_by_weight(name):
     assert counts(simulate(Scenario(machines, users), "mesos")) == expect["agents"]
 
 
+@pytest.mark.parametrize(("name", "role"), [("g", "g"), ("g/x", "g"), ("z/y", "z")])
+def test_mesos_takes_nobody_into_a_role_by_her_name(name, role):
+    users = (for_ever("A", {"cpu": 1}, 4, group="g"), for_ever("z", {"cpu": 1}, 4), for_ever(name, {"cpu": 1}, 4))
+    with pytest.raises(PolicyError, match=f"by its name user '{name}' is in role '{role}': rename it"):
+        simulate(Scenario({"cpu": 8}, users), "mesos", until=9)
+
+
 # Arrivals and credits
+
+
+def test_dynamic_drf_keeps_room_whatever_kinds_of_tasks_users_have():
+    """Of what the first kind does not need the part says nothing."""
+    late = User("C", Job(Stage({"mem": 1}, 9, 50.0), arrival=10.0))
+    first = User("A", (Job(Stage({"cpu": 1}, 1, 50.0)), Job(Stage({"mem": 1}, 9, 50.0))))
+    scenario = Scenario({"cpu": 10, "mem": 10}, (first, for_ever("B", {"mem": 1}, 9), late))
+    before, after = (simulate(scenario, "dynamic", until=until, checked=True) for until in (9, 11))
+    assert sum(counts(before).values()) == 1 + 6, "two of three are there"
+    assert counts(after)["C"] == 3
 
 
 def test_dynamic_drf_in_the_simulator_follows_the_published_example():
@@ -367,6 +384,23 @@ def test_karma_takes_back_what_was_borrowed():
     assert counts(simulate(scenario, "karma:cpu", until=59)) == {"A": 8, "B": 0}
     later = simulate(scenario, "karma:cpu", until=61, checked=True)
     assert later.revoked and counts(later)["B"] >= 4
+
+
+@pytest.mark.parametrize("tasks", [8, 9])
+def test_karma_divides_though_nobody_waits(tasks):
+    """Who comes between two divisions waits, and what was borrowed until then is paid for."""
+    users = (for_ever("A", {"cpu": 1}, tasks), User("B", Job(Stage({"cpu": 1}, 4, 9000.0), arrival=500.0)))
+    scenario, rule = Scenario({"cpu": 8}, users), KarmaRule("cpu")
+    assert counts(simulate(scenario, rule, until=539))["B"] == 0
+    assert counts(simulate(scenario, rule, until=541, checked=True))["B"] == 4
+
+
+def test_karma_counts_the_divisions_at_which_nobody_is_there():
+    one = User("A", Job(Stage({"cpu": 1}, 1, 1.0), arrival=650.0))
+    rule = KarmaRule("cpu", credits=0, inflation=2)
+    run = simulate(Scenario({"cpu": 2}, (one,)), rule, checked=True)
+    assert run.seconds == 661.0, "it waits until 660 s"
+    assert rule._state.credits == {"0": 24}, "two at each of 0, 60, ... 660"
 
 
 def test_karma_lends_what_does_not_divide_into_equal_parts():

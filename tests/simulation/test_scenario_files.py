@@ -21,7 +21,7 @@ def test_every_key_is_read():
         name = "all keys"
         source = "here"
         until = 100
-        groups = [{ name = "eng", weight = 2 }, { name = "ops" }]
+        groups = [{ name = "eng", weight = 2 }]
 
         [[machines]]
         name = "xl"
@@ -80,7 +80,7 @@ def test_every_key_is_read():
         ),
         (Outage("xl", 10, 2, 5),),
         100,
-        {"eng": 2, "ops": 1},
+        {"eng": 2},
         "all keys",
         "here",
     )
@@ -173,6 +173,9 @@ def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
             "write at most 100,000,000",
         ),
         ("[[machines]]\nname = 'a'\ncapacity = { cpu = 1 }\ncount = 1e9\n" + USER + "jobs = []", "1e+09 machines"),
+        (HEAD + USER + 'jobs = []\ngroup = "lab"\n[[groups]]\nname = "labs"', "'labs': users are in lab: did you mean"),
+        (HEAD + USER + 'jobs = []\n[[groups]]\nname = "lab"', "nobody is in group 'lab': no user has a group"),
+        ('groups = [{ name = "a" }, { name = "a" }]\n' + HEAD + USER + "jobs = []", "of group 'a' is there twice"),
         ("until = 0\n" + HEAD + USER + "jobs = []", "until is 0"),
         ("[[machines]]\nname = 'a'\ncapacity = { cpu = 1 }\ncount = 0\n" + USER + "jobs = []", "count is 0"),
     ],

@@ -8,8 +8,10 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
+from drfopt.base.errors import InstanceError
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, number, verify
+from drfopt.io.native.reading import loads as read
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
@@ -301,6 +303,55 @@ def pool_of(tasks, policy="drf", prices=None, rounds=None, integer=False, **inst
 def test_no_instance_hides_a_negative_amount_in_an_average(user):
     with pytest.raises(ValueError, match="is negative, or a weight, count or user's demand is nothing"):
         verify(pool_of(["1"], users={"A": user}))
+
+
+STRANGE = {
+    "a key of the top in a user": lambda data: data["users"][0].update(users=2),
+    "a key of a group": lambda data: data["groups"][0].update(wieght=3),
+    "a key of a task type": lambda data: data["users"][1]["tasks"][0].update(weight=3),
+    "a number for a table": lambda data: data["users"][0].update(demand=2),
+    "a name that is no text": lambda data: data["machines"][0].update(name=-1),
+    "a resource without a name": lambda data: data["machines"][0]["capacity"].update({"": 1}),
+    "a group without a name": lambda data: data["groups"].append({"name": ""}),
+    "a class that is not there": lambda data: data["users"][0]["machines"].append("n"),
+    "a pool beside machines": lambda data: data.update(capacity={"cpu": 4}),
+    "a tier as a text": lambda data: data["users"][0].update(tier="1e30"),
+    "half a tier": lambda data: data["groups"][0].update(tier=0.5),
+    "half a machine": lambda data: data["machines"][0].update(count=1.5),
+    "classes in a pool": lambda data: data.update(capacity=data.pop("machines")[0]["capacity"]),
+}
+
+
+@pytest.mark.parametrize("what", STRANGE)
+def test_what_the_reader_of_instances_refuses_the_verifier_refuses(what):
+    users = {"A": {"cpu": 1}, "B": [TaskType({"cpu": 1}, 2), TaskType({"cpu": 2}, 1)]}
+    rules = Organisation(paths={"A": "g", "B": "g"}, groups=[Group("g", 2, tier=1)], tiers={"A": 1})
+    racks = [Machine("m", {"cpu": 4}, 2)]
+    instance = Instance(users, machines=racks, eligible={"A": ["m"], "B": ["m"]}, organisation=rules)
+    data = json.loads(json.dumps(certificate_document(solve(instance, integer=True))))
+    assert accepted(data)
+    data["instance"]["users"][0]["machines"] = ["m"]
+    assert accepted(data)
+    STRANGE[what](data["instance"])
+    with pytest.raises(ValueError):
+        verify(loads(json.dumps(data)))
+    with pytest.raises(InstanceError):
+        read(json.dumps(data["instance"]), "json")
+
+
+@pytest.mark.parametrize("whole", [1, 0, "true", None, [], 1.5])
+def test_whether_tasks_are_whole_is_true_or_false(whole):
+    with pytest.raises(ValueError, match="'integer' says whether tasks are whole: true or false"):
+        verify(loads(json.dumps(pool_of(["1/2", "1/2"], users=TWO) | {"integer": whole})))
+
+
+def test_whole_tasks_lie_between_no_two_numbers():
+    whole = pool_of([2, 1], "throughput", users=TWO, integer=True, capacity={"cpu": 3, "memory": 1})
+    assert verify(loads(json.dumps(whole))).valid
+    whole["proof"]["point"] = {"A": "2", "B": "1"}
+    whole["users"][0]["tasks"] = {"lower": "1", "upper": "3"}
+    with pytest.raises(ValueError, match="whole tasks are numbers"):
+        verify(loads(json.dumps(whole)))
 
 
 @pytest.mark.parametrize("machines", [False, True])

@@ -714,7 +714,7 @@ def counted(**how):
 
 
 LIMITED = "if limited := [i for i in self.n if self.c.u[i] is not None]:"
-UNCOUNTED = '"excluded": [self.resources[j] for j in self.excluded]'
+UNCOUNTED = "excluded = [self.resources[j] for j in self.excluded]"
 
 EACH = [
     ("proofs.py", "            one.nothing_better()\n", "", lambda: by_itself(
@@ -723,7 +723,7 @@ EACH = [
         lambda found: found["instance"]["users"][0].update(max_tasks=20))),
     ("proofs.py", "in enumerate(room) if j not in self.c.excluded]", "in enumerate(room)]", lambda: counted(
         exact=True)),
-    ("cluster.py", UNCOUNTED, '"excluded": []', lambda: counted(integer=True)),
+    ("cluster.py", UNCOUNTED, "excluded = []", lambda: counted(integer=True)),
 ]  # fmt: skip
 
 

@@ -44,7 +44,9 @@ class Claim:
     def __init__(self, cluster: Cluster, data: dict[str, Any], exact: bool = False):
         if data.get("schema", SCHEMA) not in READ:
             raise ValueError(f"its schema is {data['schema']!r}, and {' and '.join(map(repr, READ))} are read here")
-        self.c, self.policy, self.whole = cluster, str(data["policy"]), data["integer"] is True
+        if not isinstance(data["integer"], bool):
+            raise ValueError("'integer' says whether tasks are whole: true or false")
+        self.c, self.policy, self.whole = cluster, str(data["policy"]), data["integer"]
         word, colon, argument = self.policy.partition(":")
         known = not self.policy.endswith(".py") and bool(colon) == (word in ARGUED)
         self.alpha = number(argument) if known and word == "alpha" else number(1)
@@ -64,6 +66,8 @@ class Claim:
                 "its users are not those of the instance, in its order: name the instance it is the answer of"
             )
         self.enclosed = any(isinstance(row["tasks"], dict) for row in self.rows)
+        if self.enclosed and self.whole:
+            raise ValueError("whole tasks are numbers, and lie between no two")
         self.fits = [cluster.fits(kind, self.whole) for kind in cluster.kinds]
         self.open = list(self.fits)
         self.sums_said: dict[int, dict[int, Any]] = {}
@@ -161,6 +165,12 @@ class Claim:
         heights = [total(knot) / len(knot) for knot in knots]
         level = max((_between(column, heights, s) for column, s in zip(columns, shares, strict=True) if s), default=0)
         return [(level / self.x[i] if self.x[i] else number(1), number(0))]
+
+    @cached_property
+    def barred(self) -> set[int]:
+        """Who may not have one whole task, for a ceiling of a group that it is in."""
+        rows = [(j, most, i) for _, j, most, inside in self.c.ceilings for i in inside if self.plays[i]]
+        return {i for j, most, i in rows if self.sequences[i].uses(1, j) > most}
 
     @cached_property
     def scaled(self) -> tuple[int, Any]:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from .exact_sums import over_one, total
+from .keys import all_known
 from .reading import number
 from .work import spend
 
@@ -65,17 +66,10 @@ def integers(demands: list[list[Fraction]], capacity: Sequence[Fraction]) -> tup
 CELLS_A_STEP = 2
 """Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""
 
-KEYS = {"name", "source", "capacity", "machines", "users", "guarantees", "demand", "weight", "max_tasks"}
-KEYS |= {"ceiling", "guarantee", "tier", "excluded", "groups", "group"}
-"""What an instance may say, at the top and of a user; of anything else the verifier would not know what it changes."""
-
 NOTHING_OR_LESS = "an amount of the instance is negative, or a weight, count or user's demand is nothing"
 
 MEANINGS = ("floor", "surplus", "normalised")
 """What guarantees may mean: levels count all, what is above them, or count in them instead of in capacities."""
-
-CLASS_KEYS = {"name", "capacity", "count", "devices"}
-"""What it may say of a class of machines."""
 
 
 @dataclass(frozen=True)
@@ -92,26 +86,29 @@ class Cluster:
     """The instance in the letters above, from the data of an instance file."""
 
     def __init__(self, data: dict[str, Any]):
+        all_known(data)
         self.pool = "machines" not in data
         classes = [{"name": "", "capacity": data["capacity"]}] if self.pool else data["machines"]
-        self.classes, self.count = [c["name"] for c in classes], [int(c.get("count", 1)) for c in classes]
+        self.classes, counts = [c["name"] for c in classes], [number(c.get("count", 1)) for c in classes]
+        if any(count.denominator > 1 for count in counts):
+            raise ValueError("a count of machines is no whole number")
+        self.count = list(map(int, counts))
         self.resources = list(dict.fromkeys(r for c in classes for r in c["capacity"]))
         self.C = [self._row(c["capacity"], 0) for c in classes]
-        if beyond := sorted({key for c in classes for key in c} - CLASS_KEYS):
-            raise ValueError(f"the key {beyond[0]!r} of a class of machines is nothing that the verifier knows")
         shared = [c.get("devices", {}) for c in classes]
         self.devices = [devices_of(*pair, self.resources, number) for pair in zip(shared, self.C, strict=True)]
         self.room = [[n * c for c in row] for n, row in zip(self.count, self.C, strict=True)]
         self.cluster: list[Any] = [sum(column) for column in zip(*self.room, strict=True)]
         users = [self._average(user) for user in data["users"]]
-        if beyond := sorted({key for table in (data, *users) for key in table} - KEYS):
-            raise ValueError(f"the key {beyond[0]!r} of an instance is nothing that the verifier knows")
         self.typed = [i for i, user in enumerate(data["users"]) if "tasks" in user]
         self.users = [user["name"] for user in users]
         self.d = [self._row(user["demand"], 0) for user in users]
         given = [user.get("weight", 1) for user in users]
         last = [not isinstance(w, dict) and not number(w) for w in given]
-        self.w = [self._row(1 if late else w, 1) for w, late in zip(given, last, strict=True)]
+        self.w = [
+            self._row(w if isinstance(w, dict) else dict.fromkeys(self.resources, 1 if late else w), 1)
+            for w, late in zip(given, last, strict=True)
+        ]
         self.max_tasks = [None if user.get("max_tasks") is None else number(user["max_tasks"]) for user in users]
         self.u = [self._most(user, row) for user, row in zip(users, self.d, strict=True)]
         # Whoever is served later, and what is promised, in the order of tiers; weights of 0 come last in theirs.
@@ -133,9 +130,16 @@ class Cluster:
         ]
         if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
             raise ValueError("two users, or two classes, have one name")
+        names = (*self.users, *self.resources, *(g["name"] for g in self.groups), *(() if self.pool else self.classes))
+        if not all(isinstance(name, str) and name for name in names):
+            raise ValueError("some name is no text, or empty")
         owners = [*users, *self.groups]
-        if any(number(user.get("tier", 0)).denominator > 1 for user in owners):
+        tiers = [owner.get("tier", 0) for owner in (*users, *data.get("groups", ()))]
+        if any(isinstance(tier, str) or number(tier).denominator > 1 for tier in tiers):
             raise ValueError("a tier is no whole number")
+        tables = [table for user in data["users"] for table in (user, *user.get("tasks", ())) if "machines" in table]
+        if (self.pool and tables) or {name for table in tables for name in table["machines"]} - set(self.classes):
+            raise ValueError("some user lists machines that are none of the cluster's classes")
         pairs = [(number(v), u.get("ceiling", {}).get(r)) for u in owners for r, v in u.get("guarantee", {}).items()]
         if any(most is not None and v > number(most) for v, most in pairs):
             raise ValueError("a guarantee is above its ceiling")
@@ -219,8 +223,7 @@ class Cluster:
         names = own & set(given["machines"]) if "machines" in given else own
         return frozenset(k for k, name in enumerate(self.classes) if name in names)
 
-    def _row(self, given: Any, missing: int) -> list[Fraction]:
-        row = given if isinstance(given, dict) else dict.fromkeys(self.resources, given)
+    def _row(self, row: Mapping[str, Any], missing: int) -> list[Fraction]:
         if strange := set(row) - set(self.resources):
             raise ValueError(f"{min(strange)!r} is no resource of the cluster")
         spend(0, 1 + len(self.resources) // CELLS_A_STEP)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from .branches import Undecided
@@ -185,9 +184,7 @@ class Proof(MarketClaim):
 
     def several_groups(self) -> bool:
         """Say whether all who can have a task are not directly in one and the same group."""
-        needs = {i: partial(self.sequences[i].uses, 1) for i in self.n if self.plays[i]}
-        barred = {i for _, j, most, inside in self.c.ceilings for i in inside if i in needs and needs[i](j) > most}
-        return len({self.c.paths[i] for i in needs if i not in barred}) > 1
+        return len({self.c.paths[i] for i in self.n if self.plays[i] and i not in self.barred}) > 1
 
     def by_stops(self, trees: list[Any]) -> None:
         """Of whole tasks in several groups no way to choose who stops is better; trees say what cannot be run."""

@@ -39,7 +39,7 @@ class Value:
         self.users, self.own = cluster.users, [int(claim.x[i]) for i in cluster.users]
         self.turns = sorted({claim.turns[i] for i in self.users})
         self.tiers = [[p for p, i in enumerate(self.users) if claim.turns[i] == turn] for turn in self.turns]
-        self.most = {i: cluster.alone(claim, i) for i in self.users}
+        self.most = {i: 0 if i in claim.barred else cluster.alone(claim, i) for i in self.users}
         self.curved, self.serving = claim.objective == "alpha", claim.objective == "alpha" and claim.alpha >= 1
         self.utility = AlphaUtility(claim.alpha) if self.curved and claim.alpha != 1 else None
         self.known: dict[Any, int] = {}
@@ -54,7 +54,9 @@ class Value:
 
     def utilities(self, claim: Claim, utility: AlphaUtility) -> None:
         """Prepare for alpha fairness: tasks are worth a power of levels; above 1, whoever is served counts first."""
-        self.weight, self.rates = ({i: row[i] for i in self.users} for row in (claim.income, claim.r))
+        # Who may have nothing may also need nothing that counts: any level of a task says that it has none.
+        self.weight, self.rates = {i: claim.income[i] for i in self.users}, {i: claim.r[i] for i in self.users}
+        self.rates |= dict.fromkeys(claim.barred, Fraction(1))
         if idle := [i for i in self.users if not self.rates[i]]:
             raise Undecided(f"the level of {claim.c.users[idle[0]]} is 0 whatever it has, and has no utility")
         log10, b, power = utility.log10, utility.power, float(utility.power)

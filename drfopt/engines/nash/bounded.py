@@ -17,17 +17,19 @@ Source: Eisenberg and Gale 1959 for the program; Jain and Vazirani, Eisenberg-Ga
 beside the capacities.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from ...base.errors import SolverError
+from ...base.errors import SolverError, TimeLimitError
 from ...base.progress import report
 from ...base.tolerances import EXACT, TINY
+from ...model.evidence import BoundsEvidence
 from ..problem import Answer, Problem
-from ..promised import Promised, in_turn, kept
+from ..promised import Promised, in_turn, kept, market_of_incomes
 from .barrier import FASTEST
+from .barrier import solve as barrier
 from .bounded_market import ZERO, ActiveSet, BoundedMarket, BoundedPoint, NewtonSystem, Vectors
 
 __all__ = ["of_tier", "solve"]
@@ -46,6 +48,9 @@ KEEP = 0.995
 """Part of the way to the boundary that a step takes."""
 
 GUESSES, STEPS = 60, 30
+
+IDLE = 2
+"""Steps among roundings that may bring nothing before the end."""
 
 SOFT = 1e-9
 """Diagonals that keep what is not unique near where it is; they vanish from the answer as steps repeat."""
@@ -67,11 +72,27 @@ def solve(problem: Problem) -> Answer:
 
 def of_tier(problem: Problem, promised: Promised) -> Answer:
     """Return the optimum and its prices where so much is promised, and held."""
+    if (answer := _without_bounds(problem, promised)) is not None:
+        return answer
     market = BoundedMarket(problem, promised)
     if not market.n:
         return market.answer(BoundedPoint.nothing(market))
     with np.errstate(all="ignore"):
         return market.answer(_polished(market, _interior(market)))
+
+
+def _without_bounds(problem: Problem, promised: Promised) -> Answer | None:
+    """Return the optimum where nobody is bounded; None where somebody is, or floats do not find it so."""
+    if (plain := market_of_incomes(problem, promised)) is None:
+        return None
+    try:
+        answer = barrier(Problem(plain, problem.policy, deadline=problem.deadline))
+    except TimeLimitError:
+        raise
+    except SolverError:
+        return None
+    evidence = BoundsEvidence(bounds=np.zeros(0), breakpoints=promised.breakpoints, full=promised.full)
+    return replace(answer, evidence=evidence, levels=promised.rates * answer.tasks, fine=None)
 
 
 def _interior(market: BoundedMarket) -> BoundedPoint:
@@ -279,7 +300,7 @@ def _newton(m: BoundedMarket, guess: ActiveSet, start: BoundedPoint) -> BoundedP
     p = np.where(guess.priced, np.maximum(start.p, 0), 0.0)
     beta = np.where(guess.capped_groups, np.maximum(start.beta, 0), 0.0)
     pi = start.pi.copy()
-    best, kept_point = np.inf, None
+    best, kept_point, idle = np.inf, None, 0
     scale = m.g.max(initial=0.0) or 1.0
     for _ in range(STEPS):
         y = np.where(m.fixed, scale, m.g * t**-m.alpha)
@@ -293,9 +314,10 @@ def _newton(m: BoundedMarket, guess: ActiveSet, start: BoundedPoint) -> BoundedP
         size = np.where(guess.at_floor, np.maximum(y, m.user_cost(pi, beta)), y)
         parts = [r1 / size[owner], r2 / y, r3, r4, r5]
         error = max(float(np.abs(part).max(initial=0)) for part in parts)
+        idle = 0 if error <= best / 2 or best > ZERO else idle + 1
         if error < best:
             best, kept_point = error, (v, t, pi, p, beta)
-        if error <= EXACT or not np.isfinite(error) or error > 1e3 * max(best, ZERO):
+        if error <= EXACT or idle > IDLE or not np.isfinite(error) or error > 1e3 * max(best, ZERO):
             break
         curve = np.where(held, np.inf, m.alpha * y / t)
         D = np.where(guess.used, SOFT * (size / t)[owner], np.inf)

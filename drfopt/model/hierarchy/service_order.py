@@ -97,7 +97,9 @@ class TreeLine:
         Whoever has several types must be promised nothing: the clock knows what that is worth in tasks that are alike.
         """
         self.clock, self.ranks, self.kinds, self.started = clock, ranks, kinds, started
-        self.waiting = np.array(clock.playing)
+        instance = clock.instance
+        # Of several types one that fits nowhere is left out; of divisible tasks it keeps all of them from running.
+        self.waiting = ~instance.unplaced(integer=True) & (instance.limits > 0)
 
     def take(self) -> int | None:
         """Take out the user whose turn it is; None when nobody is left."""

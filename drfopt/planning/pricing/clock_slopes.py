@@ -24,12 +24,13 @@ from ...engines.problem import Problem
 from ...model.allocation import Allocation
 from ...model.evidence import StopEvidence
 from ...model.hierarchy import BranchPoint, Breakpoint, Clock, SettledState, Trajectory
-from ...model.policies import Policy, policy_on
+from ...model.policies import Policy, policy_named, policy_on
 from ...solving.allocating import solve
-from .feasible_growth import TIGHT, Grown, Room
+from .feasible_growth import TIGHT, Grown, Room, slopes_of_rates
+from .market_slopes import CURVED
 from .units import Unit, fine, grown
 
-__all__ = ["APART", "Divided", "Near", "divided"]
+__all__ = ["APART", "TOTAL", "Divided", "Near", "divided"]
 
 STEP = 2e-5
 """Part of what there is, at which the clock is run again: a curve is off its line by the square of it, and the rounding
@@ -43,6 +44,10 @@ SMALLER, TRIES = 10, 4
 
 BENT = 1e-2
 """Part of a slope by which two of them may differ before they are called those of two lines."""
+
+
+TOTAL = policy_named("utilitarian")
+"""The policy whose value is the largest sum of dominant shares."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +75,10 @@ class _Point:
 
 def divided(allocation: Allocation) -> "Divided":
     """Return who looks at the sides of a unit of an allocation with rules of an organisation, or types on machines."""
-    leximin = policy_on(allocation.policy, allocation.instance).objective == "leximin"
-    return _Clocked(allocation) if leximin else Divided(allocation)
+    policy = policy_on(allocation.policy, allocation.instance)
+    if policy.objective == "leximin":
+        return _Clocked(allocation)
+    return _Unscaled(allocation) if policy.alpha == 1 and not allocation.instance.organisation else Divided(allocation)
 
 
 class Divided:
@@ -83,11 +90,12 @@ class Divided:
         self.allocation, self.instance = allocation, allocation.instance
         self.policy: Policy = policy_on(allocation.policy, allocation.instance)
         self.base = _Point(allocation.tasks, allocation.levels, float(allocation.dominant_shares.sum()))
+        prices = allocation.prices
+        self.prices = np.zeros_like(self.instance.room) if prices is None else np.atleast_2d(prices)
 
     def price(self, unit: Unit) -> float:
         """Return the shadow price of a unit: of the market, or of the level at which a capacity stops the clock."""
-        prices = np.zeros_like(self.instance.room) if self.allocation.prices is None else self.allocation.prices
-        return float((np.atleast_2d(prices) * unit.growth).sum())
+        return float((self.prices * unit.growth).sum())
 
     def near(self, unit: Unit, more: bool) -> Near:
         """Return the slopes on one side.
@@ -145,6 +153,40 @@ class Divided:
         cluster, times = grown(self.instance, unit, amount)
         found = solve(cluster, self.policy)
         return _Point(found.tasks / times, found.levels, float(found.dominant_shares.sum()))
+
+
+class _Unscaled(Divided):
+    """The same of CEEI, whose optimum depends on no shares: only what has a price, or lacks, moves anybody.
+
+    More of what costs nothing changes no condition of the optimum, and with less of it what still fits is the best of
+    less, too.  So tasks move alike with all units that are the same, or so many times as much, of what has a price.
+    """
+
+    def __init__(self, allocation: Allocation):
+        super().__init__(allocation)
+        self.room = Room(self.instance, self.policy, allocation.tasks)
+        self.priced = self.prices > 0
+        self.found: dict[tuple, np.ndarray] = {}
+
+    def near(self, unit: Unit, more: bool) -> Near:
+        """Return the slopes on one side."""
+        instance, tasks = self.instance, self.allocation.tasks
+        step = min(2 * self.part * unit.now, unit.end(more) / 2) * (1 if more else -1)
+        growth = unit.growth[self.priced]
+        size = float(growth.max(initial=0.0)) or 1.0
+        key = (more, tuple((growth / size).round(12).tolist()))
+        slopes = self.found.get(key, np.zeros(0)) * size if growth.any() else np.zeros(instance.n)
+        off = CURVED * self.part**2 if slopes.any() else 2 * TIGHT
+        if not slopes.size or self.room.asked(tasks + step * slopes, instance.room + step * unit.growth) > 1 + off:
+            found = super().near(unit, more)
+            self.found.setdefault(key, found.tasks / size)
+            return found
+        turned = (slopes_of_rates(policy, instance, unit.growth, more) * tasks for policy in (self.policy, TOTAL))
+        levels, shares = (
+            turning + policy.rates(instance) * slopes
+            for policy, turning in zip((self.policy, TOTAL), turned, strict=True)
+        )
+        return Near(slopes, levels, float(shares.sum()))
 
 
 class _Clocked(Divided):

@@ -24,7 +24,7 @@ from ...solving.allocating import solve
 from .feasible_growth import Room, slopes_of_rates
 from .units import Unit, fine, grown
 
-__all__ = ["MarketDifferential", "slopes_of"]
+__all__ = ["CURVED", "MarketDifferential", "slopes_of"]
 
 PRICED = 1e-7
 """Part of the largest budget of a row that counts as a price, and of a cost that may be rounding."""

@@ -22,7 +22,7 @@ the amount there is, and its end, whatever ties there are.  Levels are shares of
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -34,7 +34,7 @@ from ...base.progress import report
 from ...base.tolerances import LEVEL
 from ...engines.hierarchy import FRACTIONS
 from ...engines.problem import Problem
-from ...engines.promised import kept
+from ...engines.promised import kept, market_of_incomes
 from ...model.allocation import Allocation
 from ...model.hierarchy.market import market_rules
 from ...model.instance import FEATURES, Instance
@@ -42,7 +42,7 @@ from ...model.policies import AnyPolicy, Policy, policy_named, policy_on
 from ...solving.allocating import solve
 from .binding_rounds import held
 from .class_slopes import ClassSlopes
-from .clock_slopes import APART, divided
+from .clock_slopes import APART, TOTAL, divided
 from .feasible_growth import Room, slopes_of_rates
 from .market_slopes import MarketDifferential, slopes_of
 from .price_table import OneSided, Prices, Worth
@@ -184,9 +184,6 @@ class Sums:
 
 ROUNDING = 1e-11
 """A slope that moves less than this part of a user's tasks when everything is doubled is what rounding left of 0."""
-
-TOTAL = policy_named("utilitarian")
-"""The policy whose value is the largest sum of dominant shares."""
 
 Look = Callable[[Unit, bool], OneSided | None]
 
@@ -417,8 +414,12 @@ def price(
         kind = "of whole tasks" if allocation.integer else "in fractions"
         raise PolicyError(f"the allocation is {kind}, and prices are those of divisible tasks in floats: leave it out")
     totals = Sums(instance, TOTAL, ruled=False)
-    beyond = bool(instance.features - {"types"}) and chosen.objective not in ("sum", "servers")
-    look = (_by_dividing if beyond else LOOKS[chosen.objective])(allocation, totals)
+    known, beyond = allocation, bool(instance.features - {"types"}) and chosen.objective not in ("sum", "servers")
+    if beyond and chosen.objective == "alpha":
+        problem = Problem(instance, chosen)
+        if (plain := market_of_incomes(problem, kept(problem))) is not None:
+            known, beyond = replace(allocation, instance=plain), False
+    look = (_by_dividing if beyond else LOOKS[chosen.objective])(known, totals)
     named = units_of(instance) if units is None else listed(units, "units", InstanceError)
     each = ([unit] if isinstance(unit, Unit) else units_named(instance, unit) for unit in named)
     wanted = list(chain.from_iterable(each))

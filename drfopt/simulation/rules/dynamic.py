@@ -2,7 +2,8 @@
 
 When a user comes for the first time, the shares to which those present may rise are computed anew, exactly, from what
 a task of each needs (of several kinds the one she asks for first).  They are then served, the lowest dominant share
-first, as long as the next task stays within her part.  Users who leave give nothing back to the others' parts.  Who
+first, as long as the next task stays within her part, and all tasks within the k/n: tasks of other kinds than the first
+are not reckoned with in the parts.  Users who leave give nothing back to the others' parts.  Who
 comes while no machine that is up has some resource that she needs counts as come when there is one.
 Weights play no part: the paper has none.
 
@@ -24,13 +25,13 @@ JAIR 51 (2014).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from operator import add, mul
 
 from ...base.errors import InstanceError
 from ..state import ClusterState
-from ..turns import Ranked
+from ..turns import Turns
 
 __all__ = ["Dynamic", "arrivals", "raised"]
 
@@ -112,7 +113,7 @@ def _level(
     return level + left / slope if slope else None
 
 
-class Dynamic(Ranked):
+class Dynamic(Turns):
     """Serve those present within their parts."""
 
     name = "dynamic"
@@ -152,14 +153,23 @@ class Dynamic(Ranked):
             self._parts = raised(self._demands, room, [*self._parts, Fraction(0)], totals)
         if come:
             self._measure(cluster)
-            self.forget(cluster, self._came)
         super().dispatch(cluster)
 
-    def rank(self, cluster: ClusterState, user: int, kind: int) -> int | None:
-        """Return the dominant share; None when the next task exceeds the user's part."""
-        held = cluster.used[user]
-        after = map(mul, map(add, held, cluster.demands[kind]), self._rates)
-        return max(map(mul, held, self._rates)) if max(after) <= self._most.get(user, -1) else None
+    def turn(self, cluster: ClusterState, asking: Mapping[int, int]) -> int | None:
+        """Return who has the lowest dominant share of those whose next task is within her part and the room."""
+        room = [total * len(self._came) for total in cluster.totals]
+        used = [sum(column) for column in zip(*cluster.used, strict=True)]
+        best: tuple[int, int] | None = None
+        for user, kind in asking.items():
+            held, demand = cluster.used[user], cluster.demands[kind]
+            if max(map(mul, map(add, held, demand), self._rates)) > self._most.get(user, -1):
+                continue
+            after = zip(used, demand, room, strict=True)
+            if any(need and (use + need) * cluster.n > most for use, need, most in after):
+                continue
+            standing = max(map(mul, held, self._rates)), user
+            best = standing if best is None else min(best, standing)
+        return None if best is None else best[1]
 
     def _measure(self, cluster: ClusterState) -> None:
         """Write down the parts in the unit of the shares."""

@@ -1,10 +1,11 @@
 """Karma: credits for demands that vary, on one resource: ``karma:cpu``.
 
-Every `quantum` seconds slices of the resource are divided anew by credits (`drfopt.simulation.rules.karma`); a
-slice is the largest amount of which every demand is a multiple; what does not divide into equal parts is nobody's, as
-public slices are, so that it can be borrowed.  Users ask for the slices that their running and
-waiting tasks need.  Tasks beyond a user's slices are revoked, the latest first, and begin anew later; tasks that need
-nothing of the resource are free to start.  Weights play no part: all have equal parts in the paper.
+Every `quantum` seconds, from 0 on, slices of the resource are divided anew by credits (`Karma`), whether anybody waits
+or not: what is borrowed is paid for in every quantum.  A slice is the largest amount of which every demand is a
+multiple; what does not divide into equal parts is nobody's, as public slices are, so that it can be borrowed.  Users
+ask for the slices that their running and waiting tasks need.  Tasks beyond a user's slices are revoked, the latest
+first, and begin anew later; tasks that need nothing of the resource are free to start.  Weights play no part: all have
+equal parts in the paper.
 
 Source: Vuppalapati et al., Karma: Resource Allocation for Dynamic Demands, OSDI 2023.
 
@@ -90,6 +91,12 @@ class Karma:
             purse[borrower] -= 1
             self.earned[borrower] -= 1
         return given
+
+    def idle(self, rounds: int) -> None:
+        """Let rounds pass in which nobody asks for anything, and so nobody lends."""
+        self.round({})
+        for user in self.users:
+            self.credits[user] += (rounds - 1) * self.inflation
 
     def _settle(self) -> None:
         """Book what was earned and spent in the round before, and what everybody gains."""
@@ -182,7 +189,7 @@ class KarmaRule(Ranked):
         self._state = Karma(users, slices, self._nobodys(slices), self.inflation, dict.fromkeys(users, start))
         self._parts = [0] * cluster.n
         self._requests = Requests(cluster)
-        self._next = 0.0
+        self._round = self._woken = 0
 
     def resized(self, cluster: ClusterState) -> None:
         """Divide what is there now, from the next division on."""
@@ -196,12 +203,27 @@ class KarmaRule(Ranked):
         return public + (slices - public) % self._users
 
     def dispatch(self, cluster: ClusterState) -> None:
-        """Divide anew if it is time, then serve everybody within her slices."""
-        if cluster.now >= self._next and any(cluster.waiting):
-            self._divide(cluster)
-            self._next = cluster.now + self.quantum
-            cluster.wake(self._next)
+        """Divide anew if it is time, then serve everybody within her slices; who comes between divisions waits."""
+        begun = self._begun(cluster.now)
+        if begun >= self._round:
+            now = begun * self.quantum == cluster.now
+            if begun > self._round or not now:
+                # Nobody was there, or it would have been divided.
+                self._state.idle(begun - self._round + (not now))
+                self._give(cluster, [0] * cluster.n)
+            if now:
+                self._divide(cluster)
+            self._round = begun + 1
+        if self._woken < self._round and (any(cluster.waiting) or any(cluster.running)):
+            self._woken = self._round
+            cluster.wake(self._round * self.quantum)
         super().dispatch(cluster)
+
+    def _begun(self, now: float) -> int:
+        """Return the number of the last division that is due at a moment, or was."""
+        number = math.floor(now / self.quantum)
+        # A quotient is rounded.
+        return number + ((number + 1) * self.quantum <= now) - (number * self.quantum > now)
 
     def rank(self, cluster: ClusterState, user: int, kind: int) -> int | None:
         """Return what the user holds; None when the next task exceeds its slices."""
@@ -219,8 +241,11 @@ class KarmaRule(Ranked):
             str(user): min(asked // self._slice, most) for user, asked in enumerate(self._requests.columns[self._j])
         }
         given = self._state.round(demands)
-        self._parts = [given[str(user)] * self._slice for user in range(cluster.n)]
+        self._give(cluster, [given[str(user)] * self._slice for user in range(cluster.n)])
         self._take_back(cluster)
+
+    def _give(self, cluster: ClusterState, parts: list[int]) -> None:
+        self._parts = parts
         self.forget(cluster, range(cluster.n))
 
     def _take_back(self, cluster: ClusterState) -> None:

@@ -24,10 +24,11 @@ Source: the allocation modules that Apache Mesos documents (docs/allocation-modu
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from ..levels import Amount, Amounts, added, fits, whole_guarantees
 from ..places import Full
+from ..scenario import User, along
 from ..state import ClusterState
 from ..turns import Rule
 from .mesos_offers import MesosOffer, Offering, RoleQuota
@@ -70,7 +71,7 @@ class Mesos(Rule):
         """Register all frameworks with their roles; nobody holds anything."""
         scenario = cluster.plan.scenario
         self._names = scenario.resources
-        self._roles = [user.group or user.name for user in scenario.users]
+        self._roles = self._named(scenario.users)
         own = {user.name: user.weight for user in scenario.users if not user.group}
         roles: dict[str, dict[str, Client]] = {role: {} for role in self._roles}
         promised: dict[str, dict[str, Amount]] = {}
@@ -99,6 +100,17 @@ class Mesos(Rule):
         for user, role in enumerate(self._roles):
             self._members[role].append(user)
         self._cycle = math.inf
+
+    def _named(self, users: Sequence[User]) -> list[str]:
+        """Return everybody's role; who is in no group must not be in one by its name."""
+        groups = {path for user in users for path in along(user.group)}
+        alone = {user.name for user in users if not user.group}
+        for name in sorted(alone):
+            if taken := [path for path in along(name) if path in groups or (path in alone and path != name)]:
+                raise self.refuse(
+                    f"knows roles by name, and by its name user {name!r} is in role {taken[0]!r}: rename it"
+                )
+        return [user.group or user.name for user in users]
 
     def resized(self, cluster: ClusterState) -> None:
         """Measure shares of what is there now."""
