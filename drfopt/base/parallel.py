@@ -36,12 +36,20 @@ PATIENCE = 10
 """Seconds to wait for a Dask scheduler, and for its first worker."""
 
 
+def _check_jobs(jobs: Any) -> None:
+    if jobs is not None and (not isinstance(jobs, Integral) or jobs < 1):
+        raise EngineError(f"jobs is {jobs!r}: give 1 or more, or nothing for one a core")
+
+
 @dataclass(frozen=True)
 class Workers:
     """Who works: `jobs` processes, None for one a core, or the Dask cluster at an address."""
 
     jobs: int | None = 1
     dask: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_jobs(self.jobs)
 
     @property
     def several(self) -> bool:
@@ -91,8 +99,7 @@ def spread(
     DrfoptError
         What `function` raises of the kind comes when its item's turn has come, as in a loop.
     """
-    if jobs is not None and (not isinstance(jobs, Integral) or jobs < 1):
-        raise EngineError(f"jobs is {jobs!r}: give 1 or more, or nothing for one a core")
+    _check_jobs(jobs)
     if dask is not None and not isinstance(dask, str):
         raise EngineError(f"dask is {dask!r}: give the address of a scheduler, such as tcp://10.0.0.1:8786")
     total = f" of {len(items)}" if isinstance(items, Sized) else ""

@@ -104,8 +104,9 @@ class Result(ABC):
             return NotImplemented
         return _alike(self, other)
 
-    __hash__ = object.__hash__
-    """By identity, which is enough for whoever keeps results apart: what they hold may be millions of numbers."""
+    def __hash__(self) -> int:
+        """Return what all results of a kind share, as equal ones must: their contents may be millions of numbers."""
+        return hash(type(self))
 
 
 def _alike(one: Any, other: Any) -> bool:

@@ -47,6 +47,11 @@ class Machine:
     count: int = 1
     devices: Mapping[str, Any] | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("capacity", "devices"):
+            if isinstance(given := getattr(self, name), dict):
+                object.__setattr__(self, name, dict(given))  # what the caller does to its own later is not ours
+
     def settled(self, resources: Sequence[str], row: Sequence[Any], count: int) -> "Machine":
         """Return the class with another capacity (m,) of one machine, devices as large as they are, and count.
 

@@ -126,7 +126,8 @@ def _settled(place: str, kind: Any, resources: Sequence[str], classes: Sequence[
         raise InstanceError(f"{place} demands nothing: give its tasks a positive demand, or leave it out")
     if kind.machines is not None and not classes:
         raise InstanceError(f"{place} lists machines, but the cluster is one pool: give machines, or leave it out")
-    machines = None if kind.machines is None else tuple(map(str, kind.machines))
+    named = None if kind.machines is None else listed(kind.machines, f"{place}: machines", InstanceError)
+    machines = None if named is None else tuple(map(str, named))
     return TaskType(demand, int(count), machines, str(kind.name))
 
 

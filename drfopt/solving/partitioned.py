@@ -14,7 +14,7 @@ import numpy as np
 from ..base.deadline import Deadline
 from ..base.errors import CertificateError, InstanceError, PolicyError, checked_flags
 from ..base.numbers.shown import counted
-from ..base.parallel import cores, one_thread
+from ..base.parallel import Workers, cores, one_thread
 from ..base.partitions import Partitions, Place, place
 from ..base.results import Result
 from ..base.tables import Bar, Column, Sheet, finite
@@ -240,6 +240,9 @@ def solve_partitions(
     checked_flags(few_classes=few_classes)
     chosen = policy_named(policy)
     deadline = Deadline.asked(time_limit)
+    Workers(jobs, dask)
+    if output is not None and not isinstance(output, str | Path):
+        raise InstanceError(f"output is of type {type(output).__name__}: give the folder that is to be made")
     parquet()
     shared = BareCluster.of(cluster)
     pool = shared.machines is None

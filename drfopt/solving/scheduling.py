@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.deadline import Deadline
 from ..base.errors import PolicyError, checked_flags, listed, suggestion
 from ..base.numbers.shown import counted
 from ..base.results import Result
@@ -290,6 +291,7 @@ def schedule(
     """
     checked_flags(trace=trace, optimum=optimum)
     chosen = policy_on(policy, instance)
+    Deadline.asked(time_limit)
     if optimum:
         found = schedule(instance, chosen, rule=rule, when_full=when_full, ties=ties, trace=trace)
         return replace(found, optimum=_distance(found, chosen, time_limit))
@@ -413,8 +415,8 @@ def _ranks(instance: Instance, ties: Sequence[str]) -> list[int]:
         raise PolicyError(f"ties are {ties!r}: give a list of names of users, the first one served first")
     ties = listed(ties, "ties", PolicyError)
     for name in ties:
-        if name not in instance.users:
-            raise PolicyError(f"ties name {name!r}, who is no user{suggestion(name, instance.users)}")
+        if not isinstance(name, str) or name not in instance.users:
+            raise PolicyError(f"ties name {name!r}, who is no user{suggestion(str(name), instance.users)}")
     if len(set(ties)) < len(ties):
         raise PolicyError(f"ties name {Counter(ties).most_common(1)[0][0]!r} twice: name everybody once at most")
     first = {name: place for place, name in enumerate(ties)}

@@ -172,6 +172,11 @@ def test_the_nearest_name_is_told():
         audit(NSDI, properties="envy-freeness")["envy-freenes"]
 
 
+def test_equal_results_are_one_member_of_a_set():
+    cluster = Instance([[1, 4], [3, 1]], [9, 18])
+    assert len({solve(cluster), solve(cluster), solve(cluster, "asset")}) == 2
+
+
 def test_other_answers_are_not_equal():
     assert solve(NSDI) != solve(NSDI, "asset")
     assert solve(NSDI) == solve(NSDI)

@@ -186,6 +186,9 @@ def test_a_frame_is_an_instance_too(cluster, tmp_path):
     np.testing.assert_allclose(answer(found.folder)["tasks"], answer(expected.folder)["tasks"], rtol=1e-12)
     with pytest.raises(InstanceError, match="give output, the folder to make"):
         solve_partitions(frame, capacity)
+    few = frame[frame["cpu"] >= columns["cpu"].max()]
+    with pytest.raises(InstanceError, match=r"partition \d+: has no rows: .* 'repartition'"):
+        solve_partitions(few, capacity, output=tmp_path / "few", jobs=1)
 
 
 def test_workers_that_see_other_files_are_told(cluster, users, tmp_path):

@@ -74,6 +74,8 @@ def _table(rows: UserRows, wanted: Sequence[str]) -> Any:
             table = pyarrow.Table.from_pandas(rows.frame(), preserve_index=False)
         except pyarrow.ArrowException as error:
             raise failure(rows.path, f"is no table of users ({str(error).splitlines()[0]})") from None
+        if not table.num_rows:
+            raise failure(rows.path, "has no rows: give the frame other partitions, with its own 'repartition'")
         return table
     (table,) = _tables(rows, wanted, rows.groups)
     return table
