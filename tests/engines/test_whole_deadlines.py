@@ -147,3 +147,11 @@ def test_a_tree_whose_programs_run_out_of_time_keeps_its_bound(monkeypatch):
     monkeypatch.setattr(BoxProgram, "solve", stopped)
     found = price_tree.search(pool, policy_on("ceei", pool), tasks)
     assert len(programs) > 1 and found.trees is None and found.more > 0
+
+
+def test_windows_of_tasks_near_a_bound_hear_the_deadline():
+    halves = PricedHalves(Problem(_cluster(), policy_on("ceei", _cluster()), True).whole_users).halves
+    limit = halves.loss([10, 10, 10, 10])
+    assert len(halves.window([0], limit)[0]) > 1
+    with pytest.raises(TimeLimitError):
+        halves.window([0], limit, PASSED)
