@@ -19,7 +19,7 @@ again of the machines that are left, until everything is packed.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -197,17 +197,24 @@ class MachineLoads:
     ----------
     shapes : int
         Number of shapes.
+
+    Raises
+    ------
+    TimeLimitError
+        Like all that is asked of it.
     """
 
     def __init__(self, instance: Instance, users: Sequence[int], deadline: Deadline = NEVER):
         self.shapes, self.deadline = len(users), deadline
         self.classes: list[_Class] = []
         for k, room in enumerate(instance.exact_machine_capacity):
+            deadline.check(SEARCHED)
             here = [s for s, i in enumerate(users) if instance.fits[i, k]]
             rows, amounts = integer_rows([instance.exact_demands[users[s]] for s in here], room)
             self.classes.append(_Class(here, rows, amounts, int(instance.counts[k])))
         self.known: dict[tuple[int, Load], None] = {}
         for k, kind in enumerate(self.classes):
+            deadline.check(SEARCHED)
             for s in kind.shapes:
                 self.known[k, ((s, kind.most(s)),)] = None
 
@@ -283,18 +290,24 @@ class _Program:
             x and not any(counts[k] and s in kind.rows for k, kind in enumerate(owner.classes))
             for s, x in enumerate(asked)
         )
-        for k, load in owner.known:
-            self._add(k, load)
+        self._add(owner.known)
 
-    def _add(self, k: int, load: Load) -> bool:
-        mine = tuple((s, min(x, self.most[s])) for s, x in load if self.most[s])
-        if not mine or not self.counts[k] or (k, mine) in self._there:
-            return False
-        self._there.add((k, mine))
-        self.loads.append((k, mine))
-        rows = np.array([s for s, _ in mine] + [len(self.most) + k], dtype=np.int32)
-        self.highs.addCol(0.0, 0.0, self.infinite, len(rows), rows, np.array([float(x) for _, x in mine] + [1.0]))
-        return True
+    def _add(self, loads: Iterable[tuple[int, Load]]) -> bool:
+        """Add the columns of loads of classes; say whether any of them is new, and of use."""
+        starts, rows, values = [], list[int](), list[float]()
+        for k, load in loads:
+            mine = tuple((s, min(x, self.most[s])) for s, x in load if self.most[s])
+            if not mine or not self.counts[k] or (k, mine) in self._there:
+                continue
+            self._there.add((k, mine))
+            self.loads.append((k, mine))
+            starts.append(len(rows))
+            rows += [*(s for s, _ in mine), len(self.most) + k]
+            values += [*(float(x) for _, x in mine), 1.0]
+        number, none = len(starts), np.zeros(len(starts))
+        table = np.array(starts, dtype=np.int32), np.array(rows, dtype=np.int32), np.array(values)
+        self.highs.addCols(number, none, none, none + self.infinite, len(rows), *table)
+        return number > 0
 
     def numbers(self) -> list[float]:
         """Return how many machines have each load."""
@@ -306,7 +319,10 @@ class _Program:
             return False
         number, patience = len(self.most), 0
         while True:
+            deadline.check(SEARCHED)
+            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + deadline.left())
             self.highs.run()
+            deadline.check(SEARCHED)
             solution = self.highs.getSolution()
             if solution.col_value[0] <= 1 + MET:
                 return True
@@ -319,7 +335,7 @@ class _Program:
                 known = max(0.0, -solution.row_dual[number + k])
                 asked = self.most if bounded else None
                 found = kind.heaviest(self.prices, known * (1 + WORTH), PATIENCE[patience], asked)
-                if found.load is not None and self._add(k, found.load):
+                if found.load is not None and self._add([(k, found.load)]):
                     self.owner.known[k, found.load] = None
                     fresh = True
             if not fresh:

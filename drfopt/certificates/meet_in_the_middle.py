@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
-from .utility_losses import LARGE, TooManyChoices, UtilityLosses
+from .utility_losses import LARGE, SEARCHED, TooManyChoices, UtilityLosses
 
 __all__ = ["MeetInTheMiddle", "TooManyChoices"]
 
@@ -61,7 +61,7 @@ class MeetInTheMiddle(UtilityLosses):
         """
         if limit < 0:
             return []
-        windows = [self.window(kind, limit) for kind in self.kinds]
+        windows = [self.window(kind, limit, deadline) for kind in self.kinds]
         if any(not len(tasks) for tasks, _ in windows):
             return []
         self._check(windows, limit)
@@ -87,7 +87,7 @@ class MeetInTheMiddle(UtilityLosses):
         terms, used = np.zeros(1, dtype=np.int64), np.zeros((1, len(self.room)), dtype=np.int64)
         trail: list[tuple[np.ndarray, np.ndarray]] = []
         for k in kinds:
-            deadline.check("the search near a bound")
+            deadline.check(SEARCHED)
             tasks, own = windows[k]
             first, size = self.kinds[k][0], len(self.kinds[k])
             # Terms in order: every earlier choice goes with the first so many of them.
@@ -107,7 +107,7 @@ class MeetInTheMiddle(UtilityLosses):
         """Return so many allocations of the least loss, and those that rounding cannot tell from them."""
         best, kept, prices = limit, [], np.array(self.prices, dtype=np.int64)
         for a, b in self._partners(one, other, left, limit):
-            deadline.check("the search near a bound")
+            deadline.check(SEARCHED)
             rest = left - one.used[a] - other.used[b]
             total = one.terms[a] + other.terms[b] + rest @ prices
             good = (rest >= 0).all(axis=1) & (total <= best + self.margin)

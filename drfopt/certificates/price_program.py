@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.deadline import NEVER, Deadline
 from ..base.solvers.table import program
 from ..model.whole_values import WholeUsers
 from .claim_options import FRACTIONAL
@@ -16,16 +17,23 @@ from .packing_bound import Machines, PackingProgram, Pool
 from .verifier.branches import Bounds, Undecided
 from .verifier.whole_values import ValueProof
 
-__all__ = ["BoxPoint", "BoxProgram"]
+__all__ = ["BoxPoint", "BoxProgram", "OutOfTime"]
 
 TANGENTS = 12
 """Times that the program of a box is told more of the logarithms."""
+
+GRACE = 1.0
+"""Seconds for the prices of a box where time has run out already: they bound what is not proven."""
 
 NUMBERS = 20_000
 """Numbers of tasks, of all users with several types together, up to which each is a column."""
 
 OVERESTIMATED = 1e-9
 """Part of the largest value by which the program may overestimate a user's."""
+
+
+class OutOfTime(Undecided):
+    """The program of a box has no prices in time."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +132,7 @@ class BoxProgram(PackingProgram):
             self.values = [self.column(most, -1.0 if p in self.mine else 0.0) for p, most in enumerate(high)]
         self.held = [self._held(positions) for positions in before]
         self.chords: set[tuple[int, int]] = set()
-        self.optimal = highspy.HighsModelStatus.kOptimal
+        self.optimal, self.stopped = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit
         self.highs: Any = highspy.Highs()
         self.highs.setOptionValue("output_flag", False)
         self.highs.setOptionValue("presolve", "off")
@@ -227,13 +235,13 @@ class BoxProgram(PackingProgram):
         self.highs.addRow(-math.inf, self._worth(p, v) - slope * v, 2, *row)
         return True
 
-    def solve(self, bounds: Bounds) -> BoxPoint:
-        """Return what the program finds within bounds.
+    def solve(self, bounds: Bounds, deadline: Deadline = NEVER) -> BoxPoint:
+        """Return what the program finds within bounds; after the deadline without more tangents.
 
         Raises
         ------
         Undecided
-            When it ends without prices.
+            When it ends without prices; `OutOfTime` when it has none `GRACE` after the deadline.
         """
         size = self.n + len(self.loads)
         low, high = np.array([*self.least, *(0 for _ in self.loads)], dtype=float), np.array(self.high[:size])
@@ -247,9 +255,9 @@ class BoxProgram(PackingProgram):
             open_to = np.array([float(low[p] <= x <= high[p]) for x in range(len(columns))])
             self.highs.changeColsBounds(len(columns), np.array(columns, dtype=np.int32), 0 * open_to, open_to)
         for _ in range(TANGENTS if self.curved else 1):
-            found, optimal = self._run()
+            found, optimal = self._run(deadline)
             values = np.array(found.col_value)
-            if not (self.curved and optimal and self._sharper(values)):
+            if not (self.curved and optimal and deadline.left() and self._sharper(values)):
                 break
         ray = None
         if not optimal or not found.dual_valid:
@@ -264,11 +272,14 @@ class BoxProgram(PackingProgram):
         held = [abs(duals[row]) / unit for row, unit in self.held]
         return BoxPoint(tasks, machines, self.loads, prices, held, ray is not None)
 
-    def _run(self) -> tuple[Any, bool]:
+    def _run(self, deadline: Deadline) -> tuple[Any, bool]:
         """Return the solution, with all fillings of devices that matter, and whether it is one."""
         while True:
+            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + deadline.left(GRACE))
             self.highs.run()
-            optimal = self.highs.getModelStatus() == self.optimal
+            if (status := self.highs.getModelStatus()) == self.stopped:
+                raise OutOfTime("the time limit ran out in the program of a box")
+            optimal = status == self.optimal
             duals = (found := self.highs.getSolution()).row_dual
             if not optimal:
                 _, there, row = self.highs.getDualRay()

@@ -34,7 +34,7 @@ from ..model.whole_values import WholeUsers
 from .document import Names, Node, stated
 from .exhaustive_search import powers
 from .packing_bound import Machines, worth_of
-from .price_program import BoxPoint, BoxProgram
+from .price_program import BoxPoint, BoxProgram, OutOfTime
 from .verifier.branches import Bounds, Undecided
 from .verifier.whole_values import ValueProof
 
@@ -42,6 +42,9 @@ __all__ = ["Searched", "Undecided", "better", "larger", "search"]
 
 NODES = 4_000
 """Boxes that are looked at before the search gives up: some seconds."""
+
+LATE = 20_000
+"""Pairs of users and classes up to which a first bound is looked for where time has run out already."""
 
 PACE = ((50, 0.78), (100, 0.68), (200, 0.55))
 """Boxes split, and the part of the first bound that is left then of trees that end within `NODES`."""
@@ -136,6 +139,8 @@ class _Box:
 
 class _Search:
     def __init__(self, instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline):
+        if not deadline.left() and instance.n * instance.k > LATE:
+            raise Undecided("no time is left, and many users on many classes take seconds")
         try:
             claim = stated(instance, policy, tasks)
         except ValueError as error:
@@ -164,7 +169,7 @@ class _Search:
             """Refute a box, or have it wait; return what is better in it."""
             nonlocal count, most_of_all
             count += 1
-            found = self.program.solve(box.bounds)
+            found = self.program.solve(box.bounds, deadline)
             leaves = self.leaves(found)
             more = None
             for leaf in leaves:
@@ -186,13 +191,18 @@ class _Search:
         point = look(root)
         pace = {1 + 2 * split: Fraction(str(part)) for split, part in PACE} if impatient else {}
         while waiting and point is None:
+            # No box leaves more room than the first.
+            known = Searched(None, None, max(Fraction(-waiting[0][0]), Fraction(0)) / unit, tier)
             slow = count in pace and -waiting[0][0] > pace[count] * most_of_all * unit
-            if slow or count >= nodes or deadline.stopped or deadline.left() <= 0:
-                return Searched(None, None, max(Fraction(-waiting[0][0]), Fraction(0)) / unit, tier)
+            if slow or count >= nodes or deadline.left() <= 0:
+                return known
             report(f"proof: {count} parts of what could be better looked at, {len(waiting)} left")
             _, _, box, found = heapq.heappop(waiting)
-            for part in self.split(box, found):
-                point = look(part) if point is None else point
+            try:
+                for part in self.split(box, found):
+                    point = look(part) if point is None else point
+            except OutOfTime:
+                return known
         if point is not None:
             tasks = [0] * self.instance.n
             for i, x in zip(self.users, point, strict=True):

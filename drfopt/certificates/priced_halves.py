@@ -8,9 +8,11 @@ that show it become one more resource.  What is not less than some allocation is
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
 
 from ..base.deadline import NEVER, Deadline
-from ..base.errors import SolverError
+from ..base.errors import SolverError, TimeLimitError
 from ..base.progress import report
 from ..model.whole_values import WholeUsers
 from .machine_loads import MachineLoads
@@ -36,20 +38,26 @@ class PricedHalves:
     Attributes
     ----------
     halves : MeetInTheMiddle
-        The search in the pool as it is known: its bound can be carried in fractions of machines.
+        The search in the pool as it is known: its bound can be carried in fractions of machines, where time allows.
     """
 
     def __init__(self, users: WholeUsers, deadline: Deadline = NEVER):
         if len(users.shapes) * users.cluster.k > CELLS:
             raise TooManyChoices
         self.users, self.deadline = users, deadline
-        self.loads = MachineLoads(users.cluster, [rows[0] for rows in users.shapes], deadline)
         self.shape_of = [users.goods[goods[0]][1] for goods in users.goods_of]
         self.more: list[tuple[list[int], int]] = []
         self.halves = MeetInTheMiddle(users)
-        for _ in range(RESOURCES):
-            if not self.halves.fit or not self.learn(self.halves.mixed.tasks.tolist()):
-                break
+        # What is learned of it by the deadline bounds what is on machines.
+        with suppress(TimeLimitError):
+            for _ in range(RESOURCES):
+                if not self.halves.fit or not self.learn(self.halves.mixed.tasks.tolist()):
+                    break
+
+    @cached_property
+    def loads(self) -> MachineLoads:
+        """The loads of its machines, begun where they are asked for: without them the pool of all machines is known."""
+        return MachineLoads(self.users.cluster, [rows[0] for rows in self.users.shapes], self.deadline)
 
     def whole(self, tasks: Sequence[int]) -> list[int]:
         """Return how many tasks of each shape are these of the members."""
@@ -57,7 +65,7 @@ class PricedHalves:
 
     def asked(self, tasks: Sequence[float]) -> list[float]:
         """Return the same of tasks in fractions."""
-        found: list[float] = [0] * self.loads.shapes
+        found: list[float] = [0] * len(self.users.shapes)
         for s, x in zip(self.shape_of, tasks, strict=True):
             found[s] += x
         return found

@@ -26,6 +26,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..base.deadline import NEVER, Deadline
 from ..model.packings import integer_rows
 from ..model.whole_values import WholeUsers
 from .exhaustive_search import powers, worth
@@ -67,6 +68,10 @@ ROUNDED = 1 + Fraction(1, 10 ** (DIGITS - 2))
 """What a bound is raised by for it."""
 
 CONTEXT = Context(prec=45)
+
+
+SEARCHED = "the search near a bound"
+"""What is said to have been looked for when the time is up."""
 
 
 class TooManyChoices(Exception):
@@ -152,16 +157,21 @@ class UtilityLosses:
         terms = sum(self.peak[p] - self._low(p, int(x)) for p, x in enumerate(tasks))
         return terms + sum(price * f for price, f in zip(self.prices, self.remaining(tasks), strict=True))
 
-    def window(self, kind: Sequence[int], limit: int) -> tuple[np.ndarray, np.ndarray]:
+    def window(self, kind: Sequence[int], limit: int, deadline: Deadline = NEVER) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers of tasks of all of a kind whose terms are within the limit, and the terms, least first.
 
         Beyond one whose term is not, on the side away from the best, no term is: what tasks are worth is concave.
+
+        Raises
+        ------
+        TooManyChoices, TimeLimitError
         """
         p, number = kind[0], len(kind)
         found: dict[int, int] = {}
         for step in (-1, 1):
             x = number * self.best[p] + min(step, 0)
             while number * self.least <= x <= number * self.most[p]:
+                deadline.check(SEARCHED)
                 each, more = divmod(x, number)
                 term = (number - more) * self._term(p, each) + (more * self._term(p, each + 1) if more else 0)
                 if term > limit:

@@ -146,7 +146,8 @@ def most_alone(instance: Instance, i: int) -> int:
     else:
         most = 0
         for k in instance.fits[i].nonzero()[0].tolist():
-            fitting, bound = _fitting(demand, instance.exact_machine_capacity[k]), device_room(instance, k, [i]).most(0)
+            fitting = _fitting(demand, instance.exact_machine_capacity[k])
+            bound = device_room(instance, k, [i]).most(0) if instance.has_devices else None
             most += int(instance.counts[k]) * (fitting if bound is None else min(fitting, bound))
     limit = instance.exact_limits[i]
     return most if limit is None else min(most, math.floor(limit))

@@ -5,12 +5,16 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from drfopt import Instance, Machine, solve
+from drfopt import Instance, Machine, TimeLimitError, solve
 from drfopt.base.deadline import NEVER, Deadline, ending
+from drfopt.certificates import price_tree
+from drfopt.certificates.machine_loads import MachineLoads
 from drfopt.certificates.packable import Packable
 from drfopt.certificates.packing_bound import Machines
+from drfopt.certificates.price_program import BoxProgram, OutOfTime
+from drfopt.certificates.priced_halves import PricedHalves
 from drfopt.engines.problem import Problem
-from drfopt.engines.whole import rounding
+from drfopt.engines.whole import device_packing, rounding
 from drfopt.engines.whole.machine_by_machine import SingleMachines
 from drfopt.model.policies import policy_on
 from drfopt.planning import advice
@@ -93,3 +97,61 @@ def test_no_purchase_is_tried_when_time_has_run_out(monkeypatch):
     monkeypatch.setattr(advice, "solve", lambda *_, **__: pytest.fail("a purchase is tried"))
     with ending(1e-9):
         assert not advice.advise(allocation).purchases
+
+
+def _out_of_time(*_, **__):
+    raise TimeLimitError("the time limit ran out")
+
+
+def test_parts_that_are_not_packed_anew_in_time_stay_as_they_are(monkeypatch):
+    monkeypatch.setattr(device_packing, "_alike", lambda cluster, p: [(0, np.arange(2))])
+    monkeypatch.setattr(device_packing, "_repacked", _out_of_time)
+    assert not device_packing.repacked(SingleMachines(_problem(), np.zeros(2)), 0, NEVER)
+
+
+def test_loads_are_not_begun_after_the_deadline_and_the_pool_of_all_machines_bounds_the_product():
+    problem = Problem(_cluster(), policy_on("ceei", _cluster()), True)
+    users, tasks = problem.whole_users, [10, 10, 10, 10]
+    late, known = PricedHalves(users, PASSED), PricedHalves(users)
+    assert late.halves.room_above(tasks) >= known.halves.room_above(tasks) > 0
+    with pytest.raises(TimeLimitError):
+        late.learn(tasks)
+    with pytest.raises(TimeLimitError):
+        MachineLoads(users.cluster, [0, 1, 2, 3], PASSED)
+    loads = MachineLoads(users.cluster, [0, 1, 2, 3])
+    loads.deadline = PASSED
+    with pytest.raises(TimeLimitError):
+        loads.pack(tasks)
+
+
+def test_what_is_not_proven_after_the_deadline_has_a_bound_where_that_is_quick(monkeypatch):
+    cluster, policy = _cluster(), policy_on("ceei", _cluster())
+    assert price_tree.search(cluster, policy, [10, 10, 10, 10], PASSED).more > 0
+    monkeypatch.setattr(price_tree, "LATE", 0)
+    with pytest.raises(price_tree.Undecided):
+        price_tree.search(cluster, policy, [10, 10, 10, 10], PASSED)
+
+
+def test_a_tree_whose_programs_run_out_of_time_keeps_its_bound(monkeypatch):
+    pool = Instance([[3, 7], [5, 2], [4, 4]], [101, 97])
+    tasks = solve(pool, "ceei", integer=True).tasks.tolist()
+    solved, programs = BoxProgram.solve, []
+
+    def stopped(self, bounds, deadline):
+        programs.append(bounds)
+        if len(programs) > 1:
+            raise OutOfTime("the time limit ran out in the program of a box")
+        return solved(self, bounds, deadline)
+
+    assert price_tree.search(pool, policy_on("ceei", pool), tasks).trees
+    monkeypatch.setattr(BoxProgram, "solve", stopped)
+    found = price_tree.search(pool, policy_on("ceei", pool), tasks)
+    assert len(programs) > 1 and found.trees is None and found.more > 0
+
+
+def test_windows_of_tasks_near_a_bound_hear_the_deadline():
+    halves = PricedHalves(Problem(_cluster(), policy_on("ceei", _cluster()), True).whole_users).halves
+    limit = halves.loss([10, 10, 10, 10])
+    assert len(halves.window([0], limit)[0]) > 1
+    with pytest.raises(TimeLimitError):
+        halves.window([0], limit, PASSED)

@@ -7,11 +7,13 @@ resource).  The filled devices then go to machines with room for all else that t
 
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
 
 from ...base.deadline import Deadline
+from ...base.errors import TimeLimitError
 from ...certificates.machine_loads import MachineLoads
 from ...model.instance import Instance
 from ...model.machine import Machine
@@ -24,8 +26,10 @@ Filling = list[int]
 
 
 def repacked(cluster: SingleMachines, p: int, deadline: Deadline) -> bool:
-    """Run a task more of a member on machines whose devices are filled anew; say whether there was a way."""
-    return any(_repacked(cluster, p, j, machines, deadline) for j, machines in _alike(cluster, p))
+    """Run a task more of a member on machines whose devices are filled anew; say whether a way was found in time."""
+    with suppress(TimeLimitError):
+        return any(_repacked(cluster, p, j, machines, deadline) for j, machines in _alike(cluster, p))
+    return False
 
 
 def _alike(cluster: SingleMachines, p: int) -> Iterator[tuple[int, np.ndarray]]:

@@ -55,9 +55,9 @@ def solve(problem: Problem) -> Answer:
     if len(by_type.shapes) * by_type.k > CELLS:
         return replace(rounding.solve(problem), engine="rounding")
     first = [int(by_type.members[positions[0]]) for positions in by_type.shapes]
-    pool, loads = PricedPool(problem), MachineLoads(by_type.instance, first, problem.deadline.part(SEARCH))
     best: list[int] = []
     try:
+        pool, loads = PricedPool(problem), MachineLoads(by_type.instance, first, problem.deadline.part(SEARCH))
         while True:
             for tasks in best_ways(problem, pool, loads.deadline, WAYS):
                 if (prices := loads.prices(pool.asked(tasks))) is not None:
