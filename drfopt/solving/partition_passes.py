@@ -37,7 +37,7 @@ from ..model.policies import Policy
 
 __all__ = ["OBJECTIVES", "Division", "LoadedPart", "PartedAnswer", "loaded"]
 
-REMEDY = "solve these users in memory, with exact=True, or round their numbers"
+REMEDY = "solve these users in memory, where other methods are asked, or there with exact=True"
 
 SAMPLED = 1 << 16
 """Users of the largest sample: they are all that travels."""

@@ -12,6 +12,7 @@ from drfopt.base.errors import InstanceError
 from drfopt.io.readers.asking import read
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
+from drfopt.model.users import TaskType
 from drfopt.planning.changes import Change, changed
 from drfopt.planning.sweeping import axis_of, sweep
 from drfopt.solving.allocating import solve
@@ -212,6 +213,19 @@ def test_lowest_levels_of_an_organisation_are_those_of_solve():
         for integer in (False, True):
             found = what_if(cluster, ["set-limit A=1"], policy, integer=integer)
             assert found.totals()["lowest level"][0] == pytest.approx(min(found.before.levels))
+
+
+def test_a_user_who_runs_one_of_its_types_has_a_level():
+    """Under rules too, though the other type fits nowhere."""
+    types = [TaskType({"cpu": 1}, 3), TaskType({"cpu": 3}, 2)]
+    cluster = Instance(
+        {"A": types, "B": {"cpu": 1}},
+        machines=[Machine("m", {"cpu": 2}, 2)],
+        max_tasks={"B": 3},
+        organisation=Organisation(tiers={"B": 1}),
+    )
+    assert solve(cluster, integer=True).levels.tolist() == [0.45, 0.75]
+    assert "lowest level: 0.45 before, 0.45 after" in str(what_if(cluster, ["set-weight B=2"], integer=True))
 
 
 @pytest.mark.parametrize("integer", [False, True])

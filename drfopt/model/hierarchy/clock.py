@@ -188,8 +188,12 @@ class Clock:
     # ---- what there is --------------------------------------------------------------------------------------------
 
     def levels(self, tasks: np.ndarray) -> np.ndarray:
-        """Return the level of every user among her siblings, (n,); 0 for who is unplaced."""
-        return np.where(self.instance.unplaced(), tasks - tasks, self.leaves.levels(tasks))
+        """Return the level of every user among her siblings, (n,); 0 for who is unplaced and runs nothing.
+
+        Whole tasks of some of her types may run where others fit nowhere.
+        """
+        idle = self.instance.unplaced() & ~(tasks > 0)
+        return np.where(idle, tasks - tasks, self.leaves.levels(tasks))
 
     def measured(self, i: int) -> np.ndarray:
         """Return rows (r, m + 1): the level of a user who is promised nothing is the largest of them times its use."""
