@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.deadline import NEVER, Deadline
 from ..base.solvers.table import program
 from .claim_options import Bounds, ClaimOptions
 from .packing_bound import Bounds as LoadBounds
@@ -28,7 +29,7 @@ SPARED = 1e6
 
 
 class Unsolved(Exception):
-    """The solver has no multipliers."""
+    """The solver has no multipliers, or none in time."""
 
 
 class ClaimProgram(PackingProgram):
@@ -38,9 +39,9 @@ class ClaimProgram(PackingProgram):
     do is counted as a change from it.
     """
 
-    def __init__(self, options: ClaimOptions, worth: Pool | Machines):
+    def __init__(self, options: ClaimOptions, worth: Pool | Machines, deadline: Deadline = NEVER):
         super().__init__()
-        self.options, self.claim, self.worth = options, options.claim, worth
+        self.options, self.claim, self.worth, self.deadline = options, options.claim, worth, deadline
         first, count = options.first, len(options.choice)
         self.usual = first[1:] - 1
         self.own = np.delete(np.arange(count), self.usual)
@@ -188,9 +189,9 @@ class ClaimProgram(PackingProgram):
         if several := len(self.several):
             low_rows, high_rows = np.maximum(least[self.several], 0).astype(float), most[self.several].astype(float)
             self.highs.changeRowsBounds(several, np.arange(several, dtype=np.int32), low_rows, high_rows)
-        self.highs.run()
+        self._run()
         while self.filled(self.highs, (solution := self.highs.getSolution()).row_dual):
-            self.highs.run()
+            self._run()
         duals = np.maximum(-np.array(solution.row_dual), 0.0)
         if not solution.dual_valid or not np.isfinite(duals).all():
             raise Unsolved
@@ -199,6 +200,12 @@ class ClaimProgram(PackingProgram):
         rows = [[prices[place] for place in sorted(prices) if place[0] == table] for table in range(tables)]
         found = Duals(rows, [float(duals[row]) for row in self.counted], self.highs.getInfo().objective_function_value)
         return self._values(solution), found
+
+    def _run(self) -> None:
+        self.highs.setOptionValue("time_limit", self.highs.getRunTime() + self.deadline.left())
+        self.highs.run()
+        if not self.deadline.left():
+            raise Unsolved
 
     def _values(self, solution: Any) -> np.ndarray:
         """Return numbers of users who take each option, then of machines with each load."""

@@ -42,6 +42,10 @@ GRIDS = (32, 80)
 """Multipliers are rounded to integers of so many bits, of more where fewer do not contradict what floats do."""
 
 
+PROOF = "the proof of the optimum"
+"""What is said to have been looked for when the time is up."""
+
+
 class Better(Exception):
     """The claim is wrong: so many users who take each option are an allocation that it says does not exist."""
 
@@ -237,7 +241,7 @@ class _Tree:
     def __init__(self, checks: _Checks, deadline: Deadline):
         self.checks, self.deadline = checks, deadline
         self.claim, self.worth, self.options = claim, worth, options = checks.claim, checks.worth, checks.options
-        self.program = ClaimProgram(options, worth)
+        self.program = ClaimProgram(options, worth, deadline)
         self.points = ClaimPoints(options, worth) if isinstance(worth, Pool) else None
         self.nothing = Refutation(worth.free, (0,) * len(claim.allowed))
         self.steps = 1 + WORK // len(self.program.high)
@@ -247,12 +251,13 @@ class _Tree:
         self.steps -= 1
         if self.steps < 0:
             raise Inconclusive
-        self.deadline.check("the proof of the optimum")
+        self.deadline.check(PROOF)
         if not self.options.able(bounds) or (loads and self.worth.priced(self.worth.free, loads) is None):
             return self.nothing  # Nobody can choose so.
         try:
             values, duals = self.program.solve(bounds, loads)
         except Unsolved:
+            self.deadline.check(PROOF)
             raise Inconclusive from None
         leaf, left = self._left(duals, bounds, loads)
         if left is None:
@@ -314,6 +319,7 @@ class _Tree:
         try:
             _, duals = self.program.solve(bounds, loads, spared=0.0)
         except Unsolved:
+            self.deadline.check(PROOF)
             raise Inconclusive from None
         leaf, left = self._left(duals, bounds, loads)
         if left is not None:

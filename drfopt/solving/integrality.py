@@ -195,7 +195,7 @@ def whole_parts(instance: Instance) -> Iterator[int]:
     for i, mine in enumerate(weights):
         part = [w / total for w, total in zip(mine, totals, strict=True)]
         parts = [[c * share for c, share in zip(room, part, strict=True)] for room in rooms]
-        if instance.has_devices and (instance.task_types is None or instance.task_types[i] is None):
+        if instance.machines is not None and (instance.task_types is None or instance.task_types[i] is None):
             whole = sum(n * _on_one(instance, i, k, part) for k, n in enumerate(counts) if instance.fits[i, k])
             yield whole if (limit := instance.exact_limits[i]) is None else min(whole, math.floor(limit))
         else:

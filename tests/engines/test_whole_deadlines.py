@@ -1,5 +1,6 @@
 """Whole tasks on machines when time has run out: every loop asks, and what is known so far is returned."""
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -8,11 +9,14 @@ import pytest
 from drfopt import Instance, Machine, TimeLimitError, solve
 from drfopt.base.deadline import NEVER, Deadline, ending, stopping
 from drfopt.certificates import price_tree
+from drfopt.certificates.claim_program import ClaimProgram
+from drfopt.certificates.level_claims import claims
 from drfopt.certificates.machine_loads import MachineLoads
 from drfopt.certificates.packable import Packable
-from drfopt.certificates.packing_bound import Machines
+from drfopt.certificates.packing_bound import Machines, worth_of
 from drfopt.certificates.price_program import BoxProgram, OutOfTime
 from drfopt.certificates.priced_halves import PricedHalves
+from drfopt.certificates.refutation import Inconclusive, refute
 from drfopt.engines.problem import Problem
 from drfopt.engines.whole import device_packing, rounding
 from drfopt.engines.whole.machine_by_machine import SingleMachines
@@ -167,3 +171,21 @@ def test_who_stops_before_anything_is_known_has_tasks_all_the_same():
     assert grace.left() == np.inf
     with stopping(lambda: True):
         assert not grace.left()
+
+
+def test_the_program_of_a_claim_ends_with_the_time(monkeypatch):
+    """A linear program of a hundred thousand columns ran seconds beyond the limit."""
+    users = _problem().whole_users
+    claim = next(claims(users, [10, 10, 10, 10]))
+    with pytest.raises(Inconclusive):
+        refute(claim, worth_of(users), NEVER)
+    late = Deadline(time.monotonic() + 1000)
+    run = ClaimProgram._run
+
+    def slow(self):
+        object.__setattr__(late, "moment", 0.0)
+        run(self)
+
+    monkeypatch.setattr(ClaimProgram, "_run", slow)
+    with pytest.raises(TimeLimitError):
+        refute(claim, worth_of(users), late)
