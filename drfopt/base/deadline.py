@@ -52,9 +52,12 @@ class Deadline:
     ----------
     moment : float
         Seconds of `time.monotonic`; inf for never.
+    heeds : bool
+        Whether it has passed when somebody asks to stop.
     """
 
     moment: float = math.inf
+    heeds: bool = True
 
     @classmethod
     def after(cls, seconds: float | None) -> "Deadline":
@@ -87,7 +90,7 @@ class Deadline:
     def stopped(self) -> bool:
         """Whether somebody asked to stop."""
         asked = _stopped.get()
-        return asked is not None and asked()
+        return self.heeds and asked is not None and asked()
 
     @property
     def stoppable(self) -> bool:
@@ -97,6 +100,13 @@ class Deadline:
     def part(self, fraction: float) -> "Deadline":
         """Return the deadline after that fraction of the time left: the rest is for what has to come after."""
         return self if self is NEVER else Deadline(time.monotonic() + fraction * self.left())
+
+    def grace(self, seconds: float) -> "Deadline":
+        """Return this deadline, or the one that many seconds from now where it has passed or comes sooner.
+
+        For what there is no answer without: also where somebody has asked to stop already.
+        """
+        return Deadline(time.monotonic() + self.left(seconds), not self.stopped)
 
     def share(self, of: int) -> float | None:
         """Return the seconds of the next of so many computations that are still to come; None where there is no end."""

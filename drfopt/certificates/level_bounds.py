@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..base.deadline import Deadline
 from ..model.whole_values import WholeUsers
-from .level_claims import LevelClaim, highest
+from .level_claims import HighestValues, LevelClaim
 from .packing_bound import Machines, Pool
 from .refutation import Better, Inconclusive, Refutation, holds, refute
 
@@ -110,12 +110,13 @@ def level_bounds(
         max(scale.value(scale.least(level) + 1) for scale in scales)
         for (level, _), scales in zip(levels, own, strict=True)
     ]
-    places = [_Place(claim, worth, claim.level, 0, max(claim.level, highest(users, below)))]
+    highest = HighestValues(users)
+    places = [_Place(claim, worth, claim.level, 0, max(claim.level, highest.after(below)))]
     places[0].halve(claim.level - 1, min(one[0], places[0].bound - 1), deadline)
     ends, seen = deadline.sooner(SECONDS), below + claim.count
     for (level, count), more in zip(levels[1:], one[1:], strict=True):
         seen += count
-        places.append(_Place(claim, worth, level, seen - 1 - below, max(level, highest(users, seen - 1))))
+        places.append(_Place(claim, worth, level, seen - 1 - below, max(level, highest.after(seen - 1))))
         if more < places[-1].bound and ends.left() > 0:
             places[-1].lower(more)
     after: _Place | None = None

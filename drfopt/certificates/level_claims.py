@@ -10,11 +10,13 @@ exactly at it, all of them are; where it has as many as cannot be anywhere else,
 How high can a level in the sorted vector be at most? An exact bound that needs no solver.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +24,7 @@ import numpy as np
 from ..model.users import TypeSequence
 from ..model.whole_values import LevelScale, WholeUsers
 
-__all__ = ["ABOVE", "Choice", "ClaimList", "LevelClaim", "ListedChoices", "claims", "highest"]
+__all__ = ["ABOVE", "Choice", "ClaimList", "HighestValues", "LevelClaim", "ListedChoices", "claims"]
 
 
 ABOVE = -1
@@ -220,34 +222,44 @@ def claims(users: WholeUsers, tasks: list[int]) -> Iterator[LevelClaim]:
         found.record(level, count)
 
 
-def highest(users: WholeUsers, below: int) -> int:
-    """Return a value that the next lowest user cannot exceed, when so many users are below her.
+class HighestValues:
+    """Values that the next lowest user cannot exceed, when so many users are below her.
 
     All but those must reach it, so of every resource of the whole cluster the smallest needs of so many users must
-    fit together, whoever they are; machines can only make it harder.  The bound is a value that some user can have.
+    fit together, whoever they are; machines can only make it harder.  How many can reach a level is worked out once.
     """
-    scales = users.scales
-    everyone, number = range(len(scales)), len(scales) - below
-    rows, room = users.pool_rows
-    columns = list(zip(*rows, strict=True))[: users.instance.m]  # Behind them are ceilings of groups.
 
-    def possible(level: int) -> bool:
-        needs = [scale.least(level) for scale in scales]
-        able = [p for p in everyone if needs[p] <= scales[p].most]
-        if len(able) < number:
-            return False
+    def __init__(self, users: WholeUsers):
+        self.users = users
+        rows, self.room = users.pool_rows
+        self.columns = list(zip(*rows, strict=True))[: users.instance.m]  # Behind them are ceilings of groups.
+        self.top = max((scale.top for scale in users.scales), default=0)
+        self._known: dict[int, int] = {}
+
+    def after(self, below: int) -> int:
+        """Return the bound when so many users are below: a value that some user can have."""
+        scales = self.users.scales
+        low, high, number = 0, self.top, len(scales) - below
+        if number <= 0 or self._able(high) >= number:
+            return high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._able(middle) >= number else (low, middle)
+        # Nothing changes between two values that users can have.
+        return max(scale.value(min(scale.least(low + 1) - 1, scale.most)) for scale in scales if scale.least(low + 1))
+
+    def _able(self, level: int) -> int:
+        """Return how many users can be at a level at once, as far as each resource tells by itself."""
+        if level not in self._known:
+            self._known[level] = self._fitting([scale.least(level) for scale in self.users.scales])
+        return self._known[level]
+
+    def _fitting(self, needs: Sequence[int]) -> int:
+        users = self.users
+        able = [p for p, scale in enumerate(users.scales) if needs[p] <= scale.most]
         loads = [tuple(zip(users.goods_of[p], users.sequences[p].started(needs[p]), strict=True)) for p in able]
-        for column, total in zip(columns, room, strict=False):
+        most = len(able)
+        for column, total in zip(self.columns, self.room, strict=False):
             amounts = sorted(sum(column[good] * x for good, x in load) for load in loads)
-            if sum(amounts[:number]) > total:
-                return False
-        return True
-
-    low, high = 0, max((scale.top for scale in scales), default=0)
-    if number <= 0 or possible(high):
-        return high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if possible(middle) else (low, middle)
-    # Nothing changes between two values that users can have.
-    return max(scale.value(min(scale.least(low + 1) - 1, scale.most)) for scale in scales if scale.least(low + 1))
+            most = min(most, bisect_right(list(accumulate(amounts)), total))
+        return most

@@ -254,8 +254,9 @@ class BoxProgram(PackingProgram):
         for p, columns in self.numbers.items():
             open_to = np.array([float(low[p] <= x <= high[p]) for x in range(len(columns))])
             self.highs.changeColsBounds(len(columns), np.array(columns, dtype=np.int32), 0 * open_to, open_to)
+        last = deadline.grace(GRACE)
         for _ in range(TANGENTS if self.curved else 1):
-            found, optimal = self._run(deadline)
+            found, optimal = self._run(deadline, last)
             values = np.array(found.col_value)
             if not (self.curved and optimal and deadline.left() and self._sharper(values)):
                 break
@@ -272,10 +273,10 @@ class BoxProgram(PackingProgram):
         held = [abs(duals[row]) / unit for row, unit in self.held]
         return BoxPoint(tasks, machines, self.loads, prices, held, ray is not None)
 
-    def _run(self, deadline: Deadline) -> tuple[Any, bool]:
-        """Return the solution, with all fillings of devices that matter, and whether it is one."""
+    def _run(self, deadline: Deadline, ends: Deadline) -> tuple[Any, bool]:
+        """Return the solution, with all fillings of devices that matter, as time allows, and whether it is one."""
         while True:
-            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + deadline.left(GRACE))
+            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + ends.left())
             self.highs.run()
             if (status := self.highs.getModelStatus()) == self.stopped:
                 raise OutOfTime("the time limit ran out in the program of a box")
@@ -284,7 +285,7 @@ class BoxProgram(PackingProgram):
             if not optimal:
                 _, there, row = self.highs.getDualRay()
                 duals = -np.abs(row) if there else ()
-            if not self.devices or not len(duals) or not self.filled(self.highs, duals):
+            if not self.devices or not len(duals) or not deadline.left() or not self.filled(self.highs, duals):
                 return found, optimal
 
     def _sharper(self, values: np.ndarray) -> bool:

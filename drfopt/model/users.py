@@ -9,9 +9,11 @@ Names of users are a sequence that may make them when asked: a million of them a
 """
 
 import heapq
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -139,6 +141,10 @@ def average(types: Sequence[TaskType]) -> list[Fraction]:
     return [Fraction(amount, total) for amount in sums]
 
 
+KEPT = 10_000
+"""Numbers of tasks of several types that a sequence remembers what they are of: some megabytes."""
+
+
 @dataclass(frozen=True)
 class TypeSequence:
     """In which order a user starts whole tasks of her types: one after the other, in the proportions of their counts.
@@ -160,6 +166,13 @@ class TypeSequence:
         """Return how many of each type are among the first x tasks."""
         if len(self.rows) == 1:
             return (x,)
+        if x not in self._known:
+            if len(self._known) >= KEPT:
+                self._known.clear()
+            self._known[x] = self._started(x)
+        return self._known[x]
+
+    def _started(self, x: int) -> tuple[int, ...]:
         total = sum(self.counts)
         found = [(2 * x * c + total) // (2 * total) for c in self.counts]
         # Rounding parts of x is the prefix up to some place of the sequence; it is a few tasks too long or too short.
@@ -174,8 +187,18 @@ class TypeSequence:
             found[last] -= 1
         return tuple(found)
 
-    def _place(self, t: int, k: int) -> Fraction:
-        return Fraction(2 * k - 1, 2 * self.counts[t])
+    @cached_property
+    def _known(self) -> dict[int, tuple[int, ...]]:
+        return {}
+
+    @cached_property
+    def _steps(self) -> tuple[int, ...]:
+        """How far apart tasks of each type stand, in units in which all are integers."""
+        unit = math.lcm(*self.counts)
+        return tuple(unit // c for c in self.counts)
+
+    def _place(self, t: int, k: int) -> int:
+        return (2 * k - 1) * self._steps[t]
 
     def next_type(self, x: int) -> int:
         """Return which of the types the task after the first x is of."""

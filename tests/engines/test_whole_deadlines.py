@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from drfopt import Instance, Machine, TimeLimitError, solve
-from drfopt.base.deadline import NEVER, Deadline, ending
+from drfopt.base.deadline import NEVER, Deadline, ending, stopping
 from drfopt.certificates import price_tree
 from drfopt.certificates.machine_loads import MachineLoads
 from drfopt.certificates.packable import Packable
@@ -155,3 +155,15 @@ def test_windows_of_tasks_near_a_bound_hear_the_deadline():
     assert len(halves.window([0], limit)[0]) > 1
     with pytest.raises(TimeLimitError):
         halves.window([0], limit, PASSED)
+
+
+def test_who_stops_before_anything_is_known_has_tasks_all_the_same():
+    """The seconds of grace had passed as well when somebody asked to stop: nobody had a task."""
+    with stopping(lambda: True):
+        stopped = _problem(NEVER)
+        assert not stopped.deadline.left() and stopped.deadline.grace(1.0).left() > 0.5
+        assert rounding.solve(stopped).tasks.min() > 0 and rounding.task_by_task(stopped).tasks.min() > 0
+    grace = NEVER.grace(1.0)
+    assert grace.left() == np.inf
+    with stopping(lambda: True):
+        assert not grace.left()

@@ -12,7 +12,7 @@ from whole_pools import tied, tiny
 from drfopt.base.deadline import Deadline, stopping
 from drfopt.base.errors import TimeLimitError
 from drfopt.certificates import second_solver, whole
-from drfopt.certificates.level_claims import highest
+from drfopt.certificates.level_claims import HighestValues
 from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle
 from drfopt.engines.problem import Problem
 from drfopt.engines.registry import engine_for, engines_for
@@ -209,8 +209,9 @@ def test_bounds_are_bounds():
             continue
         levels = whole.score(instance, policy, solve(instance, integer=True).tasks.tolist())
         users = WholeUsers(instance, policy, problem.members.tolist())
+        highest = HighestValues(users)
         for below in range(problem.n):
-            assert levels[below] <= users.told(highest(users, below))
+            assert levels[below] <= users.told(highest.after(below))
 
 
 def test_deadlines_leave_time_for_what_comes_after():

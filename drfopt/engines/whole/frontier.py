@@ -151,7 +151,7 @@ def solve_groups(problem: Problem) -> Answer:
     except TooManyWays as error:
         tasks, status = error.tasks, "feasible"
     except TimeLimitError:
-        rest = Deadline.after(max(problem.deadline.left(), ONE_WAY))
+        rest = problem.deadline.grace(ONE_WAY)
         if problem.instance.machines is not None:
             filling = TaskByTask(problem, users)
             sweep.one_by_one(filling.more, rest)

@@ -80,8 +80,8 @@ def solve(problem: Problem) -> Answer:
     whole = np.floor(tasks[problem.members] * (1 + LEVEL)).astype(np.int64)
     most = np.array(cluster.most, dtype=object)
     target = np.minimum(whole, most).astype(np.int64)
-    grace = Deadline.after(problem.deadline.left(GRACE))
-    _highest_packed(problem, cluster, target if known else most.astype(np.int64), grace)
+    _highest_packed(problem, cluster, target if known else most.astype(np.int64))
+    grace = problem.deadline.grace(GRACE)
     cluster.fill_up(target.tolist(), problem.deadline, grace)
     cluster.fill_up(cluster.most, problem.deadline, grace)
     trade(cluster, problem.deadline)
@@ -142,7 +142,7 @@ def task_by_task(problem: Problem, start: Answer | None = None) -> Answer:
     filling = TaskByTask(problem, users, start)
     queue = [(s.value(x), p) for p, (s, x) in enumerate(zip(users.scales, filling.tasks, strict=True)) if x < s.most]
     heapq.heapify(queue)
-    deadline = Deadline.after(problem.deadline.left(GRACE))
+    deadline = problem.deadline.grace(GRACE)
     while queue and deadline.left() > 0:
         _, p = heapq.heappop(queue)
         scale, x = users.scales[p], filling.tasks[p]
@@ -153,14 +153,17 @@ def task_by_task(problem: Problem, start: Answer | None = None) -> Answer:
     return filling.answer()
 
 
-def _highest_packed(problem: Problem, cluster: SingleMachines, target: np.ndarray, grace: Deadline) -> None:
-    """Leave the cluster with the wishes of the highest level that could be packed; `grace` is for the first of them."""
+def _highest_packed(problem: Problem, cluster: SingleMachines, target: np.ndarray) -> None:
+    """Leave the cluster with the wishes of the highest level that could be packed.
+
+    Where time has run out already some level is looked for still, as there is no answer without.
+    """
     rates = cluster.float_rates
     first = np.zeros(len(target))
     best = (first, np.zeros_like(target))
     # The first look is at everything; nearer than one task of the user with the smallest step nothing changes.
     level = high = float((rates * target).max())
-    low = 0.0
+    low, grace = 0.0, problem.deadline.grace(GRACE)
     # To the continuous optimum devices are a pool: what their fillings refute need not be packed in vain.
     users = problem.whole_users
     devices = Packable(users, problem.deadline) if problem.instance.has_devices else None
