@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..base.tolerances import DUAL_POSITIVE
 from .instance import Instance
 
 __all__ = [
@@ -331,8 +330,7 @@ def _by_name(names: Sequence[str], tasks: Mapping[int, int]) -> dict[str, int]:
 
 
 def prices_by_name(instance: Instance, table: np.ndarray, text: Text, of_whole_classes: bool = False) -> dict[str, Any]:
-    """Return prices (k, m) of a unit by name; in floats what the certificate calls rounding is left out."""
-    least = 0 if table.dtype == object else (DUAL_POSITIVE if of_whole_classes else 0) * table.max(initial=0.0)
+    """Return prices (k, m) of a unit by name; what of them may be rounding, the reader decides."""
     pool = instance.machines is None
     capacity = [instance.exact_capacity] if pool else instance.exact_machine_capacity
     counts = [1] if pool else [machine.count for machine in instance.machines or ()]
@@ -340,7 +338,7 @@ def prices_by_name(instance: Instance, table: np.ndarray, text: Text, of_whole_c
         {
             r: text(Fraction(price) / (count * c) if of_whole_classes else Fraction(price))
             for r, price, c in zip(instance.resources, row, room, strict=True)
-            if price > least
+            if price > 0
         }
         for row, room, count in zip(table, capacity, counts, strict=True)
     ]

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
 from drfopt.model.document import document
+from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
 from drfopt.solving.allocating import solve
 
 POLICIES = ["drf", "asset", "tasks", "ceei", "alpha:2", "alpha:0.5", "utilitarian", "throughput"]
@@ -33,6 +35,22 @@ def test_certificate_files_are_accepted(policy, strategy):
             assert report.accuracy == 0 or not exact
 
     check()
+
+
+@pytest.mark.parametrize(
+    ("policy", "small"),
+    [
+        ("drf", Machine("m2", {"a": 0.01})),
+        ("asset", Machine("m2", {"a": 0.01})),
+        ("tasks", Machine("m2", {"a": 0.01}, 2)),
+    ],
+)
+def test_a_class_that_is_next_to_nothing_has_a_price_too(policy, small):
+    """Without it who may use it would cost nothing: 1e-7 of the cluster is full like the rest."""
+    users = [{"a": 0.01}, {"a": 0.01}, {"a": 0.03}, {"a": 0.01}]
+    instance = Instance(users, machines=[Machine("m1", {"a": 100}, 1000), small], max_tasks=[1, None, None, None])
+    report = verify(loads(json.dumps(certificate_document(solve(instance, policy)))))
+    assert report.valid, str(report)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
