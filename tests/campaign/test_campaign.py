@@ -76,6 +76,7 @@ def test_a_few_of_every_kind_of_whole_tasks_are_right_and_so_are_their_files(nam
 
 
 @pytest.mark.slow
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", kinds.KINDS)
 def test_thousands_of_every_kind_of_whole_tasks_are_right(name, some):
     words = Counter(kinds.judged(name, number)[0] for number in range(100, 100 + some(5_000)))
