@@ -102,14 +102,14 @@ def playing(instance: Instance) -> list[int]:
 
 def better(
     instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline = NEVER, most: int | None = None
-) -> bool | None:
-    """Say whether some allocation of the pool is strictly better; None when the search looks at too many branches.
+) -> list[int] | None:
+    """Return tasks of the members in the pool that are strictly better; [] for none, None for too many branches.
 
     `most` is how many they may be, where fewer than `NODES` are wanted.
     """
     members = playing(instance)
     if not members:
-        return False
+        return []
     if len(members) > USERS:
         return None
     try:
@@ -146,24 +146,24 @@ class _Product:
         self.own = self._value([tasks[i] for i in members])
         self.budget = budget
 
-    def better(self) -> bool:
-        """Say whether some allocation has a strictly larger value."""
+    def better(self) -> list[int]:
+        """Return an allocation of strictly larger value; [] for none."""
         return self._extend(0, tuple(self.room), [])
 
-    def _extend(self, position: int, left: tuple[int, ...], chosen: list[int]) -> bool:
+    def _extend(self, position: int, left: tuple[int, ...], chosen: list[int]) -> list[int]:
         self.budget.spend()
         if position == len(self.demands):
-            return self._value(chosen) > self.own
+            return chosen if self._value(chosen) > self.own else []
         # What everybody else could have alone of what is left bounds every continuation.
         alone = [self._alone(i, left) for i in range(position, len(self.demands))]
         if not self._value([*chosen, *alone]) > self.own:
-            return False
+            return []
         row = self.demands[position]
         for x in range(alone[0], -1, -1):
             rest = tuple(f - x * d for f, d in zip(left, row, strict=True))
-            if self._extend(position + 1, rest, [*chosen, x]):
-                return True
-        return False
+            if found := self._extend(position + 1, rest, [*chosen, x]):
+                return found
+        return []
 
     def _alone(self, i: int, left: tuple[int, ...]) -> int:
         return min(self.most[i], min(f // d for f, d in zip(left, self.demands[i], strict=True) if d))
@@ -272,8 +272,8 @@ def worth(users: WholeUsers) -> Callable[[Sequence[int]], tuple]:
 
 def better_under_rules(
     users: WholeUsers, tasks: Sequence[int], deadline: Deadline = NEVER, nodes: int = ALLOCATIONS
-) -> bool | None:
-    """Say whether some allocation is strictly better than the members' tasks; None when there are too many."""
+) -> list[int] | None:
+    """Return tasks that are strictly better than the members'; [] for none, None when there are too many."""
     try:
         return _Search(users, tasks, _Budget(nodes, deadline)).extend([])
     except (SearchTooLong, Inconclusive):
@@ -286,16 +286,16 @@ class _Search:
         self.most, self.worth, self.packable = users.most, worth(users), Packable(users, budget.deadline)
         self.own = self.worth(tasks)
 
-    def extend(self, chosen: list[int]) -> bool:
-        """Say whether something better begins with these tasks, which fit."""
+    def extend(self, chosen: list[int]) -> list[int]:
+        """Return something better that begins with these tasks, which fit; [] for nothing."""
         if len(chosen) == len(self.most):
-            return bool(self.worth(chosen) > self.own)
+            return chosen if self.worth(chosen) > self.own else []
         if not self.worth([*chosen, *self.most[len(chosen) :]]) > self.own:
-            return False
+            return []
         alone = [self._alone(chosen, p) for p in range(len(chosen), len(self.most))]
         if not self.worth([*chosen, *alone]) > self.own:
-            return False
-        return any(self.extend([*chosen, x]) for x in range(alone[0], -1, -1))
+            return []
+        return next(filter(None, (self.extend([*chosen, x]) for x in range(alone[0], -1, -1))), [])
 
     def _alone(self, chosen: list[int], p: int) -> int:
         """Return the most tasks of a member that fit beside these."""

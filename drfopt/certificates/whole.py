@@ -305,20 +305,20 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             if outcome.better is not None:
                 return _beaten(instance, policy, tasks, outcome.better, outcome.more)
             if outcome.trees is not None:
-                return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, outcome.trees)))
+                return _verdict(BOXES, [], WholeEvidence(judge=BOXES, trees=partial(list, outcome.trees)))
             bound = outcome.more if bound is None else min(bound, outcome.more)
         return None
 
     if verdict := by_boxes(priced is not None or (halves is not None and len(members) > SMALL)):
         return verdict
     try:
-        judge, better = "exact search", None
+        judge, better, spread = "exact search", None, WholeUsers(instance, policy, members).spread
         if priced is not None:
             judge = AGAIN if finder.engine == "priced-halves" else LOADS
             with contextlib.suppress(TooManyChoices, exhaustive_search.SearchTooLong):
                 above = priced.better(own)
                 if above is None:
-                    return _verdict(judge, False, WholeEvidence(judge=judge))
+                    return _verdict(judge, [], WholeEvidence(judge=judge))
             if verdict := by_boxes(False):
                 return verdict
         if instance.machines is None:
@@ -328,11 +328,12 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             if better is None:
                 judge = "exact search"
                 better = exhaustive_search.better(instance, policy, tasks, deadline)
+        better = better and spread(better)
         if better is None:
             judge = finder.second
             found = second_solver.optimum(instance, policy, tasks, deadline, judge)
             theirs, ours = score(instance, policy, found), score(instance, policy, tasks)
-            better = theirs > ours
+            better = found if theirs > ours else []
             if better and not _can_run(WholeUsers(instance, policy, members), found, deadline):
                 return _bounded(instance, policy, tasks, bound, _beyond(judge))
             if theirs < ours:
@@ -358,7 +359,7 @@ def _largest_under_rules(
         limit = deadline.sooner(PATIENCE)
         outcome = price_tree.search(instance, policy, tasks, limit, impatient=len(own) > SMALL)
         if outcome.trees is not None:
-            return _verdict(BOXES, False, WholeEvidence(judge=BOXES, trees=partial(list, outcome.trees)))
+            return _verdict(BOXES, [], WholeEvidence(judge=BOXES, trees=partial(list, outcome.trees)))
         most, tier = outcome.more, outcome.tier
         if outcome.better is not None:
             above = None if several else room_above(users, own)
@@ -372,11 +373,12 @@ def _largest_under_rules(
 
     try:
         found = exhaustive_search.better_under_rules(users, own, deadline)
+        found = found and users.spread(found)
         if found is None:
             judge = finder.second
             other = second_solver.larger(users, tasks, deadline.sooner(PATIENCE), judge)
             theirs, ours = score(instance, policy, other), score(instance, policy, tasks)
-            found = theirs > ours
+            found = other if theirs > ours else []
             if (found and not _can_run(users, other, deadline)) or (several and theirs < ours):
                 return bounded(_beyond(judge) if found else _blurred(judge))
     except TimeLimitError:
@@ -409,10 +411,10 @@ def _bounded_without_rules(
         if rates is None or [rates[i] for i in users.members] == theirs:
             found = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), BOXES_WITHOUT_RULES)
             if found.trees is not None and users.kept(tasks):
-                return _verdict(BOXES, False, WholeEvidence(judge=BOXES))
+                return _verdict(BOXES, [], WholeEvidence(judge=BOXES))
             more = found.more if more is None else min(more, found.more)
     if more == 0 and users.kept(tasks):
-        return _verdict(BOXES, False, WholeEvidence(judge=BOXES))
+        return _verdict(BOXES, [], WholeEvidence(judge=BOXES))
     return _bounded(users.instance, users.policy, tasks, more, reason, late=late, users=users)
 
 
@@ -479,9 +481,11 @@ def _beaten(
     return replace(known, valid=False, reason=reason, evidence=evidence)
 
 
-def _verdict(judge: str, better: bool, proof: WholeEvidence) -> Certificate:
+def _verdict(judge: str, better: list[int], proof: WholeEvidence) -> Certificate:
+    """Return that nothing is better than what is certified, or that these tasks (n,) are."""
     reason = f"{judge} finds a strictly better allocation" if better else ""
-    return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=proof, reason=reason)
+    evidence = replace(proof, better=better)
+    return Certificate("bound", not better, 0.0, gap=None if better else 0.0, evidence=evidence, reason=reason)
 
 
 def _bounded(
@@ -508,12 +512,12 @@ def _bounded(
     return Certificate("bound", None, 0.0, gap=found.gap, evidence=evidence, reason=f"{reason}: {found.words}")
 
 
-def _larger_product(halves: MeetInTheMiddle, own: list[int], deadline: Deadline) -> bool | None:
-    """Say whether something is worth more; None where there are too many allocations to list."""
+def _larger_product(halves: MeetInTheMiddle, own: list[int], deadline: Deadline) -> list[int] | None:
+    """Return members' tasks that are worth more; [] for none, None where there are too many allocations to list."""
     try:
         found = halves.within(halves.loss(own), deadline)
     except (TooManyChoices, exhaustive_search.SearchTooLong):
         return None
     if not found:
         raise SolverError("the search of halves does not find the allocation at hand: it is not believed")
-    return bool(halves.value(found[0]) > halves.value(own))
+    return found[0] if halves.value(found[0]) > halves.value(own) else []

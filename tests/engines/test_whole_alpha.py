@@ -20,7 +20,7 @@ from drfopt.certificates.objective_bound import told
 from drfopt.certificates.verifier.alpha_utility import AlphaUtility
 from drfopt.engines.problem import Answer
 from drfopt.engines.whole import frontier, totals
-from drfopt.model.organisation import Organisation
+from drfopt.model.organisation import Group, Organisation
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
 
@@ -241,3 +241,20 @@ def test_exponents_beyond_floats_are_answered(machines):
     assert found.certificate.valid or machines
     rows = crosscheck(instance, "alpha:1000", integer=True).to_dict()["engines"]
     assert not any("fault" in str(row) for row in rows)
+
+
+def test_what_an_exact_search_finds_better_is_the_answer():
+    """Numbers too far apart for solvers: of climbing's end the certificate's search says that it is not the best."""
+    rules = Organisation(
+        guarantees={"u2": {"r1": 1}, "u3": {"r0": "4/3", "r1": 5}},
+        paths={"u0": "a", "u1": "a", "u3": "a/x"},
+        groups=[Group("a", "1/3", guarantee={"r0": 2}), Group("a/x", ceiling={"r0": "4/3", "r1": 2})],
+    )
+    instance = Instance(
+        {"u0": {"r0": 0.3, "r1": 0.5}, "u1": {"r1": 1}, "u2": {"r0": 1, "r1": 0.5}, "u3": {"r0": 0.5, "r1": 0.5}},
+        machines=[Machine("c0", {"r0": "7/3", "r1": 2}, 2)],
+        weights={"u0": 0.5, "u1": 1, "u2": 3, "u3": 3},
+        organisation=rules,
+    )
+    found = solve(instance, "alpha:7", integer=True)
+    assert found.status == "optimal" and found.tasks.tolist() == [1, 1, 3, 2]
