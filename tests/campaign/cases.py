@@ -284,7 +284,10 @@ def whole(seed: int, number: int) -> Case:
 
 
 def servers(seed: int, number: int) -> Case:
-    """Return the instance of that number of `per-server`, whole, divisible or exact; some resources may not count."""
+    """Return the instance of that number of `per-server`, whole, divisible or exact; some resources may not count.
+
+    Of tasks that are not whole there may be tiers and weights of 0.
+    """
     chance = random.Random(f"servers {seed}/{number}")
     mode = ("whole", "divisible", "whole", "exact")[number % 4]
     style = chance.choice(("small", "small", "tied", "decimal") if mode == "whole" else OFTEN)
@@ -301,6 +304,10 @@ def servers(seed: int, number: int) -> Case:
         case["weights"] = _weights(chance, style, "per-server", n, m, False)
     if m > 1 and chance.random() < 0.3:
         case["excluded"] = (f"r{chance.randrange(m)}",)
+    if mode != "whole" and n > 1 and chance.random() < 0.4:
+        case["tiers"] = {i: chance.choice((-1, 0, 0, 1)) for i in range(n)}
+        if case.get("weights") and chance.random() < 0.5:
+            case["weights"] = [chance.choice((0, 1, weight)) for weight in case["weights"]]
     return Case(style, "per-server", mode, **case)
 
 

@@ -21,6 +21,7 @@ from oracle import Model
 
 from drfopt import Allocation, DrfoptError, solve
 from drfopt.base.numbers.enclosures import Enclosure
+from drfopt.base.numbers.quantities import exact
 from drfopt.base.tolerances import CAPACITY, LEVEL, LEVEL_CEEI
 from drfopt.engines.reference.tree_filling import Ambiguous
 from drfopt.model.policies import policy_named
@@ -100,8 +101,14 @@ def _judged(case: Case, found: Allocation) -> Verdict:
 def _servers(case: Case, found: Allocation, tasks: Sequence[Fraction], accuracy: Fraction) -> Verdict:
     """Judge machines by themselves: tasks of divisible ones, of whole ones the levels on a machine of each entry."""
     if case.mode != "whole":
-        _near(tasks, oracle.per_server(case), accuracy, "tasks")
+        try:
+            expected = _under_their_rules(case) if case.organised else oracle.per_server(case)
+        except Ambiguous:
+            return Verdict("feasible", "an order left open on some machine")
+        _near(tasks, expected, accuracy, "tasks")
         return Verdict("right")
+    if any(case.tiers.values()) or case.paths or any(case.last):
+        return Verdict("not judged", "whole tasks under rules on every machine")
     packing = found.certificate.evidence.packing
     if not found.certificate.valid:
         return Verdict("feasible", "whole tasks, not called the best")
@@ -257,6 +264,39 @@ def _carried(rooms: list[list[Fraction]], tasks: list[list[Fraction]]) -> bool:
             if _carried([*rooms[:at], left, *rooms[at + 1 :]], tasks[1:]):
                 return True
     return False
+
+
+def _under_their_rules(case: Case) -> list[Fraction]:
+    """Return tasks when every machine is a pool under the rules, of those who may use it."""
+    tasks = [Fraction(0)] * case.n
+    for k, (room, count) in enumerate(case.machines):
+        here = [
+            i
+            for i, row in enumerate(case.demands)
+            if (case.open_to is None or case.open_to[i][k])
+            and all(have >= need for have, need in zip(map(exact, room), map(exact, row), strict=True))
+        ]
+        if not here:
+            continue
+        at = {i: place for place, i in enumerate(here)}
+        alone = replace(
+            case,
+            policy="drf",
+            demands=[case.demands[i] for i in here],
+            capacity=room,
+            machines=[],
+            open_to=None,
+            weights=None if case.weights is None else [case.weights[i] for i in here],
+            tiers={at[i]: tier for i, tier in case.tiers.items() if i in at},
+            paths={at[i]: path for i, path in case.paths.items() if i in at},
+        )
+        try:
+            found = oracle.leximin(alone)
+        except oracle.NotDefinedHere:
+            found = slow_exact.tree_tasks(alone.instance(), policy_named("drf"))
+        for i, x in zip(here, found, strict=True):
+            tasks[i] += count * x
+    return tasks
 
 
 def _organised(case: Case, tasks: Sequence[Fraction]) -> Verdict:
