@@ -306,7 +306,7 @@ def servers(seed: int, number: int) -> Case:
         case["excluded"] = (f"r{chance.randrange(m)}",)
     if mode != "whole" and n > 1 and chance.random() < 0.4:
         case["tiers"] = {i: chance.choice((-1, 0, 0, 1)) for i in range(n)}
-        if case.get("weights") and chance.random() < 0.5:
+        if case.get("weights") and not any(isinstance(w, list) for w in case["weights"]) and chance.random() < 0.5:
             case["weights"] = [chance.choice((0, 1, weight)) for weight in case["weights"]]
     return Case(style, "per-server", mode, **case)
 
