@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from .errors import EngineError, SolverError
 from .progress import report
 
-__all__ = ["ALONE", "Workers", "connected", "cores", "one_thread", "spread"]
+__all__ = ["ALONE", "Workers", "checked_jobs", "connected", "cores", "one_thread", "spread"]
 
 
 Item = TypeVar("Item")
@@ -36,7 +36,14 @@ PATIENCE = 10
 """Seconds to wait for a Dask scheduler, and for its first worker."""
 
 
-def _check_jobs(jobs: Any) -> None:
+def checked_jobs(jobs: Any) -> None:
+    """Refuse a number of processes that is none; None stands for one a core.
+
+    Raises
+    ------
+    EngineError
+        With what it is.
+    """
     if jobs is not None and (not isinstance(jobs, Integral) or jobs < 1):
         raise EngineError(f"jobs is {jobs!r}: give 1 or more, or nothing for one a core")
 
@@ -49,7 +56,7 @@ class Workers:
     dask: str | None = None
 
     def __post_init__(self) -> None:
-        _check_jobs(self.jobs)
+        checked_jobs(self.jobs)
 
     @property
     def several(self) -> bool:
@@ -99,7 +106,7 @@ def spread(
     DrfoptError
         What `function` raises of the kind comes when its item's turn has come, as in a loop.
     """
-    _check_jobs(jobs)
+    checked_jobs(jobs)
     if dask is not None and not isinstance(dask, str):
         raise EngineError(f"dask is {dask!r}: give the address of a scheduler, such as tcp://10.0.0.1:8786")
     total = f" of {len(items)}" if isinstance(items, Sized) else ""

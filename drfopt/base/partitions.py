@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from .crew import WORKING
 from .deadline import NEVER, Deadline
 from .errors import DrfoptError, EngineError, SolverError, TimeLimitError
-from .parallel import connected
+from .parallel import checked_jobs, connected
 from .progress import report
 
 __all__ = ["HERE", "Partitions", "Place", "place"]
@@ -224,8 +224,7 @@ def place(jobs: int, dask: str | None, deadline: Deadline = NEVER) -> Iterator[P
     SolverError
         When no cluster answers.
     """
-    if jobs < 1:
-        raise EngineError(f"jobs is {jobs}: give 1 or more, or nothing for one a core")
+    checked_jobs(jobs)
     if dask is None and jobs == 1:
         yield _Here(deadline)
         return

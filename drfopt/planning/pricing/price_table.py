@@ -268,10 +268,10 @@ class Prices(Result):
     @property
     def _unranged(self) -> str:
         """Why it is not known how far slopes hold; "" where it is."""
-        if policy_on(self.policy, self.allocation.instance).objective == "alpha":
+        objective = policy_on(self.policy, self.allocation.instance).objective
+        if objective == "alpha":
             return "a market's slopes hold here and turn smoothly; there is no range to them"
         sides = [side for worth in self.units for side in worth.one_sided]
-        objective = policy_on(self.policy, self.allocation.instance).objective
         drawn = objective == "leximin" and all(side.held is None for side in sides)
         rules = self.allocation.instance.organisation
         drawn = drawn or (objective == "servers" and rules is not None and not rules.only_excludes)
