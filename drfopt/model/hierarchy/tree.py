@@ -242,8 +242,9 @@ class Branch:
         return tasks
 
     def _put(self, tasks: np.ndarray, point: BranchPoint) -> None:
+        over = point == self.end  # where no rounding leaves anybody a little below a limit
         for phase, (users, branches) in enumerate(zip(self.users, self.branches, strict=True)):
-            if phase < point.phase:
+            if over or phase < point.phase:
                 tasks[users] = self.leaves.most[users]
                 for branch in branches:
                     branch._put(tasks, branch.end)
