@@ -355,7 +355,7 @@ def test_who_ends_a_rounding_below_its_limit_is_at_it():
         max_tasks={"u1": F(1, 2), "u2": 1, "u3": F(1, 2)},
         organisation=Organisation(
             paths={"u0": "a/x", "u1": "b", "u2": "b", "u3": "a/y"},
-            groups=[Group("a/x", ceiling={"cpu": 1}), Group("a/y", weight=3)],
+            groups=[Group("a"), Group("a/x", ceiling={"cpu": 1}), Group("a/y", weight=3), Group("b")],
         ),
     )
     found = solve(instance)
