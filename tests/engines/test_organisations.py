@@ -360,7 +360,7 @@ def test_who_ends_a_rounding_below_its_limit_is_at_it():
     )
     found = solve(instance)
     assert found.tasks.tolist() == [0.25, 0.5, 1, 0.5]
-    assert found.certificate.valid
+    assert found.engine == "tree-filling"
 
 
 def test_groups_that_jump_together_come_equally_far():
