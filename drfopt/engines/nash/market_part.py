@@ -29,8 +29,8 @@ CARRIED = 1e-300
 """What a closed pair in a table carries."""
 
 WORTH = 0.5
-"""Part of what its cheapest pair costs that a unit is worth to a user to begin with, at most: reduced costs are then all
-about as large as the costs."""
+"""Part of what its cheapest pair costs that a unit is worth to a user to begin with, at most: reduced costs are then
+all about as large as the costs."""
 
 DRIFT = 1e-13
 """Relative error of a user's reduced costs from which on it is made good."""
