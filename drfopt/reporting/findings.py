@@ -20,7 +20,7 @@ from ..model.instance import Instance
 from ..model.organisation import Organisation
 from ..model.policies import AnyPolicy
 from ..model.shortfall import ENDLESS, HAS_ALL, MET, SHORT
-from ..planning.advice import LARGEST, advise, priced_quickly
+from ..planning.advice import LARGEST, advise, most_priced, priced_quickly
 from ..planning.before_and_after import WhatIf
 from ..planning.explaining.remedies import Remedies
 from ..planning.pricing.price_table import Prices
@@ -187,15 +187,24 @@ def _answer(allocation: Allocation) -> Document:
 
 
 def _worth(allocation: Allocation, users: list[int]) -> tuple[Prices | None, dict[int, str]]:
-    """Return what one more of every machine, or of a pool's resources, is worth, and what would raise some users."""
-    instance = allocation.instance
-    large = instance.n * max(instance.k, 1) > LARGEST or not priced_quickly(instance, instance.k or instance.m)
-    if large or allocation.integer:
+    """Return what one more of every machine, or of a pool's resources, is worth, and what would raise some users.
+
+    Where all are too many to be priced in a moment, those that hold somebody who is short are.
+    """
+    instance, short = allocation.instance, allocation.shortfall
+    if instance.n * max(instance.k, 1) > LARGEST or allocation.integer:
         return None, {}
-    remedies = Remedies(allocation, thorough=False)
+    names = None
+    if not priced_quickly(instance, instance.k or instance.m):
+        cells = [cell for i in users for cell in short.cells(i) if cell.resource is not None]
+        held = dict.fromkeys(cell.machine or instance.resources[cell.resource] for cell in cells)
+        names = list(held)[: int(most_priced(instance))]
+        if not names:
+            return None, {}
+    remedies = Remedies(allocation, thorough=False, names=names)
     try:
         prices = remedies.prices
-        raised = {i: remedies.capacity(i) for i in users if len(allocation.shortfall.cells(i))}
+        raised = {i: remedies.capacity(i) for i in users if len(short.cells(i))}
     except DrfoptError:
         return None, {}
     return prices, raised
