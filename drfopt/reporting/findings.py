@@ -227,7 +227,8 @@ def _price_rows(prices: Prices) -> Document | None:
     ]
     # First what has a price, and then what moves most tasks.
     rows.sort(key=lambda row: (-row["price"], -abs(row["tasks"])))
-    return {"policy": prices.policy, "price_of": prices.price_of, "units": rows} if rows else None
+    partly = len(prices.units) < (prices.instance.k or prices.instance.m)
+    return {"policy": prices.policy, "price_of": prices.price_of, "partly": partly, "units": rows} if rows else None
 
 
 def _whom(instance: Instance, tasks: np.ndarray) -> str:
