@@ -47,6 +47,9 @@ LONGEST = 5.0
 PART = Fraction(1, 10)
 """Part of a pool's resource that is added where nobody says how much is missing."""
 
+TARGET = "'drfopt size' finds what meets a target"
+"""What is said where no purchase is known to help."""
+
 NAMED, SHOWN = 5, 3
 """Users who fit nowhere and have a line of their own, and winners who are named."""
 
@@ -284,6 +287,9 @@ def _rounded_up(amount: float) -> Fraction:
 
 def _rules(short: Shortfall, users: np.ndarray) -> str:
     """Return why machines do not help where nobody is held by a resource."""
+    held = (short.got >= short.instance.limits * (1 - LEVEL)).tolist()
+    if not all(held[i] or short.cells(i) for i in users.tolist()):
+        return TARGET
     return _by_rules([cell.name for i in users.tolist() for cell in short.cells(i)])
 
 
@@ -304,7 +310,7 @@ def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) 
             map(len, held)
         ):
             return _by_rules(ruled)
-    return "'drfopt size' finds what meets a target"
+    return TARGET
 
 
 def _bought(

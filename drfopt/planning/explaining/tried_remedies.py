@@ -19,7 +19,7 @@ from ...base.errors import CertificateError, SolverError, TimeLimitError
 from ...base.tolerances import LEVEL
 from ...certificates.exhaustive_search import playing
 from ...model.allocation import Allocation
-from ...model.hierarchy.market import sums_in_turn
+from ...model.hierarchy.market import market_rules, sums_in_turn
 from ...model.hierarchy.tree import closed_by
 from ...model.policies import policy_named, policy_on
 from ...model.whole_values import WholeUsers
@@ -35,6 +35,8 @@ MORE = 1
 """Percent of a pool's resource that is tried, and machines of a class."""
 
 NOWHERE = "its limit is {:.6g}, and its task fits on nothing open to it"
+
+SAME_POINT = "its limit stops it, and something else does at the same point: a higher limit alone does not help"
 
 NO_LARGER = "its {what} stops it, and the sum would be no larger without one"
 """Of a sum as large there may be others, in which it has more: who wins what another loses is not helped by it."""
@@ -128,7 +130,7 @@ class RemedyTrials:
         if without <= limit * (1 + LEVEL):
             if self._sums:
                 return NO_LARGER.format(what="limit")
-            return "its limit stops it, and something else does at the same point: a higher limit alone does not help"
+            return SAME_POINT
         return f"raise its limit of {limit:.6g}: without one it {self._will} have {without:.6g} tasks"
 
     def _helpless(self, i: int) -> bool:
@@ -140,8 +142,22 @@ class RemedyTrials:
 
     def efficiency(self, i: int) -> str:
         """Return why a sum gives a user no more."""
-        name = self.allocation.policy
-        return f"{name} owes nobody anything: its tasks come as long as they add the most to the sum for what they take"
+        name, rules = self.allocation.policy, self.instance.organisation
+        owed, more = "nobody anything", "its tasks"
+        if rules is not None and rules.promises:
+            above = (group for group in rules.groups if f"{rules.paths[i]}/".startswith(f"{group.name}/"))
+            mine = rules.guarantees[i] or any(group.guarantee for group in above)
+            owed, more = ("it nothing beyond its guarantee", "more of its tasks") if mine else ("it nothing", more)
+        turns = () if rules is None else rules.in_turn or ()
+        what = "the sum of its tier" if len(set(turns)) > 1 else "the sum"
+        return f"{name} owes {owed}: {more} come as long as they add the most to {what} for what they take"
+
+    def guarantee(self, i: int) -> str:
+        """Return why a sum gives a user just what it is owed."""
+        return (
+            "it has what its guarantee is worth: a task more would add no more to the sum than what it takes adds "
+            "elsewhere"
+        )
 
     def ceiling(self, i: int) -> str:
         """Return what she would have without the ceiling that she is at."""
@@ -215,8 +231,10 @@ class RemedyTrials:
         return float((found if not self._sums or self._larger(found) else self.allocation).tasks[i])
 
     def _larger(self, found: Allocation) -> bool:
-        """Say whether the sum has risen: of tiers that of the first one which has changed."""
-        both = (sums_in_turn(self.instance, np.asarray(one.levels, dtype=float)) for one in (found, self.allocation))
+        """Say whether the sum is more than today's tasks make there: of tiers that of the first one which changes."""
+        there, policy = found.instance, policy_named(found.policy)
+        rates = market_rules(there, policy).rates if "organisation" in there.features else policy.rates(there)
+        both = (sums_in_turn(there, rates * one.tasks.astype(float)) for one in (found, self.allocation))
         pairs = ((one, now) for one, now in zip(*both, strict=True) if abs(one - now) > now * LEVEL)
         return any(one > now for one, now in itertools.islice(pairs, 1))
 
