@@ -260,8 +260,9 @@ class Branch:
                     branch._lose(lost, inner)
 
     def _put(self, tasks: np.ndarray, point: BranchPoint) -> None:
+        over = point == self.end  # where no rounding leaves anybody a little below a limit
         for phase, (users, branches) in enumerate(zip(self.users, self.branches, strict=True)):
-            if phase < point.phase:
+            if over or phase < point.phase:
                 tasks[users] = self.leaves.most[users]
                 for branch in branches:
                     branch._put(tasks, branch.end)
