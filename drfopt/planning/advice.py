@@ -304,7 +304,7 @@ def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) 
         from .explaining.tried_remedies import WholeStops
 
         stops = WholeStops(allocation)
-        held = [list(stops.lacks(i)) for i in users.tolist()]
+        held = [[] if stops.ceilings(i) else list(stops.lacks(i)) for i in users.tolist()]
         ruled = [name for names in held for name in names if cells_of(short.instance, name)[0].resource is None]
         if all(stops.ceilings(i) or names for i, names in zip(users.tolist(), held, strict=True)) and len(ruled) == sum(
             map(len, held)

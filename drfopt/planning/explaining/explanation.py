@@ -61,6 +61,9 @@ REASONS = {
 }
 """Why users have no more, in words."""
 
+HELD = ("capacity", "efficiency", "guarantee", "ceiling")
+"""Reasons beside which it is said what is used up where a user is."""
+
 UNKNOWN = ("servers", "formulation")
 """Objectives of which nothing is known but the answer."""
 
@@ -349,9 +352,10 @@ class _Facts:
         beyond = bool(instance.features - {"types"})
         self.remedies: RemedyTrials = (RemedyTrials if beyond else Remedies)(allocation, thorough)
         self.alone = None if beyond else alone(instance)
+        self.stops: WholeStops | None = None
         self.stopped_by = [_names(b) for b in allocation.certificate.bottlenecks or (None,) * instance.n]
         if allocation.integer:
-            stops = WholeStops(allocation)
+            self.stops = stops = WholeStops(allocation)
             self.remedies = WholeTrials(allocation, thorough, stops)
             own = "organisation" not in instance.features
             self.alone = np.fromiter(whole_parts(instance), float, instance.n) if own else None
@@ -367,7 +371,7 @@ class _Facts:
         self.at: dict[str, list[int]] = {}
         self.found: dict[tuple[str, ...], tuple[int, ...]] = {}
         for i, names in enumerate(self.stopped_by):
-            if self.reason(i) == "capacity":
+            if self.reason(i) in HELD:
                 for name in names:
                     self.at.setdefault(name, []).append(i)
 
@@ -376,6 +380,8 @@ class _Facts:
             return "unplaced"
         if self.met[i]:
             return "met"
+        if self.stops is not None and self.stops.started(i):
+            return "unplaced"  # what is left of its types fits nowhere
         if self.remedies.ceilings(i):
             return "ceiling"
         if self.capped[i]:
@@ -401,9 +407,8 @@ class _Facts:
 
     def of(self, i: int) -> Explained:
         allocation, reason = self.allocation, self.reason(i)
-        stopped_by = self.stopped_by[i] if reason in ("capacity", "efficiency", "guarantee", "ceiling") else ()
-        at = stopped_by if reason == "capacity" else ()
-        others = self._others(at) if at else ()
+        stopped_by = self.stopped_by[i] if reason in HELD else ()
+        others = self._others(stopped_by) if stopped_by else ()
         tasks, own = float(allocation.tasks[i]), None if self.alone is None else float(self.alone[i])
         return Explained(
             user=self.instance.users[i],
