@@ -30,7 +30,7 @@ from .least_needed import least_needed
 from .pricing.price_table import Prices, Worth
 from .pricing.units import units_of
 
-__all__ = ["LARGEST", "Advice", "ToBuy", "advise", "priced_quickly"]
+__all__ = ["LARGEST", "Advice", "ToBuy", "advise", "most_priced", "priced_quickly"]
 
 TRIED = 3
 """Purchases that are tried: each divides the cluster again."""
@@ -38,8 +38,9 @@ TRIED = 3
 LARGEST = 50_000
 """Pairs of users and classes up to which that is done unasked: a second or two."""
 
-FEW = 2_000
-"""Such pairs times units up to which a cluster with rules is priced, which divides it twice for each unit."""
+FEW = 30_000
+"""Such pairs times units up to which a cluster with rules is priced, which divides it twice for each unit: a
+quarter of a second for openb in departments."""
 
 LONGEST = 5.0
 """Seconds for all divisions in whole tasks together."""
@@ -421,8 +422,13 @@ def _priced(allocation: Allocation, names: list[str], prices: Prices | None) -> 
 
 def priced_quickly(instance: Instance, units: int) -> bool:
     """Say whether so many units are priced in a moment: with rules each side of each divides the cluster again."""
+    return units <= most_priced(instance)
+
+
+def most_priced(instance: Instance) -> float:
+    """Return how many units are; infinity where all of any number are priced at once."""
     ruled = bool(instance.features - {"types"})
-    return not ruled or instance.n * max(instance.k, 1) * units <= FEW
+    return FEW // (instance.n * max(instance.k, 1)) if ruled else np.inf
 
 
 def _enlarged(instance: Instance, name: str, amount: Fraction) -> Instance:

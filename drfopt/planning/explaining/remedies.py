@@ -15,6 +15,7 @@ at everybody.
 """
 
 import math
+from collections.abc import Collection
 from functools import cached_property
 
 import numpy as np
@@ -103,11 +104,13 @@ class Remedies(RemedyTrials):
     """Finds sentences for the users of an allocation; what they share is computed once.
 
     `thorough` says whether the cluster may be divided again for a user, to know where a higher limit ends to matter;
-    otherwise the rounds say up to where it does at least.
+    otherwise the rounds say up to where it does at least. `names` are the classes, or resources of a pool, that are
+    priced; None for all.
     """
 
-    def __init__(self, allocation: Allocation, thorough: bool):
+    def __init__(self, allocation: Allocation, thorough: bool, names: Collection[str] | None = None):
         super().__init__(allocation, thorough)
+        self.names = names
         self.policy = policy_on(allocation.policy, allocation.instance)
 
     def limit(self, i: int) -> str:
@@ -151,7 +154,9 @@ class Remedies(RemedyTrials):
         """What units of the cluster are worth: resources of a pool, machines of classes."""
         units = units_of(self.instance)
         wanted = "resource" if self.instance.machines is None else "machine"
-        chosen = tuple(unit for unit in units if unit.kind == wanted)
+        chosen = tuple(
+            unit for unit in units if unit.kind == wanted and (self.names is None or unit.name in self.names)
+        )
         return price(self.instance, self.policy, units=chosen, allocation=self.allocation)
 
     @cached_property
