@@ -34,7 +34,7 @@ from .level_claims import LevelClaim
 from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, Pool, Prices
 
-__all__ = ["Better", "Inconclusive", "Refutation", "holds", "refute"]
+__all__ = ["WAYS", "Better", "Inconclusive", "Refutation", "holds", "refute"]
 
 WORK = 400_000
 """Columns of all linear programs of a tree before the branching gives up: some seconds."""
@@ -59,14 +59,14 @@ PROOF = "the proof of the optimum"
 """What is said to have been looked for when the time is up."""
 
 
-class Way(NamedTuple):
+class Growth(NamedTuple):
     """How a tree grows: whether resources of a pool are settled, and whether prices say what matters most."""
 
     settles: bool = False
     priced: bool = False
 
 
-WAYS = (Way(True, True), Way(False, True), Way())
+WAYS = (Growth(True, True), Growth(False, True), Growth())
 """Trees of a pool that are begun side by side: which of them is small no one knows, and the others may be endless."""
 
 
@@ -196,6 +196,7 @@ def refute(
     deadline: Deadline = NEVER,
     branch: bool = True,
     known: Sequence[Refutation] = (),
+    ways: list[Growth] | None = None,
 ) -> Refutation:
     """Return a refutation of the claim, which `holds`.
 
@@ -205,6 +206,8 @@ def refute(
         Whether to branch where one linear program does not suffice.
     known : list of Refutation
         What may do: what an engine says, or what refutes the level before: what is short there mostly is so here.
+    ways : list of Growth
+        Ways to grow in the order of their turns; the one that ends comes first the next time.
 
     Raises
     ------
@@ -225,7 +228,7 @@ def refute(
             return proof
     if len(checks.options.choice) == len(checks.options.number) and isinstance(worth, Pool):
         raise Better(checks.options.number.tolist())  # There is nothing to choose.
-    return _Tree(checks, deadline).whole(branch)
+    return _Tree(checks, deadline).whole(branch, list(WAYS) if ways is None else ways)
 
 
 def _carried(rows: int, known: Refutation) -> Refutation:
@@ -270,16 +273,20 @@ class _Tree:
         # How much the choice of each option of a pool matters; within a tree, to what was branched upon before.
         self.weights = np.ones(len(options.choice)) if self.points is None else self.points.change
 
-    def whole(self, branch: bool) -> Refutation:
+    def whole(self, branch: bool, ways: list[Growth]) -> Refutation:
         """Return a tree that refutes the claim: of a pool the first to end of several ways to grow."""
         most = 1 + WORK // len(self.program.high)
         several = branch and self.points is not None
         steps, weights = min(FIRST, most) if several else most, self.weights
         while True:
-            for way in WAYS if several else WAYS[-1:]:
+            for way in list(ways) if several else WAYS[-1:]:
                 self.way, self.steps, self.weights = way, steps, weights
                 with contextlib.suppress(Inconclusive):
-                    return self.grow(self.options.free, {}, branch)
+                    try:
+                        return self.grow(self.options.free, {}, branch)
+                    finally:
+                        if several and self.steps >= 0:
+                            ways.sort(key=way.__ne__)
             if steps == most:
                 raise Inconclusive
             steps = min(LARGER * steps, most)

@@ -174,6 +174,11 @@ def test_every_way_to_grow_a_tree_refutes_and_they_take_turns(monkeypatch):
     monkeypatch.setattr(refutation._Tree, "grow", watched)
     assert leaves() < 2 * max(found)
     assert set(turns) == set(refutation.WAYS)
+    users, ways = WholeUsers(instance, policy_named("drf"), playing(instance)), list(refutation.WAYS)
+    for claim in claims(users, solve(instance, "drf", integer=True).tasks.tolist()):
+        turns.clear()
+        refutation.refute(claim, worth_of(users), ways=ways)
+        assert not turns or turns[-1] == ways[0]  # What ended comes first the next time.
 
 
 @pytest.mark.parametrize("large", [1, 10**25])
