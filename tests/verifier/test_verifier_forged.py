@@ -343,6 +343,17 @@ def test_what_the_reader_of_instances_refuses_the_verifier_refuses(what):
         read(json.dumps(data["instance"]), "json")
 
 
+@pytest.mark.parametrize("policy", ["ceei", "alpha:0.5", "tasks", "tsf"])
+@pytest.mark.parametrize("weight", [{}, {"cpu": 2, "memory": 2}])
+def test_a_table_of_weights_is_none_of_a_policy_of_one_weight_a_user(policy, weight):
+    data = certificate_document(solve(Instance({"A": {"cpu": 1}, "B": {"memory": 1}}, {"cpu": 4, "memory": 4}), policy))
+    data = json.loads(json.dumps(data))
+    assert accepted(data)
+    data["instance"]["users"][0]["weight"] = weight
+    with pytest.raises(ValueError, match="not defined for weights per resource"):
+        verify(loads(json.dumps(data)))
+
+
 @pytest.mark.parametrize("whole", [1, 0, "true", None, [], 1.5])
 def test_whether_tasks_are_whole_is_true_or_false(whole):
     with pytest.raises(ValueError, match="'integer' says whether tasks are whole: true or false"):
