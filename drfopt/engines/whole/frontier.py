@@ -167,9 +167,9 @@ def _one_way(problem: Problem, sweep: GroupSweep) -> Answer:
     divisible = Problem(problem.instance, problem.policy, False, ends.part(0.5))
     with contextlib.suppress(TimeLimitError, SolverError):
         engine = hierarchy.solve_pool if problem.instance.machines is None else hierarchy.solve_machines
-        wished = np.zeros(problem.instance.n)
-        wished[divisible.members] = engine(divisible).tasks
-        for p, x in enumerate(np.floor(wished[users.members] * (1 + LEVEL)).tolist()):
+        divided = np.zeros(problem.instance.n)
+        divided[divisible.members] = engine(divisible).tasks
+        for p, x in enumerate(np.floor(divided[users.members] * (1 + LEVEL)).tolist()):
             filling.more(p, min(int(x), users.most[p]))
     sweep.one_by_one(filling.more, ends, filling.tasks)
     return filling.answer("time_limit")
