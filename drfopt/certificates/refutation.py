@@ -59,14 +59,14 @@ PROOF = "the proof of the optimum"
 """What is said to have been looked for when the time is up."""
 
 
-class Growth(NamedTuple):
+class TreeWay(NamedTuple):
     """How a tree grows: whether resources of a pool are settled, and whether prices say what matters most."""
 
     settles: bool = False
     priced: bool = False
 
 
-WAYS = (Growth(True, True), Growth(False, True), Growth())
+WAYS = (TreeWay(True, True), TreeWay(False, True), TreeWay())
 """Trees of a pool that are begun side by side: which of them is small no one knows, and the others may be endless."""
 
 
@@ -196,7 +196,7 @@ def refute(
     deadline: Deadline = NEVER,
     branch: bool = True,
     known: Sequence[Refutation] = (),
-    ways: list[Growth] | None = None,
+    ways: list[TreeWay] | None = None,
 ) -> Refutation:
     """Return a refutation of the claim, which `holds`.
 
@@ -206,7 +206,7 @@ def refute(
         Whether to branch where one linear program does not suffice.
     known : list of Refutation
         What may do: what an engine says, or what refutes the level before: what is short there mostly is so here.
-    ways : list of Growth
+    ways : list of TreeWay
         Ways to grow in the order of their turns; the one that ends comes first the next time.
 
     Raises
@@ -273,7 +273,7 @@ class _Tree:
         # How much the choice of each option of a pool matters; within a tree, to what was branched upon before.
         self.weights = np.ones(len(options.choice)) if self.points is None else self.points.change
 
-    def whole(self, branch: bool, ways: list[Growth]) -> Refutation:
+    def whole(self, branch: bool, ways: list[TreeWay]) -> Refutation:
         """Return a tree that refutes the claim: of a pool the first to end of several ways to grow."""
         most = 1 + WORK // len(self.program.high)
         several = branch and self.points is not None
