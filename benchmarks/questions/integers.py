@@ -229,7 +229,7 @@ QUESTIONS = (
             "0, of 5 users 0.6 and 0.9, of 50 1.5 and 7.8, of 200 1.1 and 1.8, of 500 1.1 and 4.3. Half of them 0: "
             "of 5 users 0.9 and 3.6, of 50 11 and 103, of 200 39 and 399, of 500 18 and 116; there a round is over "
             "at once, and levels need trees. Of the 12 pools of these with 200 and 500 users, CBC was asked in one, "
-            "and 4 were not proven in a minute by the clock, of which they had 5 to 23 s; 4 of these 5 are of 8 resources."
+            "and 4 were not proven in a minute by the clock, when they had 5 to 23 s; 4 of these 5 have 8 resources."
         ),
     ),
 )
