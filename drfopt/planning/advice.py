@@ -48,6 +48,9 @@ LONGEST = 5.0
 PART = Fraction(1, 10)
 """Part of a pool's resource that is added where nobody says how much is missing."""
 
+TARGET = "'drfopt size' finds what meets a target"
+"""What is said where no purchase is known to help."""
+
 NAMED, SHOWN = 5, 3
 """Users who fit nowhere and have a line of their own, and winners who are named."""
 
@@ -285,6 +288,9 @@ def _rounded_up(amount: float) -> Fraction:
 
 def _rules(short: Shortfall, users: np.ndarray) -> str:
     """Return why machines do not help where nobody is held by a resource."""
+    held = (short.got >= short.instance.limits * (1 - LEVEL)).tolist()
+    if not all(held[i] or short.cells(i) for i in users.tolist()):
+        return TARGET
     return _by_rules([cell.name for i in users.tolist() for cell in short.cells(i)])
 
 
@@ -299,13 +305,13 @@ def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) 
         from .explaining.tried_remedies import WholeStops
 
         stops = WholeStops(allocation)
-        held = [list(stops.lacks(i)) for i in users.tolist()]
+        held = [[] if stops.ceilings(i) else list(stops.lacks(i)) for i in users.tolist()]
         ruled = [name for names in held for name in names if cells_of(short.instance, name)[0].resource is None]
         if all(stops.ceilings(i) or names for i, names in zip(users.tolist(), held, strict=True)) and len(ruled) == sum(
             map(len, held)
         ):
             return _by_rules(ruled)
-    return "'drfopt size' finds what meets a target"
+    return TARGET
 
 
 def _bought(

@@ -196,8 +196,12 @@ def _worth(allocation: Allocation, users: list[int]) -> tuple[Prices | None, dic
         return None, {}
     names = None
     if not priced_quickly(instance, instance.k or instance.m):
-        cells = [cell for i in users for cell in short.cells(i) if cell.resource is not None]
-        held = dict.fromkeys(cell.machine or instance.resources[cell.resource] for cell in cells)
+        held = dict.fromkeys(
+            cell.machine or instance.resources[cell.resource]
+            for i in users
+            for cell in short.cells(i)
+            if cell.resource is not None
+        )
         names = list(held)[: int(most_priced(instance))]
         if not names:
             return None, {}
