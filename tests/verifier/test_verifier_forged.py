@@ -343,6 +343,23 @@ def test_what_the_reader_of_instances_refuses_the_verifier_refuses(what):
         read(json.dumps(data["instance"]), "json")
 
 
+@pytest.mark.parametrize(
+    "devices",
+    [{"count": 3, "size": 2}, {"count": "3/2", "size": 2}, {"count": 0, "size": 2}, {"count": 2, "size": 0}, 0],
+)
+def test_devices_that_do_not_make_up_their_resource_are_refused(devices):
+    node = Machine("node", {"gpu": 4}, devices={"gpu": 2})
+    data = json.loads(
+        json.dumps(certificate_document(solve(Instance({"A": {"gpu": 1}}, machines=[node]), integer=True)))
+    )
+    assert accepted(data)
+    data["instance"]["machines"][0]["devices"]["gpu"] = devices
+    with pytest.raises(ValueError, match="devices do not make up 4 of 'gpu'"):
+        verify(loads(json.dumps(data)))
+    with pytest.raises(InstanceError):
+        read(json.dumps(data["instance"]), "json")
+
+
 @pytest.mark.parametrize("policy", ["ceei", "alpha:0.5", "tasks", "tsf"])
 @pytest.mark.parametrize("weight", [{}, {"cpu": 2, "memory": 2}])
 def test_a_table_of_weights_is_none_of_a_policy_of_one_weight_a_user(policy, weight):
