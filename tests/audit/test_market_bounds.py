@@ -82,6 +82,37 @@ def test_limits_are_decided():
     assert best_response(full, 0).decided
 
 
+def test_what_costs_nothing_is_taken_up_to_a_limit():
+    # The best report makes cpu free, and C, who needs nothing else, runs its one task.
+    told = Instance([[1, 2], [2, 1], [1, 0]], [5, 7], max_tasks=[None, None, 1])
+    lie = audit(told, "ceei", SP).results[0]
+    assert (lie.witness.user, lie.witness.tasks) == ("u2", 1)
+    assert lie.witness.instead == lie.witness.most == Fraction(9, 8)
+    stated = option_set.market_of(cluster_of(told), 1, 1)
+    assert stated.left((Fraction(0), Fraction(1))) == (Fraction(9, 20), Fraction(1, 2))
+    # Without the limit there would be no end to what C takes.
+    assert option_set.market_of(cluster_of(Instance([[1, 2], [2, 1], [1, 0]], [5, 7])), 1, 1).left((0, 1)) is None
+
+
+def test_tangents_that_bound_nothing_prove_nothing():
+    """Multipliers that do not exist are not multipliers without bound: a gain of a fifth was said not to be there."""
+    told = Instance([[2, 3, 2], [3, 1, 3], [0, 2, 1]], [9, 4, 3], max_tasks=[1, 3, 3])
+    lie = audit(told, "alpha:2", SP).results[0].witness
+    assert (lie.user, float(lie.instead)) == ("u2", pytest.approx(0.444874, rel=1e-5))
+    at = audit_case(told, "alpha:2")
+    stated = option_set.market_of(at.cluster, 1, 2)
+    useless = (Fraction(456, 1000), Fraction(0), Fraction(74, 1000))
+    assert option_set.bound(stated, [useless], low(at.truth.tasks[1]) * stated.size) is None
+
+
+def test_where_a_bound_leaves_it_open_reports_are_tried():
+    # The curve of two resources cannot tell u2's irrational truth from a gain here.
+    told = Instance([[1, 0], [98, 388]], [173, 258], weights=[1, 1000])
+    case = audit_case(told, "ceei")
+    assert not against_two_prices.best(case, 1).decided
+    assert best_response(case, 1).decided
+
+
 def test_more_limits_than_sets_are_looked_at_are_tried():
     rows = [[1, 2 + k, 1] for k in range(7)]
     at = audit_case(Instance(rows, [1, 1, 1], max_tasks=["1/100"] * 6 + [None]), "ceei")

@@ -35,8 +35,7 @@ from fractions import Fraction
 from itertools import combinations
 from operator import itemgetter
 
-from ...base.errors import SolverError
-from ...base.solvers.exact_lp import ExactProgram, maximise
+from ...base.solvers.exact_lp import ExactProgram, NoSolutionError, UnboundedError, maximise
 from ..economy import Economy, Row
 
 __all__ = ["POWERS", "SIMPLE", "OptionMarket", "Other", "bound", "dot", "market_of", "rounded", "sets", "worth_of"]
@@ -55,6 +54,13 @@ class Other:
     row: Row
     income: Fraction
     limit: Fraction | None
+
+    def share(self, q: Fraction, alpha: Fraction) -> Fraction | None:
+        """Return her dominant share where one of 1 costs q, in floats unless alpha is 1; None where it has no end."""
+        if not q:
+            return self.limit
+        share = self.income / q if alpha == 1 else Fraction(float(self.income) * float(q) ** (-1 / float(alpha)))
+        return share if self.limit is None else min(share, self.limit)
 
 
 @dataclass(frozen=True)
@@ -76,15 +82,15 @@ class OptionMarket:
     def left(self, prices: Row) -> Row | None:
         """Return the shares (m,) that the others leave at prices under which user i spends her income; alpha is 1."""
         spending = [(dot(prices, other.row), other) for other in self.others]
-        if not all(q for q, _ in spending):
-            return None
-        scale = self._scale(sum(prices, Fraction(0)), spending)
+        # What costs nothing is taken up to a limit, and nothing is spent on it.
+        scale = self._scale(sum(prices, Fraction(0)), [(q, other) for q, other in spending if q])
         if scale is None:
             return None
         left = [Fraction(1)] * self.m
         for q, other in spending:
-            held = other.income / (scale * q)
-            held = held if other.limit is None else min(held, other.limit)
+            held = other.share(scale * q, Fraction(1))
+            if held is None:
+                return None
             left = [free - held * r for free, r in zip(left, other.row, strict=True)]
         return tuple(left) if min(left) >= 0 else None
 
@@ -168,17 +174,21 @@ def bound(market: OptionMarket, candidates: Sequence[Row], target: Fraction) -> 
     target : Fraction
         What is wanted; nothing lower is looked for.
     """
-    worst = Fraction(0)
+    # That there is nothing is shown, for alpha above 1, of a share of at least the target.
+    worst = Fraction(0) if market.alpha == 1 else target
     for at_limit in sets(market):
         least: Fraction | None = None
         for prices in candidates:
             for guess in rounded(prices):
                 try:
                     proven = _tangents(market, at_limit, guess, target)
-                except SolverError:
+                except UnboundedError:
                     # Multipliers without bound: nobody can be at her limit just so.
                     least = Fraction(0)
                     break
+                except NoSolutionError:
+                    # No multipliers: these tangents bound nothing.
+                    continue
                 if proven is not None and (least is None or proven < least):
                     least = proven
                 if least is not None and least <= target:
@@ -217,9 +227,10 @@ def _tangents(market: OptionMarket, at_limit: frozenset[int], prices: Row, targe
             room = [free - (other.limit or 0) * r for free, r in zip(room, other.row, strict=True)]
             spent = [s - (other.limit or 0) * r for s, r in zip(spent, other.row, strict=True)]
             continue
-        if not q:
+        # Any tangent is valid: where her share is beyond her limit, that at her limit is the nearest.
+        z = other.share(q, alpha)
+        if z is None:
             return None
-        z = other.income / q if alpha == 1 else Fraction(float(other.income) * float(q) ** (-1 / float(alpha)))
         steep = _power(z, 1 + alpha) / (alpha * _power(other.income, alpha, down=True))
         room = [free - z * (1 + 1 / alpha) * r for free, r in zip(room, other.row, strict=True)]
         for j, r in enumerate(other.row):

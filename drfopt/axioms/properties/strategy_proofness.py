@@ -38,7 +38,8 @@ __all__ = ["NAME", "PAIRS", "Conspiracy", "Misreport", "best_response", "check",
 
 def best_response(case: AuditCase, i: int) -> Response:
     """Return user i's best response to the truth of the others."""
-    return next(best for takes, best in KINDS if takes(case))(case, i)
+    responses = (best(case, i) for takes, best in KINDS if takes(case))
+    return next(r for r in responses if r.decided or r.trials or r.tied)
 
 
 def _pool(case: AuditCase) -> bool:
@@ -68,7 +69,7 @@ KINDS: tuple[tuple[Callable[[AuditCase], bool], Callable[[AuditCase, int], Respo
     (lambda s: _pool(s) and s.policy.objective == "sum" and s.policy.measure == "dominant", against_sums.best),
     (lambda s: True, misreports.best),
 )
-"""The first row that takes the case decides it."""
+"""The first row that takes the case decides it; what it leaves open the next one is asked, and the last one tries."""
 
 
 NAME = "strategy-proofness"

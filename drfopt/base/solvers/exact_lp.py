@@ -31,7 +31,15 @@ from ..deadline import NEVER, Deadline
 from ..errors import SolverError
 from ..numbers.rationals import fraction, number, over_one, whole
 
-__all__ = ["ExactProgram", "Factors", "Optimum", "largest", "maximise"]
+__all__ = ["ExactProgram", "Factors", "NoSolutionError", "Optimum", "UnboundedError", "largest", "maximise"]
+
+
+class NoSolutionError(SolverError):
+    """Nothing obeys the rows."""
+
+
+class UnboundedError(SolverError):
+    """What obeys the rows is worth as much as one likes."""
 
 
 class Factors:
@@ -184,8 +192,10 @@ def maximise(program: ExactProgram, basis: Sequence[int], what: str, deadline: D
 
     Raises
     ------
-    SolverError
-        When the program has no solution, or no largest one.
+    NoSolutionError
+        When the program has no solution.
+    UnboundedError
+        When it has no largest one.
     """
     return _Simplex(program, list(basis), what, deadline).optimum()
 
@@ -247,7 +257,7 @@ class _Simplex:
         if last in self.basis:
             position = self.basis.index(last)
             if self.values[position]:
-                raise SolverError(f"{self.what} has no solution: the instance is at fault")
+                raise NoSolutionError(f"{self.what} has no solution: the instance is at fault")
             self._replace(position, self._substitute(position))
         self.columns.pop()
 
@@ -276,7 +286,7 @@ class _Simplex:
             along = self.factors.solve(self._dense(self.columns[entering]))
             reach = [(self.values[p] / step, p) for p, step in enumerate(along) if step > 0]
             if not reach:
-                raise SolverError(f"{self.what} has no largest value: the instance is at fault")
+                raise UnboundedError(f"{self.what} has no largest value: the instance is at fault")
             shortest = min(length for length, _ in reach)
             ties = [p for length, p in reach if length == shortest]
             leaving = next((p for p in ties if self.basis[p] == stop), min(ties, key=lambda p: self.basis[p]))
