@@ -205,14 +205,6 @@ ROWS = (
         "everybody one weight, or use drf, asset or single:RESOURCE",
     ),
     Refusal(
-        "alike",
-        lambda a: (
-            a.policy.measure == "alone" and (a.instance.type_table is not None or (a.command == "schedule" and a.typed))
-        ),
-        "the notion compares tasks that are alike with those that somebody could run alone: of unlike types, on "
-        "machines or started one by one, its source does not say how many those are; use drf",
-    ),
-    Refusal(
         "resource",
         lambda a: (
             a.policy.measure == "single" and bool(np.any(a.instance.demands[:, a.policy.column(a.instance) or 0] == 0))

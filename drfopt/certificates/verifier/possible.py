@@ -30,6 +30,8 @@ class PossibleClaim(Claim):
         given = (i for i, v in enumerate(stated) if self.r and v is not None and v != self.y[i])
         size = [r * x + max(o for _, o in line) for r, x, line in zip(self.r, x, self.lines, strict=bool(self.r))]
         off = (i for i in given if abs(stated[i] - self.y[i]) > fine[i] * size[i])
+        if self.alone_said:
+            add("what users run alone is the most", (fault for _, fault in self.alone_said.values() if fault))
         unmeasured = "" if self.objective else f"{self.beyond or 'how they are measured'} is not known here"
         add("levels are those of the tasks", self.names(off, stated, self.y), unmeasured)
         if self.enclosed:
