@@ -18,9 +18,9 @@ from ..base.registry import door
 from ..base.tolerances import RATIOS
 from .arrays import MOST_IN_SETS, as_float, in_mid_range, needed_sets, table
 from .machine import Machine, accepts, capacity_table, devices_of, named_classes, resources_of
+from .monopolies import monopolies
 from .naming import Places, aligned, as_sequence, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
-from .monopolies import monopolies
 from .users import (
     TaskType,
     TypeSequence,

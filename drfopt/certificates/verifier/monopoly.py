@@ -4,9 +4,9 @@ p[t]     part of the user's tasks that are of type t        d[t][j]  what one of
 R[k][j]  room of class k                                    h        tasks of the user in all
 
 Types run in their proportions, y[t] >= p[t] h, as divisible tasks on all classes; one that no class has everything
-for is left out.  Whoever runs h' tasks pays h' sum_t p[t] q[t] at least, q[t] being the cost of a task where it is cheapest,
-and all there is costs sum_kj R[k][j] v[k][j]: where that is h sum_t p[t] q[t], the h tasks that the file places are the
-most.
+for is left out.  Whoever runs h' tasks pays h' sum_t p[t] q[t] at least, q[t] being the cost of a task where it is
+cheapest, and all there is costs sum_kj R[k][j] v[k][j]: where that is h sum_t p[t] q[t], the h tasks that the file
+places are the most.
 """
 
 from fractions import Fraction

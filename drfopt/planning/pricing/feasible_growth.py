@@ -24,8 +24,8 @@ import numpy as np
 from ...base.errors import SolverError
 from ...engines.problem import Problem
 from ...model.instance import Instance
-from ...model.policies import Policy
 from ...model.monopolies import Monopoly, monopolies
+from ...model.policies import Policy
 
 __all__ = ["TIGHT", "Grown", "Room", "slopes_of_rates"]
 
