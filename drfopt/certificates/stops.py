@@ -27,6 +27,7 @@ import numpy as np
 
 from ..base.tolerances import CAPACITY, LEVEL
 from ..model.allocation import Certificate
+from ..model.arrays import SMALLEST
 from ..model.evidence import StopEvidence
 from ..model.hierarchy import Breakpoint, Clock, SettledState, Trajectory
 from ..model.hierarchy.tree import closed_by
@@ -121,6 +122,9 @@ class _Replay:
         self.clock, self.tasks = clock, tasks
         self.state: SettledState = clock.start()
         self.violations = np.zeros(len(tasks))
+        if not clock.exact:
+            uses = np.where(clock.columns > 0, clock.columns, np.inf).min(axis=1, initial=1)
+            self.smallest = SMALLEST / uses
 
     def impossible(self, placement: np.ndarray | None) -> str:
         """Return which capacity, limit or ceiling does not hold, in words."""
@@ -151,6 +155,9 @@ class _Replay:
         waiting = ~state.finished
         self._wrong(waiting, there - tasks, tasks)
         if not clock.exact:
+            if (lost := self._lost(trajectory, breakpoint, there)).any():
+                user = clock.instance.users[lost.argmax()]
+                return f"{name} leaves user {user!r} less than floats can hold: ask for exact=True"
             self._undecided(trajectory, breakpoint, there)
         if not len(breakpoint.finished):
             if breakpoint.point != trajectory.end:
@@ -220,6 +227,13 @@ class _Replay:
                 rounding = np.zeros(len(tasks))
                 rounding[users] = HIDDEN * beyond
                 self._wrong(rounding > 0, np.where(tasks > 0, rounding, 0), shares)
+
+    def _lost(self, trajectory: Trajectory, breakpoint: Breakpoint, there: np.ndarray) -> np.ndarray:
+        """Return who rises and has a level, or an amount of something, near the end of the range of floats, (n,)."""
+        point = breakpoint.point
+        begun = point.time > 0 or point.part > 0
+        lost = trajectory.lost(point) if begun else np.zeros(len(there), dtype=bool)
+        return np.asarray(lost | (~self.state.finished & (there > 0) & (there < self.smallest)))
 
     def _hidden(self, risen: np.ndarray, price: np.ndarray, money: float, there: np.ndarray, done: np.ndarray) -> None:
         """Count for those who are done what rounding hides: of who rose since the last stop all live on what is left.

@@ -18,6 +18,7 @@ latest; between there and where it stood the first piece that cannot be gone to 
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -62,6 +63,16 @@ def solve_pool(problem: Problem) -> Answer:
     return answer
 
 
+@contextmanager
+def _within_floats() -> Iterator[None]:
+    try:
+        with np.errstate(over="raise"):
+            yield
+    except FloatingPointError:
+        raise SolverError("levels are beyond the range of floats: ask for exact=True, or change weights") from None
+
+
+@_within_floats()
 def _filled(problem: Problem, exact: bool) -> Answer:
     """Return the same in floats or in fractions."""
     clock = Clock(problem.instance, problem.policy, exact)
@@ -103,6 +114,7 @@ ARRIVED = 1e-11
 """What may be missing of a piece that was gone to its end: a program's rounding."""
 
 
+@_within_floats()
 def solve_machines(problem: Problem) -> Answer:
     """Return the allocation, and the stops of the clock that prove it."""
     clock = Clock(problem.instance, problem.policy)

@@ -472,14 +472,15 @@ def _feasible(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None,
 def _stops(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
     """Certify an organisation's division by the stops of its clock."""
     instance, policy, found = problem.instance, problem.policy, answer.exact
-    clock = Clock(instance, policy, exact=tasks.dtype == object)
     if found is None:
+        clock = Clock(instance, policy, exact=tasks.dtype == object)
         proof = stops.certify(clock, tasks, placement, _of(StopEvidence, answer).breakpoints)
-    else:
-        exact, given = _spread(problem, found, exact=True), _of(StopEvidence, found).breakpoints
-        proof = stops.certify(Clock(instance, policy, exact=True), exact, _placed(problem, found), given)
-        proof = exactly.rounded(proof, instance, policy, exact, tasks, placement)
-    return replace(proof, evidence=replace(proof.evidence, broken=broken(clock, tasks)))
+        return replace(proof, evidence=replace(proof.evidence, broken=broken(clock, tasks)))
+    clock, exact = Clock(instance, policy, exact=True), _spread(problem, found, exact=True)
+    proof = stops.certify(clock, exact, _placed(problem, found), _of(StopEvidence, found).breakpoints)
+    lost = tuple(replace(one, held=float(one.held), promised=float(one.promised)) for one in broken(clock, exact))
+    proof = exactly.rounded(proof, instance, policy, exact, tasks, placement)
+    return replace(proof, evidence=replace(proof.evidence, broken=lost))
 
 
 def _said(answer: Answer) -> list[tuple[Fraction, int, Any]]:

@@ -5,8 +5,8 @@ prints what came of them by kind.  ``--first N`` begins at another number, ``--o
 that are wrong, faults, and what takes longer than a minute make the exit status 1.  ``--markets`` draws `ceei` and
 `alpha:A` with numbers up to 10^6 apart instead, to see how many are refused; ``--bounded`` markets and sums under
 guarantees, ceilings and groups; ``--whole`` whole tasks under rules on machines, and alpha fairness of several types;
-``--servers`` every machine by itself.  With ``--files`` the file of each right answer is verified too, and so is one in
-which somebody has less.
+``--servers`` every machine by itself; ``--style`` numbers of one style only.  With ``--files`` the file of each right
+answer is verified too, and so is one in which somebody has less.
 """
 
 import argparse
@@ -128,9 +128,12 @@ def main() -> int:
     parser.add_argument("--bounded", action="store_true", help="draw markets and sums under guarantees and groups")
     parser.add_argument("--whole", action="store_true", help="draw whole tasks under rules and of several types")
     parser.add_argument("--servers", action="store_true", help="draw every machine by itself")
+    parser.add_argument("--style", choices=list(cases.AMOUNTS), help="draw numbers of this style only")
     parser.add_argument("--files", action="store_true", help="verify the files of right answers, and forged ones")
     asked = parser.parse_args()
     draws = {"markets": cases.skewed, "bounded": cases.bounded, "whole": cases.whole, "servers": cases.servers}
+    if asked.style:
+        cases.OFTEN = (asked.style,)
     draw = next((draw for name, draw in draws.items() if getattr(asked, name)), cases.drawn)
     if asked.only is not None:
         case = draw(asked.seed, asked.only)

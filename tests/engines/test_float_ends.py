@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from float_ends import float_ends
 
-from drfopt import Machine, Organisation, TaskType, explain, price
+from drfopt import Group, Machine, Organisation, TaskType, explain, price
 from drfopt.base.errors import CertificateError, InstanceError, SolverError
 from drfopt.base.tolerances import LEVEL
 from drfopt.certificates import bottleneck
@@ -155,3 +155,32 @@ def test_a_sum_that_highs_calls_impossible_is_answered_in_fractions():
     assert found.certificate.valid
     assert found.engine == "rational-lp after lp"
     assert off(found.tasks, solve(pool, "utilitarian", exact=True).tasks) <= LEVEL
+
+
+BELOW = {
+    "its level": ({"A": 1, "B": 1e150}, 1e-300, 10),
+    "what its group's shares are divided by": ({"A": 1, "B": 1}, 1e-290, 1e-140),
+    "how fast it rises beside others": ({"A": 1e-17, "B": 1}, 1e290, 10),
+}
+
+
+@pytest.mark.parametrize("case", BELOW)
+@pytest.mark.parametrize("pool", [True, False])
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks"])
+def test_what_floats_cannot_hold_in_a_tree_is_not_nothing(case, pool, policy):
+    """What is multiplied or divided to find it is beyond the range of floats; what somebody has is not."""
+    weights, group, room = BELOW[case]
+    rows = {user: {"a": room / 10} for user in weights}
+    there = {"capacity": {"a": room}} if pool else {"machines": [Machine("m", {"a": room})]}
+    rules = Organisation(paths={"B": "g"}, groups=[Group("g", group)])
+    cluster = Instance(rows, **there, weights=weights, organisation=rules)
+    found, exact = solve(cluster, policy), solve(cluster, policy, exact=True)
+    assert (found.tasks > 0).all()
+    assert off(found.tasks, exact.tasks) <= LEVEL
+
+
+def test_a_level_below_floats_is_no_proof_of_nothing():
+    rules = Organisation(paths={"B": "g"}, groups=[Group("g", 1e-300)])
+    cluster = Instance([{"a": 1}] * 2, {"a": 1}, users=["A", "B"], weights=[1, 1e150], organisation=rules)
+    with pytest.raises(CertificateError, match=r"leaves user 'B' less than floats can hold: ask for exact=True"):
+        solve(cluster, "drf", engine="tree-filling")

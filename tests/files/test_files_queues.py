@@ -150,6 +150,16 @@ spec:
     assert found.instance.exact_weights == (2,)
     assert organisation.groups[0].guarantee == {"nvidia.com/gpu": 8}
     assert "quota without bound: nothing is promised beyond a fair share (team-a)" in told(found)
+    # Beyond a quota without bound there is nothing; beyond one with a bound a weight of 0 is no share.
+    unbounded = queues.replace("memory: {quota: -1, overQuotaWeight: 2", "memory: {quota: -1, overQuotaWeight: 0")
+    assert read("kai", [saved(tmp_path / "q.yaml", unbounded), pods]).instance.exact_weights == (2,)
+    last = queues.replace("gpu: {quota: 4, overQuotaWeight: 2", "gpu: {quota: 4, overQuotaWeight: 0")
+    found = read("kai", [saved(tmp_path / "q.yaml", last), pods])
+    assert found.instance.organisation.last == (True,)
+    assert "queue has weight 0 of nvidia.com/gpu, which its tasks need: it is served last (team-a)" in told(found)
+    idle = unbounded.replace("memory: {quota: -1", "memory: {quota: 100")
+    found = read("kai", [saved(tmp_path / "q.yaml", idle), pods])
+    assert found.instance.exact_weights == ((2, 1, 2),), "its tasks need no memory: that weight has no say"
 
 
 @pytest.mark.parametrize(("policy", "tier"), [("", 5), ("priority.policy: fence, ", 2)])
@@ -646,3 +656,61 @@ def test_a_queue_wants_only_what_its_quota_covers(tmp_path: Path) -> None:
         "kueue", write(tmp_path / "k.json", cluster_queue("A", quota("4", "x"), cohort="all"), both), saturate=True
     )
     assert found.instance.exact_demands == ((1, 0), (1, Fraction(1, 4)))
+
+
+def test_what_a_flavor_tolerates_is_no_obstacle_to_its_pods(tmp_path: Path) -> None:
+    taint = {"key": "spot", "value": "true", "effect": "NoSchedule"}
+
+    def reading(**beside: object):
+        flavor = {"nodeTaints": [taint], **beside}
+        path = write(
+            tmp_path / "kueue.json",
+            {
+                "apiVersion": "kueue.x-k8s.io/v1beta1",
+                "kind": "ResourceFlavor",
+                "metadata": {"name": "spot"},
+                "spec": flavor,
+            },
+            cluster_queue("A", quota("9", "spot"), quota("4", "demand"), cohort="left"),
+            local_queue("a", "A"),
+            workload("w1", "a", ("main", 2, "2")),
+        )
+        return read("kueue", [path]).instance.eligible.tolist()
+
+    assert reading() == [[False, True]]
+    assert reading(tolerations=[{"key": "spot", "operator": "Exists"}]) == [[True, True]]
+    assert reading(tolerations=[{"key": "other", "operator": "Exists"}]) == [[False, True]]
+
+
+def test_keys_that_play_no_part_are_listed(tmp_path: Path) -> None:
+    stopped = cluster_queue("A", quota("9", "spot"), quota("4", "demand"), cohort="left")
+    stopped["spec"] |= {"stopPolicy": "Hold", "admissionChecks": ["x"], "namespaceSelector": {}}
+    limited = stopped["spec"]["resourceGroups"][0]["flavors"][0]["resources"][0]
+    limited["borrowingLimit"] = "3"
+    waiting = workload("w1", "a", ("main", 2, "2"))
+    waiting["spec"] |= {"priority": 100}
+    waiting["spec"]["podSets"][0]["minCount"] = 1
+    notes = told(read("kueue", [write(tmp_path / "kueue.json", stopped, local_queue("a", "A"), waiting)]))
+    for line in (
+        "admissionChecks of a ClusterQueue (A)",
+        "priority of a Workload (a/w1)",
+        "minCount of a pod set (a/w1)",
+        "borrowingLimit of one flavor: another has none, so that the sum is not bounded (A)",
+        "queue that is stopped (stopPolicy) takes part with what is in it (A)",
+    ):
+        assert line in notes
+    assert "namespaceSelector" not in notes, "it says nothing"
+    queue = """\
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: ml}
+spec: {weight: 1, affinity: {nodeGroupAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [gpu]}}}
+"""
+    machines = write(tmp_path / "nodes.json", *NODES)
+    notes = told(read("volcano", [saved(tmp_path / "q.yaml", queue), machines], saturate=True))
+    assert "affinity of a Queue (ml)" in notes
+
+
+def test_a_shape_that_is_no_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InstanceError, match=r"volcano: shape is 'cpu=1': give a table, such as"):
+        read("volcano", [write(tmp_path / "nodes.json", *NODES)], saturate=True, shape="cpu=1")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import drfopt
 from drfopt.base.errors import InstanceError
 from drfopt.io.readers.asking import read
 from drfopt.io.readers.slurm.tres import array_size, gres, hosts, tres
@@ -390,3 +391,93 @@ def test_a_job_in_two_files_counts_once(tmp_path):
     found = read("slurm", [nodes, jobs, again])
     assert found.instance.limits.tolist() == [1]
     assert any("job that is listed again" in str(note) for note in found.notes)
+
+
+def test_constraints_and_types_of_devices_decide_where_a_job_runs(tmp_path: Path) -> None:
+    sinfo = """\
+HOSTNAMES|CPUS|MEMORY|GRES|PARTITION|STATE|AVAIL_FEATURES|WEIGHT
+n1|64|256000|gpu:a100:4|gpu*|idle|a100,ib|10
+n2|64|256000|gpu:v100:4|gpu*|idle|v100|10
+"""
+    squeue = """\
+JOBID|USER|ACCOUNT|PARTITION|STATE|NODES|CPUS|MIN_MEMORY|TRES_PER_NODE|NODELIST|FEATURES
+1|ann|phys|gpu|PENDING|1|8|32G|gres/gpu:v100:1||(null)
+2|bob|phys|gpu|PENDING|1|8|32G|gres/gpu:1||a100&ib
+3|cid|phys|gpu|PENDING|1|8|32G|gres/gpu:1||a100,ib
+4|dan|phys|gpu|PENDING|1|8|32G|gres/gpu:1||h100
+5|eve|phys|gpu|PENDING|1|8|32G|gres/gpu:1||[a100*2&ib*1]
+"""
+    found = read("slurm", saved(tmp_path, sinfo=sinfo, squeue=squeue))
+    instance = found.instance
+    homes = {
+        user: [name.rpartition("=")[2] for name, open_to in zip(instance.machine_names, row, strict=True) if open_to]
+        for user, row in zip(instance.users, instance.eligible.tolist(), strict=True)
+    }
+    assert homes == {"ann": ["v100"], "bob": ["a100+ib"], "cid": ["a100+ib"], "dan": [], "eve": ["a100+ib", "v100"]}
+    notes = told(found)
+    assert "has not the feature h100 (dan)" in notes
+    assert "columns of nodes (WEIGHT)" in notes
+    assert "its job may run anywhere (5: [a100*2&ib*1])" in notes
+    blind = "\n".join(line.rsplit("|", 2)[0] for line in sinfo.splitlines())
+    found = read("slurm", saved(tmp_path, blind=blind, squeue=squeue))
+    assert "3 x constraint of a job: no node tells its own" in told(found)
+    assert found.instance.eligible[found.instance.users.index("dan")].all(), "the files tell no node's features"
+    machines = saved(tmp_path, **{"machines.csv": "machine,count,cpu,memory,gpu\nbig,2,64,256Gi,4\n"})[0]
+    found = read("slurm", saved(tmp_path, squeue=squeue), machines=machines)
+    assert "5 x partition of a job: no node tells its own" in told(found)
+    assert all(drfopt.solve(found.instance).tasks)
+
+
+def test_a_configuration_lists_nodes(tmp_path: Path) -> None:
+    conf = """\
+# made by hand
+ClusterName=small
+NodeName=DEFAULT CPUs=64 \\
+  RealMemory=256000
+NodeName=n[1-2] Gres=gpu:a100:4 Feature=ib
+nodename=c1 Sockets=2 CoresPerSocket=24 ThreadsPerCore=2 CoreSpecCount=1 MemSpecLimit=6000 Weight=5
+NodeName=c2 State=DOWN
+PartitionName=gpu Nodes=n[1-2] AllowAccounts=phys
+PartitionName=all Nodes=ALL State=UP
+PartitionName=old Nodes=c2 State=DRAIN
+"""
+    job = "JOBID|USER|PARTITION|STATE|NODES|CPUS|MIN_MEMORY\n1|ann|gpu|PENDING|1|8|32G\n2|bob|all|PENDING|1|8|32G\n"
+    found = read("slurm", saved(tmp_path, conf=conf, job=job))
+    instance = found.instance
+    assert dict(zip(instance.machine_names, instance.exact_machine_capacity, strict=True)) == {
+        "64cpu-250GiB": (64, 256000),
+        "94cpu-244.141GiB": (94, 250000),
+    }
+    assert instance.counts.tolist() == [2, 1]
+    assert instance.eligible.tolist() == [[True, False], [True, True]]
+    for line in (
+        "setting of no node and no partition (ClusterName)",
+        "weight of nodes (c1)",
+        "allowaccounts of partitions (gpu)",
+        "partition that is drain (old)",
+        "node that is down (c2)",
+        "assumed: 3 x node is in use: a configuration does not tell its state (such as n1)",
+    ):
+        assert line in told(found)
+    with pytest.raises(InstanceError, match=r"line 1: cpus is 'many': write a whole number"):
+        read("slurm", saved(tmp_path, conf="NodeName=a CPUs=many\n", job=job))
+
+
+def test_what_a_node_keeps_back_is_not_divided(tmp_path: Path) -> None:
+    node = """\
+NodeName=n1 Arch=x86_64 CoresPerSocket=32
+   CPUAlloc=8 CPUEfctv=62 CPUTot=64 CPULoad=1.00
+   ActiveFeatures=a100,ib
+   Gres=gpu:a100:4(S:0-1)
+   RealMemory=256000 AllocMem=0 MemSpecLimit=6000
+   State=MIXED Partitions=gpu
+"""
+    job = """\
+JobId=11 JobName=train UserId=ann(1000) Account=phys JobState=PENDING Dependency=afterok:10(unfulfilled)
+   Partition=gpu ReqNodeList=(null) NumNodes=1-1 NumCPUs=8 Licenses=matlab:1 Features=ib|ethernet
+   ReqTRES=cpu=8,mem=32G,node=1,billing=8,gres/gpu:a100=2
+"""
+    found = read("slurm", saved(tmp_path, node=node, job=job))
+    assert found.instance.exact_machine_capacity[0] == (62, 250000, 4)
+    assert "licence of a job (11)" in told(found)
+    assert "job that waits for others (its dependency) (11)" in told(found)

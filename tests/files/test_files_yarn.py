@@ -21,6 +21,8 @@ AMOUNTS = {
     "50% memory, 25% cpu": {"memory-mb": 8192, "vcores": 2},
     "50%": {"memory-mb": 8192, "vcores": 4, "yarn.io/gpu": 1},
     "vcores=50%, memory-mb=4096, yarn.io/gpu=1": {"vcores": 4, "memory-mb": 4096, "yarn.io/gpu": 1},
+    "memory=10Gi, vcores=4": {"memory-mb": 10240, "vcores": 4},
+    "memory=1G, yarn.io/gpu=2": {"memory-mb": Fraction(10**9, 2**20), "yarn.io/gpu": 2},
     "0.5% cpu": {"vcores": Fraction(1, 25)},
     "": {},
 }
@@ -31,7 +33,9 @@ def test_amounts(text: str, expected: dict) -> None:
     assert amounts(text, WHOLE, "here") == expected
 
 
-@pytest.mark.parametrize("text", ["lots", "10", "10 mb 10 vcores", "mb=ten", "1.2.3 mb", "-5 mb"])
+@pytest.mark.parametrize(
+    "text", ["lots", "10", "10 mb 10 vcores", "mb=ten", "1.2.3 mb", "-5 mb", "memory=2w", "vcores=4 cores"]
+)
 def test_bad_amounts(text: str) -> None:
     with pytest.raises(InstanceError, match=r"^here: "):
         amounts(text, WHOLE, "here")
@@ -151,6 +155,19 @@ def test_users_by_user_and_labels(tmp_path: Path) -> None:
     assert found.instance.machine_names == ("16GiB-8cpu-label=gpu", "16GiB-8cpu")
     assert found.placement == {}
     assert "on which of the unlike nodes is not told" in told(found)
+
+
+def test_what_the_manager_prints_for_no_label(tmp_path: Path) -> None:
+    paths = write(
+        tmp_path,
+        nodes=nodes(node("h1", labels=["gpu"]), node("h2")),
+        apps=apps(
+            app("a1", "x", request(1024, 1, 2, label="<Not set>")) | {"appNodeLabelExpression": "gpu"},
+            app("a2", "y", request(1024, 1, 2)) | {"appNodeLabelExpression": "<Not set>"},
+            app("a3", "z", request(1024, 1, 2)) | {"appNodeLabelExpression": "<DEFAULT_PARTITION>"},
+        ),
+    )
+    assert read("yarn", paths).instance.eligible.tolist() == [[True, False], [True, True], [False, True]]
 
 
 def test_the_scheduler_page_tells_bounds(tmp_path: Path) -> None:

@@ -105,6 +105,8 @@ def read(
     paths = [files] if isinstance(files, str | Path) else listed(files, f"{format}: files", InstanceError)
     if not paths:
         raise InstanceError(f"{format}: no files are given: name {known.files}")
+    if not isinstance(shape, Mapping | None):
+        raise InstanceError(f'{format}: shape is {shape!r}: give a table, such as {{"cpu": 1, "memory": "4Gi"}}')
     asked = ReadOptions(user_by, saturate, {r: amount(value, f"--shape: {r}") for r, value in (shape or {}).items()})
     if shape and not any(asked.shape.values()):
         raise InstanceError("--shape: the task needs nothing: give it some of a resource, such as cpu=1,memory=4Gi")

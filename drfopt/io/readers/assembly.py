@@ -160,7 +160,7 @@ def assemble(cluster: Contents) -> Conversion:
     names = [one.name for one in classes]
     tree["users"] = [
         _user(user, types, names, factor, above.get(user, user) in cluster.endless)
-        | _bounded(_member(cluster, user, above), resources, cluster.notes)
+        | _bounded(_weighted(_member(cluster, user, above), user, types, cluster.notes), resources, cluster.notes)
         for user, types in users.items()
     ]
     for user in cluster.members:
@@ -178,6 +178,18 @@ def _member(cluster: Contents, user: str, above: Mapping[str, str]) -> Mapping[s
     if user not in above:
         return cluster.members.get(user, {})
     return {key: value for key, value in cluster.members.get(above[user], {}).items() if key in ("group", "tier")}
+
+
+def _weighted(entry: Mapping[str, Any], user: str, types: Iterable[AlikeTasks], notes: Notes) -> Mapping[str, Any]:
+    """Return the keys of a user without weights of 0 by resource: with one of what it needs it is served last."""
+    weights = entry.get("weight")
+    if not isinstance(weights, Mapping) or all(weights.values()):
+        return entry
+    needed = next((r for one in types for r, amount in one.demand.items() if amount and not weights.get(r, 1)), None)
+    if needed is not None:
+        notes.assumed(f"queue has weight 0 of {needed}, which its tasks need: it is served last", user)
+        return {**entry, "weight": 0}
+    return {**entry, "weight": {resource: weight for resource, weight in weights.items() if weight}}
 
 
 def _roomy(cluster: Contents, tasks: list[Task]) -> list[ListedMachine]:

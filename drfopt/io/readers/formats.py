@@ -74,7 +74,7 @@ FORMATS = Registry(
     ),
     Format(
         "slurm",
-        "what sinfo, squeue or sacct, sshare -a -P, sacctmgr -P and scontrol show print with a header; or their --json",
+        "sinfo, squeue or sacct, sshare -a -P, sacctmgr -P, scontrol show with a header, or their --json; slurm.conf",
         "FILES",
         "slurm",
         ("user", "account"),

@@ -1,12 +1,14 @@
 """The tree of groups, and what a node's members have at each level of the node, as a policy measures it."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...base.errors import PolicyError
+from ...base.errors import PolicyError, SolverError
+from ..arrays import SMALLEST
 from ..instance import Instance
 from ..organisation import Organisation
 from ..policies import MEASURES, Policy
@@ -241,6 +243,22 @@ class Branch:
         self._put(tasks, point)
         return tasks
 
+    def lost(self, point: BranchPoint) -> np.ndarray:
+        """Return whose level at a moment of this branch, past its beginning, is below what floats hold, bool (n,)."""
+        lost = np.zeros(len(self.has), dtype=bool)
+        self._lose(lost, point)
+        return lost
+
+    def _lose(self, lost: np.ndarray, point: BranchPoint) -> None:
+        if not point.part:
+            lost[self.users[point.phase]] = point.time < SMALLEST
+        for branch in self.branches[point.phase]:
+            if point.part or point.time > branch.level[0]:
+                inner = branch.reached(point.time, point.part)
+                # Where one of its ranks has come to an end, the next has nothing yet.
+                if not inner.phase or inner.time or inner.part or point.time not in branch.level:
+                    branch._lose(lost, inner)
+
     def _put(self, tasks: np.ndarray, point: BranchPoint) -> None:
         for phase, (users, branches) in enumerate(zip(self.users, self.branches, strict=True)):
             if phase < point.phase:
@@ -301,9 +319,9 @@ class Counted:
             if promised and self.meaning == "normalised":
                 unit = promised
             if self.meaning == "surplus":
-                offset = promised / (unit * weights[j])
+                offset = promised / self._in_range(unit * weights[j], f"{self.resources[j]!r} and the weight")
             row = np.full(len(self.capacity) + 1, self.zero)
-            row[j] = 1 / (unit * weights[j])
+            row[j] = 1 / self._in_range(unit * weights[j], f"{self.resources[j]!r} and the weight")
             each.append((row, offset))
         # Where nothing that is counted is there, nobody who is placed uses any, and every level is 0.
         each = each or [(np.full(len(self.capacity) + 1, self.zero), self.zero)]
@@ -332,6 +350,15 @@ class Counted:
             for row in (instance.exact_demands if exact else instance.demands.tolist())
         ]
         return np.array([max(row) for row in shares])
+
+    def _in_range(self, value: Any, of_what: str) -> Any:
+        """Return a divisor that floats can hold, and one by it as well."""
+        if isinstance(self.zero, float) and not sys.float_info.min <= value <= 1 / sys.float_info.min:
+            raise SolverError(
+                f"an amount of {of_what} by which it counts multiply to {value:.0e}, beyond what floats can hold: "
+                "ask for exact=True"
+            )
+        return value
 
     def _number(self, value: Any) -> Any:
         return float(value) if isinstance(self.zero, float) else value

@@ -6,7 +6,7 @@ from ...text.files import File, failure
 from ...text.parts import TreePart, parts
 from ..conversion import Notes
 
-__all__ = ["OWNERS", "Objects", "Template", "annotations", "labels", "name", "namespace"]
+__all__ = ["OWNERS", "Objects", "Template", "annotations", "labels", "name", "namespace", "tell_unused"]
 
 
 class Objects:
@@ -97,6 +97,13 @@ def labels(item: TreePart) -> dict[str, str]:
 def annotations(item: TreePart) -> dict[str, str]:
     """Return the annotations of an object."""
     return dict(_texts(item["metadata"]["annotations"]))
+
+
+def tell_unused(part: TreePart, used: Iterable[str], whose: str, example: str, notes: Notes) -> None:
+    """Note the keys of a table that say something and play no part."""
+    for key, one in part.pairs():
+        if key not in used and one.value not in ("", [], {}):
+            notes.unused(f"{key} of {whose}", example)
 
 
 def _texts(part: TreePart) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from ..conversion import Notes
-from ..kubernetes.objects import Objects, name
+from ..kubernetes.objects import Objects, name, tell_unused
 from ..kubernetes.pods import Pod
 from .tree import QueueNode, System
 
@@ -35,10 +35,13 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     for group in GROUPS:
         for item in objects.take("Queue", group):
             spec = item["spec"]
+            tell_unused(spec, ("parentQueue", "resources", "priority", "displayName"), "a Queue", name(item), notes)
             amounts: dict[str, dict[str, Fraction]] = {"quota": {}, "limit": {}, "overQuotaWeight": {}}
             for key, part in spec["resources"].pairs():
                 resource, unit = UNITS.get(key, (key, Fraction(1)))
-                amounts["overQuotaWeight"][resource] = part["overQuotaWeight"].amount(missing=1)
+                weight = part["overQuotaWeight"].amount(missing=1)
+                if weight or part["quota"].number() != -1:  # nothing is beyond a quota without bound
+                    amounts["overQuotaWeight"][resource] = weight
                 for bound in ("quota", "limit"):
                     if bound in part and part[bound].number() != -1:
                         amounts[bound][resource] = part[bound].amount() * unit

@@ -24,6 +24,9 @@ from .tree import QueueNode, System
 __all__ = ["read"]
 
 PREFIX = "quota.scheduling.koordinator.sh/"
+MARKS = ("parent", "is-parent", "tree-id", "is-root", "allow-lent-resource", "shared-weight", "total-resource")
+"""Labels and annotations of a quota that are used, or follow from the tree."""
+
 SYSTEM_QUOTAS = ("koordinator-system-quota",)
 
 UNBOUNDED = 2**62 // 1000
@@ -35,6 +38,9 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     weights = _weights(objects.take("ElasticQuota"), notes)
     for item, weight in zip(objects.take("ElasticQuota"), weights, strict=True):
         marks = labels(item)
+        for key in labels(item) | annotations(item):
+            if key.startswith(PREFIX) and key.removeprefix(PREFIX) not in MARKS:
+                notes.unused(f"{key.removeprefix(PREFIX)} of a quota", name(item))
         if marks.get(f"{PREFIX}allow-lent-resource") == "false":
             notes.unused("guarantee that is not lent: here it is, while nobody of the quota needs it", name(item))
         found.append(

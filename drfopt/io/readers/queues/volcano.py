@@ -20,7 +20,7 @@ from ...text.files import failure
 from ...text.parts import TreePart
 from ..conversion import Notes
 from ..kubernetes.eligibility import PodNeeds
-from ..kubernetes.objects import Objects, annotations, labels, name, namespace
+from ..kubernetes.objects import Objects, annotations, labels, name, namespace, tell_unused
 from ..kubernetes.pods import VOLCANO_QUEUE, Pod
 from .tree import QueueNode, System
 
@@ -34,10 +34,16 @@ DONE = ("Completed", "Succeeded", "Failed")
 """Phases of a PodGroup that wants nothing any more."""
 
 
+QUEUE_KEYS = ("weight", "guarantee", "deserved", "capability", "priority", "parent", "state")
+POD_GROUP_KEYS = ("minMember", "minResources", "queue")
+"""What their specs say that is used, or noted by itself."""
+
+
 def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     found: dict[str, QueueNode] = {}
     for item in objects.take("Queue", GROUP):
         spec, marks = item["spec"], annotations(item)
+        tell_unused(spec, QUEUE_KEYS, "a Queue", name(item), notes)
         if spec["guarantee"]["resource"]:
             notes.assumed("guarantee is lent while nobody of the queue needs it", name(item))
         if spec["state"].text("Open") == "Closed" or item["status"]["state"].text("Open") == "Closed":
@@ -101,6 +107,7 @@ def _waiting(objects: Objects, found: list[Pod], notes: Notes) -> list[Pod]:
         named = (namespace(item), name(item))
         owners = {(named[0], one["name"].text()) for one in item["metadata"]["ownerReferences"].each()}
         spec = item["spec"]
+        tell_unused(spec, POD_GROUP_KEYS, "a PodGroup", named[1], notes)
         if named in known or owners & jobs or named in jobs:
             if "minMember" in spec:
                 notes.unused("gang of a PodGroup: that many of its pods start together or none (minMember)", named[1])

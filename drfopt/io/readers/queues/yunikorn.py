@@ -17,7 +17,7 @@ from ...native.syntax import trees
 from ...text.files import failure
 from ...text.parts import TreePart
 from ..conversion import Notes
-from ..kubernetes.objects import Objects
+from ..kubernetes.objects import Objects, tell_unused
 from ..kubernetes.pods import Pod
 from .tree import QueueNode, System
 
@@ -32,9 +32,8 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     found: list[QueueNode] = []
     for config in _configurations(objects):
         partitions = list(config["partitions"].each())
-        for key in partitions[0].value if partitions else ():
-            if key not in ("name", "queues"):
-                notes.unused(f"{key} of a partition", partitions[0]["name"].text())
+        if partitions:
+            tell_unused(partitions[0], ("name", "queues"), "a partition", partitions[0]["name"].text(), notes)
         if len(partitions) > 1:
             notes.unused("partition of nodes after the first", partitions[1]["name"].text(), len(partitions) - 1)
         for queue in partitions[0]["queues"].each() if partitions else ():
@@ -57,9 +56,7 @@ def _configurations(objects: Objects) -> Iterator[TreePart]:
 def _below(part: TreePart, parent: str, notes: Notes) -> Iterator[QueueNode]:
     label = part["name"].text()
     name = f"{parent}.{label}" if parent else label
-    for key in part.value:
-        if key not in ("name", "parent", "resources", "properties", "queues"):
-            notes.unused(f"{key} of a queue", name)
+    tell_unused(part, ("name", "parent", "resources", "properties", "queues"), "a queue", name, notes)
     for key, _ in part["properties"].pairs():
         if key not in ("priority.offset", "priority.policy"):
             notes.unused(f"property {key} of a queue", name)

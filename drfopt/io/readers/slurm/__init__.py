@@ -7,14 +7,16 @@
     sshare -a -P                                                weights (RawShares) of accounts and users
     sacctmgr -P show assoc format=Account,User,Share,GrpTRES    weights and ceilings (GrpTRES)
     sacctmgr dump                                               the same
+    slurm.conf                                                  nodes and partitions, where nothing tells how they are
 
 and of the JSON: ``scontrol show nodes``, ``sinfo``, ``squeue``, ``sacct``, ``sshare``, ``sacctmgr show assoc``. A job
 on N nodes is N tasks, each an N-th of its TRES; pending jobs are demand, running ones with a NodeList the current
 allocation. Accounts are groups and users are users, or with ``--user-by account`` the accounts are. ``mem`` is in MiB.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,7 +26,7 @@ from ...text.files import File, failure, shown
 from ...writers.amounts import SLURM
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
 from ..queues.tree import QueueNode, organised
-from .rows import DOWN, FLAGS, UP, SlurmRow, rows
+from .rows import DOWN, FLAGS, NOTHING, UP, SlurmRow, rows
 from .tres import array_size, gres, hosts, tres
 
 __all__ = ["read"]
@@ -33,8 +35,12 @@ WAITING = ("PENDING", "REQUEUED")
 RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
 
 
-Needs = tuple[frozenset[str], frozenset[str]]
-"""Partitions, one of which will do, and types of devices, all of them; nothing for any."""
+Needs = tuple[frozenset[str], frozenset[str], frozenset[frozenset[str]]]
+"""Partitions, one of which will do, types of devices, all of them, and sets of features, one of which will do, all of
+it; nothing for any."""
+
+Features = tuple[frozenset[str], frozenset[str], frozenset[str]]
+"""Partitions, types of devices and features of a node."""
 
 
 def read(files: Sequence[File], asked: ReadOptions) -> Contents:
@@ -55,7 +61,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     notes = Notes()
     found: dict[str, list[SlurmRow]] = {"nodes": [], "jobs": [], "shares": [], "limits": []}
     for file in files:
-        for row in rows(file):
+        for row in rows(file, notes):
             found[row.kind].append(row)
     names = _Names(found, by_account=asked.user_by == "account", notes=notes)
     tasks = [task for row in _once(found["jobs"], notes) for task in _tasks(row, names, notes)]
@@ -71,14 +77,14 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         f"slurm, {files[0].stem}",
         f"Slurm ({named(files)}): nodes {sum(node.count for node in nodes):,}; mem in MiB",
         nodes,
-        tasks,
+        _comparable(tasks, nodes, notes),
         notes,
         lambda needs, features: not _missing(needs, features),
         pool=asked.pool,
         groups=groups,
         members=members,
         shape=asked.shape,
-        wants=lambda queue: (frozenset(), frozenset()),
+        wants=lambda queue: (frozenset(), frozenset(), frozenset()),
         missing=_missing,
     )
 
@@ -95,22 +101,42 @@ def _once(jobs: Iterable[SlurmRow], notes: Notes) -> Iterable[SlurmRow]:
         yield row
 
 
-def _missing(needs: Needs, features: Needs) -> str:
-    """Return in words why a node does not take a task: it is in none of the partitions, or lacks a type of device."""
+def _missing(needs: Needs, features: Features) -> str:
+    """Return in words why a node does not take a task: no partition of its own, no such device or feature."""
     stated = []
     if needs[0] and not needs[0] & features[0]:
         stated.append(f"is not in partition {' or '.join(sorted(needs[0]))}")
     if not needs[1] <= features[1]:
         stated.append(f"has no {' and no '.join(sorted(needs[1] - features[1]))}")
+    if needs[2] and not any(some <= features[2] for some in needs[2]):
+        ways = sorted("&".join(sorted(some)) for some in needs[2])
+        stated.append(f"has not the feature {' or '.join(ways)}")
     return " and ".join(stated)
 
 
-def _features(name: str, labels: Mapping[str, str]) -> Needs:
-    """Return the features of a machine of another file, by its columns ``label:partition`` and ``label:gres``."""
+def _comparable(tasks: list[Task], nodes: Sequence[ListedMachine], notes: Notes) -> list[Task]:
+    """Return the tasks without needs that no node can meet because the files tell that of no node."""
+    stated: list[Any] = [node.features for node in nodes]
+    for place, what in enumerate(("partition", "type of device", "constraint")):
+        wanting = [task for task in tasks if isinstance(task.needs, tuple) and task.needs[place]]
+        if nodes and wanting and not any(features[place] for features in stated):
+            notes.unused(f"{what} of a job: no node tells its own", wanting[0].name, len(wanting))
+            tasks = [
+                replace(task, needs=(*task.needs[:place], frozenset(), *task.needs[place + 1 :]))
+                if isinstance(task.needs, tuple)
+                else task
+                for task in tasks
+            ]
+    return tasks
+
+
+def _features(name: str, labels: Mapping[str, str]) -> Features:
+    """Return the features of a machine of another file, by its columns ``label:partition``, ``:gres``, ``:feature``."""
     stated = [
-        frozenset(filter(None, labels.get(key, "").replace("+", ",").split(","))) for key in ("partition", "gres")
+        frozenset(filter(None, labels.get(key, "").replace("+", ",").split(",")))
+        for key in ("partition", "gres", "feature")
     ]
-    return stated[0], stated[1]
+    return stated[0], stated[1], stated[2]
 
 
 # ---- nodes -------------------------------------------------------------------------------------------------
@@ -136,10 +162,14 @@ def _nodes(found: Iterable[SlurmRow], notes: Notes) -> list[ListedMachine]:
             notes.unused(f"node that is {state or 'in no state'}", name)
             continue
         devices, types = gres(row["GRES"], row.place)
-        capacity = {"cpu": _amount(row, "CPUS"), "mem": _amount(row, "MEMORY")} | devices
-        features = (frozenset(partitions[name]), types)
-        labels = {"gres": "+".join(sorted(types)), "partition": "+".join(sorted(partitions[name]))}
-        nodes.append(ListedMachine(name, capacity, features=features, labels=labels))
+        memory = _amount(row, "MEMORY") - (_amount(row, "MEMSPEC") if row["MEMSPEC"] else 0)
+        capacity = {"cpu": _amount(row, "CPUS"), "mem": max(Fraction(0), memory)} | devices
+        marks = frozenset(part.strip() for part in row["FEATURES"].split(",") if part.strip() and "(" not in part)
+        features = (frozenset(partitions[name]), types, marks)
+        labels = {"gres": types, "partition": partitions[name], "feature": marks}
+        nodes.append(
+            ListedMachine(name, capacity, features=features, labels={k: "+".join(sorted(v)) for k, v in labels.items()})
+        )
     return nodes
 
 
@@ -196,8 +226,11 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
     size = max(1, int(_amount(row, "NNodes"))) if row["NNodes"] else 1
     demand = _demand(row, running, size, job, notes)
     _, types = tres(row["ReqTRES"], row.place)
+    types |= _devices(row)[1]
     user = names.user(row["User"], row["Account"])
-    needs = (frozenset(part for part in row["Partition"].split(",") if part), types)
+    needs = (frozenset(part for part in row["Partition"].split(",") if part), types, _constraint(row, job, notes))
+    if "%" in job:
+        notes.unused("most of an array's jobs at once (after %)", job)
     title = row["JobName"] or f"job {job}"
     homes = hosts(row["NodeList"], row.place) if running else []
     if running and len(homes) == size:
@@ -205,6 +238,22 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
     if running:
         notes.unused("where a running job runs: its NodeList is not given", job)
     return [Task(user, demand, size * array_size(job, row.place), needs, title)]
+
+
+def _devices(row: SlurmRow) -> tuple[dict[str, Fraction], frozenset[str]]:
+    """Return the devices that a job asks of each node, ``gres/gpu:a100:2``, and their types."""
+    return gres(row["NodeGRES"].replace("gres/", "").replace("gres:", ""), row.place)
+
+
+def _constraint(row: SlurmRow, job: str, notes: Notes) -> frozenset[frozenset[str]]:
+    """Return the sets of features of which a node has to have one, of ``a&b`` and ``a|b``; nothing for any node."""
+    text = row["Constraint"]
+    if text in NOTHING:
+        return frozenset()
+    if set(text) & set("[]()*") or ("|" in text and set(text) & set("&,")):
+        notes.unused("constraint with brackets, counts, or both & and |: its job may run anywhere", f"{job}: {text}")
+        return frozenset()
+    return frozenset(frozenset(part.strip() for part in re.split("[&,]", way)) for way in text.split("|"))
 
 
 def _demand(row: SlurmRow, running: bool, size: int, job: str, notes: Notes) -> dict[str, Fraction]:
@@ -222,8 +271,7 @@ def _demand(row: SlurmRow, running: bool, size: int, job: str, notes: Notes) -> 
         demand["mem"] = amount * each
     else:
         notes.assumed("job needs no memory: the columns do not tell", job)
-    devices, _ = gres(row["NodeGRES"].replace("gres/", "").replace("gres:", ""), row.place)
-    return demand | devices
+    return demand | _devices(row)[0]
 
 
 # ---- accounts ----------------------------------------------------------------------------------------------
@@ -265,7 +313,7 @@ def _queues(shares: list[SlurmRow], limits: list[SlurmRow], names: _Names, notes
         if (user and names.by_account) or (account == "root" and not user):
             continue
         name = names.user(user, account) if user else names.group(account)
-        over = account if user else row["Parent"].removeprefix("root")
+        over = (account if user else row["Parent"]).removeprefix("root")
         parent = names.group(over) if over else ""
         known = entries.setdefault(name, _Entry(name, parent, _weight(row, "Share", notes), label=user or account))
         known.ceiling, _ = tres(row["GrpTRES"], row.place)

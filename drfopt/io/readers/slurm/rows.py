@@ -14,8 +14,10 @@ from typing import Any
 from ....base.errors import suggestion
 from ...text.files import File, failure, shown
 from ...text.parts import TreePart, parts
+from ..conversion import Notes
+from .tres import hosts
 
-__all__ = ["DOWN", "FLAGS", "UP", "SlurmRow", "rows"]
+__all__ = ["DOWN", "FLAGS", "NOTHING", "UP", "SlurmRow", "rows"]
 
 UP = ("idle", "mixed", "allocated", "completing", "planned", "reserved", "alloc", "mix", "comp", "resv", "plnd")
 DOWN = (
@@ -37,11 +39,16 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "nodehost": "NODELIST",
         "nodename": "NODELIST",
         "cpus": "CPUS",
+        "cpuefctv": "CPUS",
         "cputot": "CPUS",
         "cpus(a/i/o/t)": "CPUS_STATE",
         "memory": "MEMORY",
         "realmemory": "MEMORY",
+        "memspeclimit": "MEMSPEC",
         "gres": "GRES",
+        "active_features": "FEATURES",
+        "activefeatures": "FEATURES",
+        "avail_features": "FEATURES",
         "partition": "PARTITION",
         "partitions": "PARTITION",
         "state": "STATE",
@@ -78,6 +85,9 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "minmemorynode": "NodeMem",
         "reqmem": "ReqMem",
         "tres_per_node": "NodeGRES",
+        "trespernode": "NodeGRES",
+        "features": "Constraint",
+        "constraints": "Constraint",
     },
     "shares": {"account": "Account", "user": "User", "rawshares": "RawShares", "parent": "Parent"},
     "limits": {
@@ -134,6 +144,35 @@ LOADED = re.compile(r"(?P<what>Cluster|Parent|Account|User) - '(?P<name>[^']*)'(
 FIELD = re.compile(r":(?=[A-Z][A-Za-z]*=)")
 """What is before a field of ``sacctmgr dump``; a type of devices, ``gres/gpu:a100=1``, is in small letters."""
 
+NOTHING = ("", "(null)", "N/A", "n/a", "None", "none", "Unknown", "UNLIMITED")
+"""What is printed for nothing."""
+
+UNMODELLED: Mapping[str, tuple[str, str]] = {
+    "licence of a job": ("licenses", "licenses"),
+    "job that waits for others (its dependency)": ("dependency", "dependency"),
+    "node that a job names": ("reqnodelist", "required_nodes"),
+    "node that a job keeps away from": ("excnodelist", "excluded_nodes"),
+    "reservation of a job": ("reservation", "resv_name"),
+}
+"""What a job may ask for and no instance can say: the field of ``scontrol show job``, and the key of the JSON."""
+
+CONFIGURED = {
+    "nodename": "nodes",
+    "partitionname": "partitions",
+}
+"""How lines of ``slurm.conf`` begin that tell of nodes; its keys are in any letters."""
+
+SIZES = ("cpus", "sockets", "boards", "corespersocket", "realmemory", "nodes")
+"""Keys of which such a line has one."""
+
+CORES = ("boards", "socketsperboard", "sockets", "corespersocket", "threadspercore")
+TOLD_OF_NODES = (
+    *("nodename", "cpus", "realmemory", "gres", "feature", "features", "state", "memspeclimit", "corespeccount"),
+    *CORES,
+)
+TOLD_OF_PARTITIONS = ("partitionname", "nodes", "default", "state", "maxtime", "defaulttime")
+"""Keys of such lines that are used, or bear on nothing that is divided."""
+
 COMPACT = {"PD": "PENDING", "R": "RUNNING", "CG": "COMPLETING", "CF": "CONFIGURING", "S": "SUSPENDED", "RQ": "REQUEUED"}
 
 EXPECTED = "what sinfo, squeue, sacct, sshare, sacctmgr or scontrol show print, with its header"
@@ -160,6 +199,8 @@ class _Header:
     kind: str
     columns: tuple[str, ...]
     bar: bool
+    names: tuple[str, ...] = ()
+    """What the header calls them."""
     starts: tuple[int, ...] = ()
     cuts: tuple[Cut, ...] = ()
     """Exact columns, from a line of hyphens below the header."""
@@ -169,8 +210,8 @@ class _Header:
     """Whether it was there; otherwise every row has to be one by itself."""
 
 
-def rows(file: File) -> Iterator[SlurmRow]:
-    """Yield the rows of a file.
+def rows(file: File, notes: Notes) -> Iterator[SlurmRow]:
+    """Yield the rows of a file; columns that say something and are not used are noted.
 
     Raises
     ------
@@ -179,16 +220,20 @@ def rows(file: File) -> Iterator[SlurmRow]:
     """
     if file.text.lstrip()[:1] in ("{", "["):
         for part in parts(file):
-            yield from _of_json(part)
+            yield from _of_json(part, notes)
         return
     lines = file.text.splitlines()
+    if _is_configuration(lines):
+        yield from _configured(file, lines, notes)
+        return
     if any(line.strip().startswith(tuple(f"{key}=" for key in ENTRIES)) for line in lines):
-        yield from _entries(file, lines)
+        yield from _entries(file, lines, notes)
         return
     if any(LOADED.match(line) for line in lines):
         yield from _loaded(file, lines)
         return
     header: _Header | None = None
+    unused: dict[str, dict[str, None]] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -203,7 +248,10 @@ def rows(file: File) -> Iterator[SlurmRow]:
         else:
             if header is None or (not header.said and header.bar and line.count("|") == len(header.columns) - 1):
                 header = _unsaid(line, at)
-            yield SlurmRow(at, header.kind, _cells(line, header, at))
+            yield SlurmRow(at, header.kind, _cells(line, header, at, unused.setdefault(header.kind, {})))
+    for kind, names in unused.items():
+        if names:
+            notes.unused(f"columns of {kind}", ", ".join(names))
 
 
 def _header(line: str, at: str) -> _Header | None:
@@ -217,7 +265,7 @@ def _header(line: str, at: str) -> _Header | None:
         if all(any(one in columns for one in some) for some in needed):
             starts = tuple(match.start() for match in re.finditer(r"\S+", line))
             free = not columns[-1] or "reason" in low[-1]
-            return _Header(kind, tuple(columns), bar, starts, free=free)
+            return _Header(kind, tuple(columns), bar, tuple(names), starts, free=free)
     for kind, (marks, command) in MARKS.items():
         # Words of a header, and none with a digit: no row of anything.
         if set(low) & set(marks) and len(low) > 1 and not any(c.isdigit() for c in line):
@@ -269,7 +317,7 @@ def _unsaid(line: str, at: str) -> _Header:
     )
 
 
-def _cells(line: str, header: _Header, at: str) -> dict[str, str]:
+def _cells(line: str, header: _Header, at: str, unused: dict[str, None]) -> dict[str, str]:
     count = len(header.columns)
     if header.bar:
         cells = line.split("|")
@@ -296,6 +344,9 @@ def _cells(line: str, header: _Header, at: str) -> dict[str, str]:
     for column, cell in zip(header.columns, cells, strict=True):
         if column and not found.get(column, "").strip():
             found[column] = cell
+    for name, column, cell in zip(header.names, header.columns, cells, strict=False):
+        if not column and cell.strip() not in NOTHING:
+            unused[name] = None
     return _settled(found)
 
 
@@ -312,7 +363,7 @@ def _settled(cells: dict[str, str]) -> dict[str, str]:
     return cells
 
 
-def _entries(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
+def _entries(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow]:
     """Yield what ``scontrol show node`` and ``scontrol show job`` print, in one line or several for an entry."""
     kind, at = "", ""
     fields: dict[str, str] = {}
@@ -330,7 +381,7 @@ def _entries(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
                 continue
             if match["key"] in ENTRIES:
                 if kind:
-                    yield _entry(kind, at, fields)
+                    yield _entry(kind, at, fields, notes)
                 kind, at, fields = ENTRIES[match["key"]], f"{file.place}: line {number}", {}
             elif not kind:
                 raise failure(
@@ -340,19 +391,104 @@ def _entries(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
             last = match["key"].lower()
             fields.setdefault(last, match["value"])
     if kind:
-        yield _entry(kind, at, fields)
+        yield _entry(kind, at, fields, notes)
 
 
-def _entry(kind: str, at: str, fields: Mapping[str, str]) -> SlurmRow:
+def _entry(kind: str, at: str, fields: Mapping[str, str], notes: Notes) -> SlurmRow:
     cells: dict[str, str] = {}
     for key, column in COLUMNS[kind].items():
         if key in fields and fields[key] not in ("(null)", "None"):
             cells.setdefault(column, fields[key])
     if kind == "jobs":
+        for what, (key, _) in UNMODELLED.items():
+            if fields.get(key, "") not in NOTHING:
+                notes.unused(what, fields.get("jobid", ""))
         cells["NNodes"] = cells.get("NNodes", "").partition("-")[0]
         if "ArrayTaskId" in cells and not cells["ArrayTaskId"].isdecimal():
             cells["JobID"] = f"{cells.get('JobID', '')}_[{cells['ArrayTaskId']}]"
     return SlurmRow(at, kind, _settled(cells))
+
+
+def _is_configuration(lines: Sequence[str]) -> bool:
+    """Return whether this is ``slurm.conf``, or what ``slurmd -C`` prints: nodes without what is allocated of them."""
+    low = [line.lower() for line in lines]
+    if any(line.lstrip().startswith("jobid=") or "cputot=" in line for line in low):
+        return False
+    begins = tuple(f"{key}=" for key in CONFIGURED)
+    return any(line.startswith(begins) and any(f" {key}=" in line for key in SIZES) for line in low)
+
+
+def _configured(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow]:
+    """Yield the nodes of ``slurm.conf``; a line named DEFAULT says what those below it have that do not say it."""
+    nodes: list[tuple[str, dict[str, str]]] = []
+    partitions: dict[str, str] = {}
+    usual: dict[str, dict[str, str]] = {kind: {} for kind in CONFIGURED.values()}
+    number = 0
+    while number < len(lines):
+        at, line = f"{file.place}: line {number + 1}", ""
+        while True:
+            line, number = line.rstrip("\\") + " " + lines[number].partition("#")[0].rstrip(), number + 1
+            if not line.endswith("\\") or number == len(lines):
+                break
+        fields = {key.lower(): value for key, _, value in (word.partition("=") for word in line.split())}
+        first = next(iter(fields), "")
+        kind = CONFIGURED.get(first)
+        if kind is None:
+            if first:
+                notes.unused("setting of no node and no partition", line.split()[0].partition("=")[0])
+            continue
+        told = TOLD_OF_NODES if kind == "nodes" else TOLD_OF_PARTITIONS
+        for key in fields.keys() - set(told):
+            notes.unused(f"{key} of {kind}", fields[first])
+        if fields[first].upper() == "DEFAULT":
+            usual[kind] |= fields
+        elif kind == "nodes":
+            # Who says its sockets or cores has not the usual number of CPUs.
+            own = {key: value for key, value in usual[kind].items() if key != "cpus" or not fields.keys() & set(CORES)}
+            nodes.append((at, own | fields))
+        else:
+            fields = usual[kind] | fields
+            if fields.get("state", "UP").upper() != "UP":
+                notes.unused(f"partition that is {fields['state'].lower()}", fields[first])
+            else:
+                partitions[fields[first]] = fields.get("nodes", "")
+    homes: dict[str, list[str]] = {}
+    everywhere = [name for name, some in partitions.items() if some.upper() == "ALL"]
+    for name, some in partitions.items():
+        for host in hosts(some, file.place) if name not in everywhere else ():
+            homes.setdefault(host, []).append(name)
+    for at, fields in nodes:
+        for host in hosts(fields["nodename"], at):
+            yield _configured_node(at, host, fields, [*homes.get(host, []), *everywhere], notes)
+
+
+def _configured_node(at: str, host: str, fields: Mapping[str, str], homes: Sequence[str], notes: Notes) -> SlurmRow:
+    state = fields.get("state", "UNKNOWN").lower()
+    if state in ("unknown", "cloud", "idle"):
+        notes.assumed("node is in use: a configuration does not tell its state", host)
+        state = "idle"
+
+    def count(*keys: str) -> int:
+        text = next((fields[key] for key in keys if key in fields), "1")
+        if not (text.isdecimal() and len(text) < 10):
+            raise failure(at, f"{keys[0]} is {shown(text)}: write a whole number")
+        return int(text)
+
+    sockets = count("sockets") if "sockets" in fields else count("boards") * count("socketsperboard")
+    threads = count("threadspercore")
+    cpus = count("cpus") if "cpus" in fields else sockets * count("corespersocket") * threads
+    reserved = count("corespeccount") * threads if "corespeccount" in fields else 0
+    cells = {
+        "NODELIST": host,
+        "CPUS": str(max(0, cpus - reserved)),
+        "MEMORY": fields.get("realmemory", "1"),
+        "MEMSPEC": fields.get("memspeclimit", ""),
+        "GRES": fields.get("gres", ""),
+        "FEATURES": fields.get("features", fields.get("feature", "")),
+        "PARTITION": ",".join(homes),
+        "STATE": state,
+    }
+    return SlurmRow(at, "nodes", cells)
 
 
 def _loaded(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
@@ -384,7 +520,7 @@ def _near(names: tuple[str, ...]) -> str:
 # ---- JSON --------------------------------------------------------------------------------------------------
 
 
-def _of_json(part: TreePart) -> Iterator[SlurmRow]:
+def _of_json(part: TreePart, notes: Notes) -> Iterator[SlurmRow]:
     if not isinstance(part.value, dict):
         raise part.wrong("give what a command of Slurm prints with --json")
     found = False
@@ -399,7 +535,7 @@ def _of_json(part: TreePart) -> Iterator[SlurmRow]:
     if "jobs" in part:
         found = True
         for one in part["jobs"].each():
-            yield _job(one)
+            yield _job(one, notes)
     if "shares" in part:
         found = True
         shares = part["shares"]
@@ -419,9 +555,11 @@ def _of_json(part: TreePart) -> Iterator[SlurmRow]:
 def _node(one: TreePart) -> SlurmRow:
     cells = {
         "NODELIST": one["name"].text(),
-        "CPUS": _number(one["cpus"]),
+        "CPUS": _number(one["effective_cpus"]) or _number(one["cpus"]),
         "MEMORY": _number(one["real_memory"]),
+        "MEMSPEC": _number(one["specialized_memory"]),
         "GRES": one["gres"].text(),
+        "FEATURES": ",".join(_words(one["active_features"]) or _words(one["features"])),
         "PARTITION": ",".join(one["partitions"].texts()),
         "STATE": "+".join(_words(one["state"])),
     }
@@ -433,6 +571,7 @@ def _nodes_of_sinfo(one: TreePart) -> Iterator[SlurmRow]:
         "CPUS": _number(one["cpus"]["maximum"]),
         "MEMORY": _number(one["memory"]["maximum"]),
         "GRES": one["gres"]["total"].text(),
+        "FEATURES": one["features"]["active"].text() or one["features"]["total"].text(),
         "PARTITION": one["partition"]["name"].text(),
         "STATE": "+".join(_words(one["node"]["state"])),
     }
@@ -440,7 +579,10 @@ def _nodes_of_sinfo(one: TreePart) -> Iterator[SlurmRow]:
         yield SlurmRow(one.place, "nodes", cells | {"NODELIST": name})
 
 
-def _job(one: TreePart) -> SlurmRow:
+def _job(one: TreePart, notes: Notes) -> SlurmRow:
+    for what, (_, key) in UNMODELLED.items():
+        if isinstance(one[key].value, str) and one[key].value not in NOTHING:
+            notes.unused(what, one["job_id"].text())
     states = _words(one["job_state"]) or _words(
         one["state"]["current"] if isinstance(one["state"].value, dict) else one["state"]
     )
@@ -452,6 +594,7 @@ def _job(one: TreePart) -> SlurmRow:
         "Partition": one["partition"].text(),
         "State": (states or [""])[0],
         "NNodes": _number(one["node_count"]) or _number(one["allocation_nodes"]),
+        "Constraint": one["features"].text() or one["constraints"].text(),
         "ReqTRES": one["tres_req_str"].text() or _tres(one["tres"], "requested"),
         "AllocTRES": one["tres_alloc_str"].text() or _tres(one["tres"], "allocated"),
         "NodeList": one["nodes"].text() if not isinstance(one["nodes"].value, dict | list) else "",

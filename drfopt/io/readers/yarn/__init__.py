@@ -9,8 +9,9 @@
     SLS nodes and jobs                                 machines and tasks of a simulated cluster
 
 A user is a queue, or with ``--user-by user`` who submitted. Resources are called as YARN calls them: ``memory-mb``,
-``vcores``, ``yarn.io/gpu``. An app with a node label runs on nodes with that label, one without on any that its queue
-may use; in the simulator a node with an exclusive label takes only who asks for it.
+``vcores``, ``yarn.io/gpu``. An app with a node label runs on nodes with that label, one that asks for
+``<DEFAULT_PARTITION>`` on those without any, one that says nothing (``<Not set>``) on any that its queue may use; in
+the simulator a node with an exclusive label takes only who asks for it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -28,6 +29,7 @@ from .capacity import DEFAULT, EVERY, CapacityQueue, properties_of, read_capacit
 from .queues import read_queues
 from .rest import (
     SOMEWHERE,
+    UNLABELLED,
     NodeFeatures,
     app_tasks,
     capacity_queues,
@@ -190,6 +192,8 @@ def _missing(needs: Needs, features: NodeFeatures) -> str:
         return f"has the label {'+'.join(sorted(features.labels))}, which its queue may not use"
     if label in ("", EVERY):
         return "" if label == EVERY or not features.exclusive else "is for tasks that ask for its label"
+    if label == UNLABELLED:
+        return f"has the label {'+'.join(sorted(features.labels))}, and it asks for none" if features.labels else ""
     return "" if label in features.labels else f"has not the label {label}"
 
 

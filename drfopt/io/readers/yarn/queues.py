@@ -2,7 +2,7 @@
 
 An amount of resources is written in one of four ways, all of them taken here:
 
-    "10000 mb, 10 vcores"        "50% memory, 25% cpu"        "50%"        "vcores=50%, memory-mb=8192, yarn.io/gpu=4"
+    "10000 mb, 10 vcores"        "50% memory, 25% cpu"        "50%"        "vcores=50%, memory-mb=8Gi, yarn.io/gpu=4"
 
 A percentage is one of the whole cluster. What a minimum does not name is 0; what a maximum does not name has no bound.
 """
@@ -19,7 +19,7 @@ from ...text.yaml_xml import Element, root
 from ..conversion import Notes
 from ..queues.tree import QueueNode
 
-__all__ = ["amounts", "read_queues"]
+__all__ = ["UNITS", "amounts", "read_queues"]
 
 NAMES = {
     "mb": "memory-mb",
@@ -30,6 +30,11 @@ NAMES = {
     "vcore": "vcores",
 }
 QUEUES = ("queue", "pool")
+
+UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40} | {
+    prefix: 1000**power for power, prefixes in enumerate(("kK", "M", "gG", "tT"), start=1) for prefix in prefixes
+}
+"""Units of amounts; memory is counted in Mi, which stands for none."""
 
 TERM = re.compile(r"(?P<amount>[0-9.]+)\s*(?P<percent>%)?\s*(?P<name>[A-Za-z][\w./-]*)?")
 NAMED = re.compile(r"(?P<name>[\w./-]+)\s*=\s*(?P<amount>[0-9.]+)\s*(?P<percent>%)?\s*(?P<unit>[A-Za-z]*)")
@@ -61,7 +66,14 @@ def amounts(text: str, whole: Mapping[str, Fraction], place: str) -> dict[str, F
             amount = parse(match["amount"])
         except InstanceError as error:
             raise failure(place, error) from None
+        unit = match.groupdict().get("unit") or ""
+        if unit not in UNITS:
+            raise failure(
+                place, f"{shown(text)} counts in {shown(unit)}: use percent or one of {', '.join(filter(None, UNITS))}"
+            )
         resources = list(whole) if name is None else [NAMES.get(name.lower(), name)]
+        if unit:
+            amount *= Fraction(UNITS[unit], UNITS["Mi"] if resources == [NAMES["memory"]] else 1)
         for resource in resources:
             found[resource] = amount * whole.get(resource, Fraction(0)) / 100 if match["percent"] else amount
     return found
@@ -83,7 +95,11 @@ def read_queues(file: File, whole: Mapping[str, Fraction], notes: Notes) -> list
     """
     top = root(file)
     if top.tag != "allocations":
-        raise failure(file.place, f"begins with <{top.tag}>: a fair-scheduler.xml has <allocations>")
+        raise failure(
+            file.place,
+            f"begins with <{top.tag}>: a fair-scheduler.xml has <allocations>, a capacity-scheduler.xml "
+            "<configuration>, and the resource manager prints JSON when asked with -H 'Accept: application/json'",
+        )
     default = top.child("queueMaxResourcesDefault")
     queues: list[QueueNode] = []
     for element in top.children:

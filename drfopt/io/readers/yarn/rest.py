@@ -8,9 +8,11 @@ from ...text.parts import TreePart
 from ..conversion import ListedMachine, Notes, Task
 from ..queues.tree import QueueNode
 from .capacity import CapacityQueue
+from .queues import UNITS
 
 __all__ = [
     "SOMEWHERE",
+    "UNLABELLED",
     "NodeFeatures",
     "app_tasks",
     "capacity_queues",
@@ -32,8 +34,8 @@ SOMEWHERE = ""
 SIMULATED = {MEMORY: Fraction(10240), CORES: Fraction(10)}
 """What a node of the simulator has that does not say it."""
 
-UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-"""Units in resourceInformations; memory is counted in Mi."""
+UNSET, UNLABELLED = "<Not set>", "<DEFAULT_PARTITION>"
+"""What is printed for a label that an app does not name, and for the nodes without one."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,11 @@ def app_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
     user = part["user"].text() if by_user else part["queue"].text("default").removeprefix("root.")
     title = part["name"].text() or name
     found: list[Task] = []
-    label = part["appNodeLabelExpression"].text()
+    label = _label(part["appNodeLabelExpression"])
     for request in part["resourceRequests"].each():
         if request["resourceName"].text("*") != "*":
             continue  # the rows of a host or a rack repeat the same containers
-        wanted = request["nodeLabelExpression"].text(label).strip()
+        wanted = _label(request["nodeLabelExpression"]) or label
         count = request["numContainers"].count()
         found.append(Task(user, resources(request["capability"]), count, wanted, title))
         if not wanted:
@@ -118,6 +120,11 @@ def app_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
     if not found:
         notes.unused("app that runs and asks for nothing", name)
     return found
+
+
+def _label(part: TreePart) -> str:
+    text = part.text().strip()
+    return "" if text == UNSET else text
 
 
 def _first_two(demand: Mapping[str, Fraction]) -> dict[str, Fraction]:

@@ -22,8 +22,8 @@ from .....base.errors import InstanceError
 from ....text.files import File
 from ....writers.amounts import KUBERNETES
 from ...conversion import Contents, ListedMachine, Notes, ReadOptions, named
-from ...kubernetes.eligibility import ANYWHERE, Features, PodNeeds, features_of, missing
-from ...kubernetes.objects import Objects, name
+from ...kubernetes.eligibility import ANYWHERE, Features, PodNeeds, allows, features_of, missing, needs_of
+from ...kubernetes.objects import Objects, name, tell_unused
 from ..tree import QueueNode, organised
 from .quotas import API, QuotaNode, Quotas, quotas
 from .workloads import local_queues, tasks
@@ -47,7 +47,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     notes = Notes()
     objects = Objects(files, notes)
     objects.refuse_loose()
-    forest = quotas(objects)
+    forest = quotas(objects, notes)
     if not forest.queues:
         places = ", ".join(file.place for file in files)
         raise InstanceError(f"{places}: no ClusterQueue is listed: give 'kubectl get clusterqueues -o json' too")
@@ -64,7 +64,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     idle = set() if asked.saturate else forest.queues.keys() - {local.queue_of(task.user) for task in wanted}
     if rooms:
         _keep_unlent(rooms, forest, idle, notes)
-    flavors = _flavors(objects)
+    flavors = _flavors(objects, notes)
     bounds = {resource for quota in forest.queues.values() for _, resource in quota.nominal}
     asked = asked.called(KUBERNETES, bounds | {r for t in wanted for r in t.demand}, lambda name: "/" in name, notes)
     nodes = [
@@ -78,7 +78,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     if objects.take("Node"):
         notes.unused("node: quotas are divided, not machines", count=len(objects.take("Node")))
     objects.tell_rest()
-    queues = _queues(forest, idle)
+    queues = _queues(forest, idle, notes)
     if local.users:
         queues += [
             QueueNode(local.user(queue, *key), queue, weight, label="|".join(key))
@@ -92,11 +92,13 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         room, there = features
         if room is None:
             # A machine of another file: one of the flavors of the queue has to be of its kind.
+            wanted: list[str] = []
             for flavor in dict.fromkeys(key[0] for key in queue.nominal):
                 kind = flavors.get(flavor)
                 if kind is None or set(kind.labels) <= set(there.labels if there else ()):
                     return missing(_of_flavor(asked_of, there), there) if there else ""
-            return f"is of no flavor of {queue.name}"
+                wanted.append(" and ".join(f"{label}={value}" for label, value in kind.labels))
+            return f"is of no flavor of {queue.name}, whose nodes have {' or '.join(wanted)}"
         root, flavor = room
         if forest.root(queue).name != root or (flavor and all(key[0] != flavor for key in queue.nominal)):
             return f"is not of the quota of {queue.name}"
@@ -154,7 +156,7 @@ def _keep_unlent(rooms: dict[Class, dict[str, Fraction]], forest: Quotas, idle: 
         notes.assumed("quota that a queue without tasks does not lend is left out", quota.name)
 
 
-def _queues(forest: Quotas, idle: Collection[str]) -> list[QueueNode]:
+def _queues(forest: Quotas, idle: Collection[str], notes: Notes) -> list[QueueNode]:
     """Return queues and cohorts; a root that is the whole cluster is no group."""
     found = []
     for quota in forest.queues.values():
@@ -169,6 +171,10 @@ def _queues(forest: Quotas, idle: Collection[str]) -> list[QueueNode]:
                 if all(key in quota.borrowing for key in _keys(quota, resource))
             }
             ceiling = limited
+            if any(key[1] not in limited for key in quota.borrowing):
+                notes.unused(
+                    "borrowingLimit of one flavor: another has none, so that the sum is not bounded", quota.name
+                )
         found.append(
             QueueNode(quota.name, _group(quota.parent), quota.weight, nominal if quota.parent else {}, ceiling)
         )
@@ -210,12 +216,16 @@ def _by_resource(amounts: Mapping[tuple[str, str], Fraction]) -> dict[str, Fract
     return total
 
 
-def _flavors(objects: Objects) -> dict[str, Features]:
-    """Return labels and taints of the nodes of each flavor that says them."""
+def _flavors(objects: Objects, notes: Notes) -> dict[str, Features]:
+    """Return labels and taints of the nodes of each flavor that says them; whom it lets in tolerates what it says."""
     found = {}
     for item in objects.take("ResourceFlavor", API):
-        labels = {key: part.text() for key, part in item["spec"]["nodeLabels"].pairs()}
-        found[name(item)] = features_of(labels, item["spec"]["nodeTaints"].each(), labels)
+        spec = item["spec"]
+        tell_unused(spec, ("nodeLabels", "nodeTaints", "tolerations"), "a ResourceFlavor", name(item), notes)
+        labels = {key: part.text() for key, part in spec["nodeLabels"].pairs()}
+        there, own = features_of(labels, spec["nodeTaints"].each(), labels), needs_of(spec)
+        kept = tuple(taint for taint in there.taints if not allows(own, Features(taints=(taint,))))
+        found[name(item)] = Features(there.labels, kept)
     return found
 
 

@@ -17,11 +17,15 @@ from fractions import Fraction
 from .....base.errors import InstanceError
 from .....model.organisation import DEEPEST
 from ....text.parts import TreePart
-from ...kubernetes.objects import Objects, name
+from ...conversion import Notes
+from ...kubernetes.objects import Objects, name, tell_unused
 
-__all__ = ["API", "Key", "QuotaNode", "Quotas", "quotas"]
+__all__ = ["API", "Key", "QuotaNode", "Quotas", "quotas", "tell_stopped"]
 
 API = "kueue.x-k8s.io"
+
+USED = ("resourceGroups", "fairSharing", "stopPolicy")
+"""Keys of their specs that are used, or noted by themselves; beside them the one that names the cohort above."""
 
 Key = tuple[str, str]
 """A flavor and a resource."""
@@ -174,17 +178,22 @@ class Quotas:
         return used
 
 
-def quotas(objects: Objects) -> Quotas:
+def quotas(objects: Objects, notes: Notes) -> Quotas:
     """Return the quotas of all ClusterQueues and Cohorts."""
-    queues = [
-        _quota(item, item["spec"]["cohortName"].text() or item["spec"]["cohort"].text())
-        for item in objects.take("ClusterQueue", API)
-    ]
-    cohorts = [
-        _quota(item, item["spec"]["parentName"].text() or item["spec"]["parent"].text())
-        for item in objects.take("Cohort", API)
-    ]
-    return Quotas(queues, cohorts)
+    found: dict[str, list[QuotaNode]] = {}
+    for kind, above in (("ClusterQueue", ("cohortName", "cohort")), ("Cohort", ("parentName", "parent"))):
+        for item in objects.take(kind, API):
+            tell_unused(item["spec"], (*above, *USED), f"a {kind}", name(item), notes)
+            tell_stopped(item, notes)
+            parent = next((item["spec"][key].text() for key in above if item["spec"][key]), "")
+            found.setdefault(kind, []).append(_quota(item, parent))
+    return Quotas(found.get("ClusterQueue", ()), found.get("Cohort", ()))
+
+
+def tell_stopped(item: TreePart, notes: Notes) -> None:
+    """Note a queue that admits nothing at present."""
+    if item["spec"]["stopPolicy"].text("None") != "None":
+        notes.assumed("queue that is stopped (stopPolicy) takes part with what is in it", name(item))
 
 
 def _quota(item: TreePart, parent: str) -> QuotaNode:

@@ -7,9 +7,9 @@ from fractions import Fraction
 from ....text.parts import TreePart
 from ...conversion import Notes, Task
 from ...kubernetes.eligibility import ANYWHERE
-from ...kubernetes.objects import Objects, name, namespace
+from ...kubernetes.objects import Objects, name, namespace, tell_unused
 from ...kubernetes.pods import pod_of, pods
-from .quotas import API, Key, QuotaNode, Quotas
+from .quotas import API, Key, QuotaNode, Quotas, tell_stopped
 
 __all__ = ["LocalQueues", "local_queues", "tasks"]
 
@@ -52,6 +52,7 @@ def local_queues(objects: Objects, users: bool, notes: Notes) -> LocalQueues:
     found = {}
     for item in objects.take("LocalQueue", API):
         weight = item["spec"]["fairSharing"]["weight"]
+        tell_stopped(item, notes)
         if weight and not users:
             notes.unused("weight of a LocalQueue: users are ClusterQueues, see --user-by localqueue", name(item))
         found[namespace(item), name(item)] = (item["spec"]["clusterQueue"].text(), weight.amount(missing=1))
@@ -90,6 +91,7 @@ def tasks(
         if item["spec"]["active"] and not item["spec"]["active"].true():
             notes.unused("Workload that is not active", text)
             continue
+        tell_unused(item["spec"], ("podSets", "queueName", "active"), "a Workload", text, notes)
         admission = item["status"]["admission"]
         asked = item["spec"]["queueName"].text()
         queue = admission["clusterQueue"].text() or local.queue(namespace(item), asked)
@@ -102,6 +104,7 @@ def tasks(
             for one in admission["podSetAssignments"].each()
         }
         for part in item["spec"]["podSets"].each():
+            tell_unused(part, ("name", "count", "template"), "a pod set", text, notes)
             pod = pod_of(part["template"], notes, [item], part["count"].count(missing=1))
             assigned = flavors.get(part["name"].text("main"), []) if held & set(ADMITTED) else []
             home = next((classes[root, flavor] for flavor in assigned if (root, flavor) in classes), None)
