@@ -61,7 +61,8 @@ def alone(parts: np.ndarray, demands: np.ndarray, room: np.ndarray) -> float:
     )
     parts, demands, most = parts[runs], demands[runs], cp.Variable()
     y = cp.Variable((len(parts), len(room)), nonneg=True)
-    cp.Problem(cp.Maximize(most), [cp.sum(y, axis=1) == parts * most, y.T @ demands <= room]).solve(cp.HIGHS)
+    rows = [cp.sum(y, axis=1) == parts * most, y.T @ demands <= room]
+    cp.Problem(cp.Maximize(most), rows).solve(cp.HIGHS)
     return float(most.value)
 
 

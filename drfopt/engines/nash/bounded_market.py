@@ -4,6 +4,7 @@ The program stands in `bounded`.
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +60,13 @@ def _dense_factors(matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     return lambda right: lapack.dgetrs(factors, pivots, right)[0]
 
 
+def _scaled(matrix: Any, d: np.ndarray) -> Any:
+    """Return a sparse matrix, stored by rows or columns, scaled by columns; multiplied by a diagonal it takes longer."""
+    found = copy(matrix)
+    found.data = matrix.data * (d[matrix.indices] if matrix.format == "csr" else np.repeat(d, np.diff(matrix.indptr)))
+    return found
+
+
 # Of a few users a sparse matrix costs more to make than to use.
 DENSE = _Algebra(
     lambda matrix: matrix.toarray(),
@@ -70,9 +78,9 @@ DENSE = _Algebra(
 )
 SPARSE = _Algebra(
     sparse.csr_array,
-    lambda matrix, d: matrix @ sparse.diags_array(d),
+    _scaled,
     sparse.diags_array,
-    sparse.block_array,
+    lambda blocks: sparse.block_array(blocks, format="csr"),
     lambda matrix: matrix.max(axis=1).toarray().ravel(),
     lambda matrix: splu(sparse.csc_array(matrix)).solve,
 )
@@ -121,6 +129,11 @@ class BoundedMarket:
         self.algebra = DENSE if (q + A.shape[0]) * len(pairs) <= SMALL else SPARSE
         self.A, self.B, self.E, self.O = map(self.algebra.made, (A, B, E, owned))
         self.EA = self.algebra.made(sparse.vstack([E, -A]))
+        # SciPy takes longer to transpose a small matrix than to multiply by it.
+        self.AT, self.BT, self.ET, self.OT, self.EAT = (each.T for each in (self.A, self.B, self.E, self.O, self.EA))
+        r, c = len(self.rows.machine), B.shape[0]
+        self.OR = self.algebra.made(sparse.vstack([owned, sparse.csr_array((r, self.n))]))
+        self.nothing = self.algebra.made(sparse.csr_array((q + r, c)))
         self.low = np.where(self.fixed, 0.0, floors / self.scale)
         self.u = np.where(self.fixed, np.inf, limits / self.scale)
         self.floored, self.limited = self.low > 0, np.isfinite(self.u)
@@ -156,11 +169,11 @@ class BoundedMarket:
 
     def cost(self, p: np.ndarray) -> np.ndarray:
         """Return what one unit of each pair costs, (pairs,)."""
-        return np.asarray(self.A.T @ p)
+        return np.asarray(self.AT @ p)
 
     def user_cost(self, pi: np.ndarray, beta: np.ndarray) -> np.ndarray:
         """Return what one unit of each user costs, (n,)."""
-        return np.asarray(self.O.T @ pi + self.B.T @ beta)
+        return np.asarray(self.OT @ pi + self.BT @ beta)
 
     def answer(self, point: "BoundedPoint") -> Answer:
         """Return the point in the instance's units."""
@@ -224,17 +237,16 @@ class NewtonSystem:
         self.free = np.isfinite(b)
         keep = self.free.astype(float)
         self.O, self.B = algebra.scaled(market.O, keep), algebra.scaled(market.B, keep)
+        self.OT, self.BT = self.O.T, self.B.T
         self.b, self.P, self.Q = np.where(self.free, b, 1.0), P, Q
         self.inverse = np.where(np.isfinite(D), 1 / D, 0.0)
         n, q, r, c = market.n, len(market.types), len(P), len(Q)
-        schur = algebra.scaled(market.EA, self.inverse) @ market.EA.T
-        nobody, no_type, no_row = (algebra.made(sparse.csr_array(shape)) for shape in ((r, n), (q, c), (r, c)))
+        schur = algebra.scaled(market.EA, self.inverse) @ market.EAT
         middle = schur + algebra.diagonal(np.concatenate([np.zeros(q), P]))
-        users = algebra.block([[self.O], [nobody]])
-        other = algebra.block([[no_type], [no_row]])
+        users, other = algebra.scaled(market.OR, keep), market.nothing
         matrix = algebra.block(
             [
-                [algebra.diagonal(self.b), users.T, self.B.T],
+                [algebra.diagonal(self.b), users.T, self.BT],
                 [-users, middle, other],
                 [self.B, other.T, -algebra.diagonal(Q)],
             ]
@@ -262,8 +274,8 @@ class NewtonSystem:
         m = self.m
         (v, t, pi, p, beta), (r1, r2, r3, r4, r5) = found, right
         kept = np.isfinite(self.D)
-        one = np.where(kept, r1 - np.where(kept, self.D, 0.0) * v + m.E.T @ pi - m.A.T @ p, 0.0)
-        two = r2 - self.b * t - self.O.T @ pi - self.B.T @ beta
+        one = np.where(kept, r1 - np.where(kept, self.D, 0.0) * v + m.ET @ pi - m.AT @ p, 0.0)
+        two = r2 - self.b * t - self.OT @ pi - self.BT @ beta
         return (
             one,
             two,
@@ -278,7 +290,7 @@ class NewtonSystem:
         middle = np.concatenate([r3, -r4]) - self.m.EA @ base
         x = self.factors(np.concatenate([r2, middle, r5]) * self.size) * self.size
         t, pi, p, beta = np.split(x, self.cut)
-        v = base + self.inverse * (self.m.EA.T @ np.concatenate([pi, p]))
+        v = base + self.inverse * (self.m.EAT @ np.concatenate([pi, p]))
         return v, t, pi, p, beta
 
 
@@ -288,7 +300,7 @@ class ActiveSet:
     def __init__(self, m: BoundedMarket, point: BoundedPoint):
         self.m = m
         cost = m.cost(point.p)
-        y = np.where(m.fixed, np.maximum(np.asarray(m.O.T @ point.pi), TINY), m.g * point.t**-m.alpha)
+        y = np.where(m.fixed, np.maximum(np.asarray(m.OT @ point.pi), TINY), m.g * point.t**-m.alpha)
         worth = np.maximum(point.pi, ZERO * y[m.owner])
         dear = np.maximum(cost - point.pi[m.type], 0) / worth[m.type]
         t = point.t[m.owner[m.type]]
@@ -311,7 +323,7 @@ class ActiveSet:
         """Correct what has the wrong sign; say whether anything had."""
         m = self.m
         free = ~m.fixed
-        y = np.where(free, m.g * np.maximum(point.t, TINY) ** -m.alpha, np.maximum(np.asarray(m.O.T @ point.pi), TINY))
+        y = np.where(free, m.g * np.maximum(point.t, TINY) ** -m.alpha, np.maximum(np.asarray(m.OT @ point.pi), TINY))
         owner = m.owner[m.type]
         t = point.t[owner]
         negative = self.used & (point.v < -ZERO * t)
