@@ -43,12 +43,13 @@ UNFILLED = 1e-8
 
 @dataclass(frozen=True)
 class _Algebra:
-    """How matrices are made, scaled by columns, searched for the largest entry of each row, and factorised."""
+    """How matrices are made, scaled by columns, put together, added to on the diagonal, searched for the largest entry of each row, and factorised."""
 
     made: Callable[[Any], Any]
     scaled: Callable[[Any, np.ndarray], Any]
     diagonal: Callable[[np.ndarray], Any]
     block: Callable[[list[list[Any]]], Any]
+    ridged: Callable[[Any, np.ndarray], Any]
     largest: Callable[[Any], np.ndarray]
     factorised: Callable[[Any], Callable[[np.ndarray], np.ndarray]]
 
@@ -61,9 +62,39 @@ def _dense_factors(matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _scaled(matrix: Any, d: np.ndarray) -> Any:
-    """Return a sparse matrix, stored by rows or columns, scaled by columns; multiplied by a diagonal it takes longer."""
+    """Return a sparse matrix, stored by rows or columns, scaled by columns; a product takes longer."""
     found = copy(matrix)
     found.data = matrix.data * (d[matrix.indices] if matrix.format == "csr" else np.repeat(d, np.diff(matrix.indptr)))
+    return found
+
+
+def _cells(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row and the column of each entry that a sparse matrix, or a diagonal, stores."""
+    if matrix.format == "dia":
+        return (np.arange(matrix.shape[0]),) * 2
+    outer = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
+    return (outer, matrix.indices) if matrix.format == "csr" else (matrix.indices, outer)
+
+
+def _block(blocks: list[list[Any]]) -> Any:
+    """Return sparse blocks as one matrix by rows; SciPy looks at each block several times."""
+    corner = [np.cumsum([0, *sizes]) for sizes in ([r[0].shape[0] for r in blocks], [c.shape[1] for c in blocks[0]])]
+    placed = [
+        (block.data.ravel(), *(at + first for at, first in zip(_cells(block), (top, left), strict=True)))
+        for top, line in zip(corner[0].tolist(), blocks, strict=False)
+        for left, block in zip(corner[1].tolist(), line, strict=False)
+    ]
+    data, rows, columns = (np.concatenate(part) for part in zip(*placed, strict=True))
+    return sparse.csr_array((data, (rows, columns)), shape=(corner[0][-1], corner[1][-1]))
+
+
+def _ridged(matrix: Any, d: np.ndarray) -> Any:
+    """Return a sparse matrix with something added to its diagonal."""
+    found, (rows, columns) = copy(matrix), _cells(matrix)
+    on = rows == columns
+    if np.count_nonzero(on) < len(d):  # Nobody needs anything of some row.
+        return matrix + sparse.diags_array(d)
+    found.data = matrix.data + np.where(on, d[rows], 0.0)
     return found
 
 
@@ -73,6 +104,7 @@ DENSE = _Algebra(
     lambda matrix, d: matrix * d,
     np.diag,
     np.block,
+    lambda matrix, d: matrix + np.diag(d),
     lambda matrix: matrix.max(axis=1, initial=-np.inf),
     _dense_factors,
 )
@@ -80,7 +112,8 @@ SPARSE = _Algebra(
     sparse.csr_array,
     _scaled,
     sparse.diags_array,
-    lambda blocks: sparse.block_array(blocks, format="csr"),
+    _block,
+    _ridged,
     lambda matrix: matrix.max(axis=1).toarray().ravel(),
     lambda matrix: splu(sparse.csc_array(matrix)).solve,
 )
@@ -242,7 +275,7 @@ class NewtonSystem:
         self.inverse = np.where(np.isfinite(D), 1 / D, 0.0)
         n, q, r, c = market.n, len(market.types), len(P), len(Q)
         schur = algebra.scaled(market.EA, self.inverse) @ market.EAT
-        middle = schur + algebra.diagonal(np.concatenate([np.zeros(q), P]))
+        middle = algebra.ridged(schur, np.concatenate([np.zeros(q), P]))
         users, other = algebra.scaled(market.OR, keep), market.nothing
         matrix = algebra.block(
             [
@@ -257,7 +290,7 @@ class NewtonSystem:
         sign = np.concatenate([np.ones(n + q + r), -np.ones(c)])
         try:
             # What is left free by a few roundings is held by as many; refinement takes them back.
-            self.factors = algebra.factorised(scaled + algebra.diagonal(RIDGE * sign))
+            self.factors = algebra.factorised(algebra.ridged(scaled, RIDGE * sign))
         except RuntimeError:
             raise SolverError("the equations of the market are singular in floats") from None
         self.cut = np.cumsum([n, q, r])
