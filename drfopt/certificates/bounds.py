@@ -50,7 +50,7 @@ from .chain import cell_names, cheapest_costs, excess, pays, unit_costs
 from .feasibility import infeasibility
 from .verifier.powers import digits_between, marginal_between
 
-__all__ = ["certify", "certify_exactly", "most_alone", "tangent_loss"]
+__all__ = ["certify", "certify_exactly", "left_by_promises", "most_alone", "tangent_loss"]
 
 FRACTIONS = 1_000
 """Users up to whom it is proven in fractions that somebody is left nothing, as `drfopt.engines.promised` does."""
@@ -152,7 +152,7 @@ def certify(
         valid=valid,
         violation=violation,
         gap=gap,
-        stopped_by=partial(_first_bottlenecks, instance, rules, tiers, tasks, limits),
+        stopped_by=partial(_first_bottlenecks, instance, rules, tiers, evidence, tasks, limits),
         evidence=proof,
         reason=reason,
     )
@@ -219,6 +219,7 @@ def certify_exactly(
         instance,
         None if rules is None else market_rules(instance, policy),
         tiers or [TierEvidence(0, prices, beta)],
+        evidence,
         point.astype(np.float64),
         instance.limits,
     )
@@ -388,6 +389,18 @@ def _floors(rules: MarketRules, tasks: np.ndarray, evidence: BoundsEvidence) -> 
     return has, stopped, fault or wrong
 
 
+def left_by_promises(
+    instance: Instance, policy: Policy, tasks: np.ndarray, evidence: BoundsEvidence
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what guarantees are worth, (n,), and who has no more than that while they are kept, bool (n,).
+
+    Of tasks (n,) that `evidence` proves.
+    """
+    rules = market_rules(instance, policy, exact=evidence.in_fractions)
+    floors, stopped, _ = _floors(rules, tasks, evidence)
+    return floors.astype(np.float64), stopped & rules.clock.playing
+
+
 def _spent(
     clock: Clock, has: np.ndarray, stopped: np.ndarray, full: Sequence[tuple[np.ndarray, np.ndarray]]
 ) -> tuple[np.ndarray, str]:
@@ -439,23 +452,23 @@ def _first_bottlenecks(
     instance: Instance,
     rules: MarketRules | None,
     tiers: Sequence[TierEvidence],
+    evidence: BoundsEvidence,
     tasks: np.ndarray,
     limits: np.ndarray,
 ) -> tuple:
-    """Return what stops each user first, in the order of the tiers up to its own."""
-    if rules is None or len(tiers) == 1:
-        prices, bounds = tiers[0].in_floats.prices, np.asarray(tiers[0].in_floats.bounds)
-        return _bottlenecks(instance, rules, np.maximum(prices, 0), bounds, tasks, limits)
-    room, turns = instance.room, rules.turns
+    """Return what stops each user first: guarantees that leave it no more, then the tiers up to its own in order."""
+    room, found = instance.room, list[Any]([None] * instance.n)
     unit = np.where(room > 0, room, 1.0)
-    found: list[Any] = [None] * instance.n
+    promised = [(stop.prices, stop.bounds) for stop in evidence.breakpoints] + [*evidence.full]
+    each: list[tuple[Any, Any, Any]] = [(-1, prices / unit, bounds) for prices, bounds in promised]
     for tier in tiers:
-        each = [(tier.prices, tier.bounds)] + [(prices / unit, bounds) for prices, bounds in tier.full]
-        for prices, bounds in each:
-            paid = np.maximum(np.asarray(prices, dtype=np.float64), 0), np.asarray(bounds, dtype=np.float64)
-            stops_here = _bottlenecks(instance, rules, *paid, tasks, limits)
-            found = [one or (stop if turn >= tier.turn else None)
-                     for one, stop, turn in zip(found, stops_here, turns.tolist(), strict=True)]  # fmt: skip
+        each.append((tier.turn, tier.in_floats.prices, tier.in_floats.bounds))
+        each += [(tier.turn, prices / unit, bounds) for prices, bounds in tier.full]
+    turns = [0] * instance.n if rules is None or len(tiers) == 1 else rules.turns.tolist()
+    for at, prices, bounds in each:
+        paid = np.maximum(np.asarray(prices, dtype=np.float64), 0), np.asarray(bounds, dtype=np.float64)
+        here = _bottlenecks(instance, rules, *paid, tasks, limits)
+        found = [one or (stop if turn >= at else None) for one, stop, turn in zip(found, here, turns, strict=True)]
     return tuple(found)
 
 

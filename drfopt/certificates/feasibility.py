@@ -87,8 +87,9 @@ def infeasibility(
             "user {!r}: tasks differ from placement",
             owners,
         )
-        short = -np.minimum(placement, 0).min(axis=1, initial=0)
-        seen(short * _largest_share(instance, demands), "user {!r} has a negative placement", owners)
+        if _ends(placement)[0] < 0:
+            short = -np.minimum(placement, 0).min(axis=1, initial=0)
+            seen(short * _largest_share(instance, demands), "user {!r} has a negative placement", owners)
         misplaced = np.where(fits, 0, np.abs(placement)).max(axis=1, initial=0)
         seen(np.where(misplaced > 0, np.inf, 0), "user {!r} is placed where its task does not fit", owners)
     total = instance.room

@@ -38,6 +38,9 @@ WORK = 500_000
 FEW = 1
 """Users up to whom a claim that is wrong is asked once more, for one less, rather than for the fewest."""
 
+NEAR = 0.2
+"""What is left over, in what one user's other option changes, below which the resources that say so are settled."""
+
 GRIDS = (32, 80)
 """Multipliers are rounded to integers of so many bits, of more where fewer do not contradict what floats do."""
 
@@ -246,8 +249,10 @@ class _Tree:
         self.nothing = Refutation(worth.free, (0,) * len(claim.allowed))
         self.steps = 1 + WORK // len(self.program.high)
 
-    def grow(self, bounds: Bounds, loads: LoadBounds, branch: bool = True) -> Refutation:
-        """Return the tree that refutes the claim within bounds."""
+    def grow(
+        self, bounds: Bounds, loads: LoadBounds, branch: bool = True, settled: frozenset[int] = frozenset()
+    ) -> Refutation:
+        """Return the tree that refutes the claim within bounds; what is `settled` of a pool leaves next to nothing."""
         self.steps -= 1
         if self.steps < 0:
             raise Inconclusive
@@ -255,7 +260,7 @@ class _Tree:
         if not self.options.able(bounds) or (loads and self.worth.priced(self.worth.free, loads) is None):
             return self.nothing  # Nobody can choose so.
         try:
-            values, duals = self.program.solve(bounds, loads)
+            values, duals = self.program.solve(bounds, loads, settled=settled)
         except Unsolved:
             self.deadline.check(PROOF)
             raise Inconclusive from None
@@ -266,12 +271,18 @@ class _Tree:
             raise Inconclusive
         if self.points is not None and (numbers := self.points.near(values)) is not None:
             raise Better(self._fewer(numbers).tolist())
+        if self.points is not None and duals.value > -NEAR:
+            (prices,) = duals.prices
+            more = settled.union(j for j, price in enumerate(prices) if price)
+            if len(settled) < len(more) < len(prices):
+                then = self.grow(left.bounds, loads, branch, more)
+                return then if left.bounds.same(bounds) else replace(leaf, then=then)
         if left.bounds.same(bounds):
             return self._branched(values, bounds, loads)
         chosen = values[: len(self.options.choice)]
         if left.bounds.hold(chosen):
             return replace(leaf, then=self._branched(values, left.bounds, loads))
-        return replace(leaf, then=self.grow(left.bounds, loads))
+        return replace(leaf, then=self.grow(left.bounds, loads, branch, settled))
 
     def _fewer(self, numbers: np.ndarray) -> np.ndarray:
         """Return an allocation of a pool with as few who stop at the level of the claim as another, or fewer."""

@@ -85,7 +85,7 @@ class Inquiry:
     def levelled(self) -> bool:
         """Whether guarantees mean levels rather than floors."""
         rules = self.instance.organisation
-        promised = rules is not None and (any(rules.guarantees) or any(group.guarantee for group in rules.groups))
+        promised = rules is not None and rules.promises
         return bool(promised and rules is not None and rules.meaning != "floor")
 
     @property

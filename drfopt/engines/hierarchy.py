@@ -135,8 +135,11 @@ def stops(problem: Problem, clock: Clock) -> Iterator[tuple[Breakpoint, SettledS
         problem.deadline.check("filling the tree")
         number += 1
         report(f"stop {number}: {int(state.finished.sum())} of {problem.instance.n} users are finished")
-        found = _next(clock, state) if programs is None else _Stop(clock, state, programs).found()
-        breakpoint, state = found
+        before = state
+        breakpoint, state = _next(clock, before) if programs is None else _Stop(clock, before, programs).found()
+        if not len(breakpoint.finished) and before.promising == state.promising and not clock.over(state):
+            user = problem.instance.users[clock.rising(state).argmax()]
+            raise SolverError(f"rounding keeps user {user!r} just below its limit: ask for exact=True")
         yield breakpoint, state
 
 

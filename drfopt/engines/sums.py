@@ -25,7 +25,7 @@ from ..base.solvers.exact_lp import ExactProgram, maximise
 from ..base.tolerances import SPARE, TINY
 from ..certificates.stops import exact_room
 from ..model.evidence import BoundsEvidence, Evidence, PriceEvidence, TierEvidence
-from .linear_programs import INFINITY, Rows, basis_to_mend, capacity_rows, load, run, user_rows
+from .linear_programs import INFINITY, Rows, Solution, basis_to_mend, capacity_rows, load, run, user_rows
 from .problem import Answer, Problem, exact_types
 from .promised import Promised, kept
 
@@ -110,6 +110,10 @@ def solve(problem: Problem) -> Answer:
 NOTHING = 1e-8
 """Part of what one of a tier could have alone that the spare of sums that are held may leave it: that is nothing."""
 
+PRICED = 2.5e-10
+"""Part of a sum that what is priced and unused may be worth where prices are those of another program: a quarter of
+the gap that is allowed."""
+
 Summed = tuple[Answer, Sequence[Any]]
 """An answer, and what each sum that is held is worth in its own."""
 
@@ -177,6 +181,8 @@ def _largest(problem: Problem, rates: np.ndarray, promised: Promised | None) -> 
         tasks = np.where(promised.stopped, promised.floors, np.maximum(tasks, promised.floors))
     wanted = tasks[by_type.user] * by_type.part
     amounts = amounts * np.divide(wanted, placed, where=placed > 0, out=np.zeros(by_type.n))[row]
+    if promised is not None and (free := _priced_freely(problem, rates, promised, tasks, amounts)) is not None:
+        solution, largest = free
     budget = np.maximum(-solution.duals[: len(rows.machine)], 0) * largest
     total = problem.instance.room
     prices = np.divide(rows.spread(budget, problem.k, problem.m), total, where=total > 0, out=np.zeros_like(total))
@@ -188,6 +194,34 @@ def _largest(problem: Problem, rates: np.ndarray, promised: Promised | None) -> 
     evidence = BoundsEvidence(bounds=bounds, breakpoints=promised.breakpoints, full=promised.full)
     answer = Answer(tasks, amounts=amounts, prices=prices, evidence=evidence, levels=promised.rates * tasks)
     return answer, [worth / value for worth, (_, value) in zip(held, promised.sums, strict=True)]
+
+
+def _priced_freely(
+    problem: Problem, rates: np.ndarray, promised: Promised, tasks: np.ndarray, amounts: np.ndarray
+) -> tuple[Solution, float] | None:
+    """Return the program's solution without the limits of those whom floors stop, and the unit of its objective.
+
+    They are there since floors may fall by a rounding, and take its price from what floors use up.  None where nobody
+    is stopped so, or where the prices are not those of these tasks (n,), placed as `amounts` (pairs,).
+    """
+    freed = _freed(problem, promised)
+    if promised.sums or not (rates[promised.stopped & ~freed.stopped] > 0).any():
+        return None
+    by_type = problem.by_type
+    stated = program(by_type, rates[by_type.user], by_type.limits, freed)
+    found = run(stated.highs, "prices of the largest sum", problem.deadline)
+    budget = np.maximum(-found.duals, 0.0) * stated.largest
+    left = 1 - stated.rows.matrix @ amounts
+    missed = np.abs(budget[: len(left)] * left).sum()
+    if len(promised.ceilings):
+        missed += np.abs(budget[-len(promised.ceilings) :] * (1 - promised.ceilings @ tasks)).sum()
+    return (found, stated.largest) if missed <= PRICED * float(rates @ tasks) else None
+
+
+def _freed(problem: Problem, promised: Promised) -> Promised:
+    """Return the rules where nobody is stopped but by what there is."""
+    playing = np.ones(problem.n, dtype=bool) if promised.clock is None else promised.clock.playing[problem.members]
+    return replace(promised, stopped=promised.stopped & ~playing)
 
 
 def most_tasks(problem: Problem, worth: np.ndarray, promised: Promised) -> np.ndarray:
@@ -230,7 +264,7 @@ def _largest_exactly(problem: Problem, rates: np.ndarray, promised: Promised) ->
     """Return the largest sum at some rates in fractions, and what each sum that is held is worth in it."""
     limits = problem.instance.exact_limits
     most = [limits[i] for i in problem.members.tolist()]
-    found, amounts, prices, bounds, held = _of_types(problem, rates.tolist(), most, promised)
+    found, amounts, prices, bounds, held = _of_types(problem, rates.tolist(), most, _freed(problem, promised))
     proof = BoundsEvidence(prices=prices, bounds=bounds, breakpoints=promised.breakpoints, full=promised.full)
     return Answer(found, amounts=amounts, prices=prices, evidence=proof, levels=promised.rates * found), held
 

@@ -157,6 +157,17 @@ class ExactTable:
 
     def fine(self, rows: Any = slice(None)) -> DoubleDouble:
         """Return the values of some rows to 32 digits; an infinite float (no limit) stays what it is."""
+        if len(self.floats) <= SMALL:
+            # A copy, as it is of many.
+            return DoubleDouble(self._small.high[rows].copy(), self._small.low[rows].copy())
+        return self._fine(rows)
+
+    @cached_property
+    def _small(self) -> DoubleDouble:
+        """All values to 32 digits: engine and judge ask for those of few users several times."""
+        return self._fine(slice(None))
+
+    def _fine(self, rows: Any) -> DoubleDouble:
         floats = self.floats[rows]
         if self.fractions is None:
             return DoubleDouble.of_decimals(floats)

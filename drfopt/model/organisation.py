@@ -125,13 +125,17 @@ class Organisation:
         return replace(self, guarantees=guarantees, ceilings=ceilings, groups=groups)
 
     @property
+    def promises(self) -> bool:
+        """Whether anything is promised, to a user or to a group."""
+        return any(self.guarantees) or any(group.guarantee for group in self.groups)
+
+    @property
     def rules(self) -> str:
         """What kinds of rules there are, in words."""
-        promised = any(self.guarantees) or any(group.guarantee for group in self.groups)
         capped = any(self.ceilings) or any(group.ceiling for group in self.groups)
         late = any(self.last) or any(not group.weight for group in self.groups)
         there = {
-            "guarantees": promised,
+            "guarantees": self.promises,
             "ceilings": capped,
             "tiers": any(self.tiers) or any(group.tier for group in self.groups),
             "groups": bool(self.groups),
@@ -165,8 +169,7 @@ class Organisation:
 
         All else means the same on one machine.
         """
-        promised = any(self.guarantees) or any(group.guarantee for group in self.groups)
-        there = {"guarantees": promised, "ceilings": any(group.ceiling for group in self.groups)}
+        there = {"guarantees": self.promises, "ceilings": any(group.ceiling for group in self.groups)}
         return ", ".join(kind for kind, given in there.items() if given)
 
     @property

@@ -223,7 +223,7 @@ class Policy:
                 f"{self.name} serves one tier after the other, but some group has tiers or weights of 0 inside and has "
                 "others beside it, who wait for none of them: use drf, or put the tiers at the top"
             )
-        promised = any(rules.guarantees) or any(group.guarantee for group in rules.groups)
+        promised = rules.promises
         if promised and rules.meaning != "floor":
             raise PolicyError(
                 f"{self.name} knows guarantees as floors, and not that guarantees are {rules.meaning!r}: "

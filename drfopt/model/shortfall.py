@@ -175,7 +175,7 @@ class Shortfall:
         """Return of what user i is short, and how much: ``62 gpu``; of what holds it, or else of what is used up."""
         if not self.missing[i]:
             return ""
-        held = {cell.resource for cell in self.cells(i) if cell.resource is not None}
+        held = {cell.resource for cell in self.cells(i) if cell.resource is not None} or set(self._own_ceilings(i))
         share = self.instance.demands[i] / np.where(self.instance.capacity > 0, self.instance.capacity, np.inf)
         lacking = self.lacking(np.array([i]))[0]
         holding = [j for j in held if lacking[j] > 0]
@@ -234,9 +234,20 @@ class Shortfall:
         rules = [cell.name for cell in self.cells(i) if cell.resource is None]
         where = f" on {_few(classes)}" if classes else ""
         rule = f", stopped by a ceiling: {_few(rules)}" if rules and not classes else ""
-        if not self.cells(i) and len(self.bottlenecks):
-            rule = ", which a ceiling or limit does not let it have"
+        if not self.cells(i) and len(self.bottlenecks) and self.got[i] >= self.instance.limits[i] * (1 - LEVEL):
+            own = [self.instance.resources[j] for j in self._own_ceilings(i)]
+            what = f"its ceiling of {_few(own)}" if own else "a ceiling or limit"
+            rule = f", which {what} does not let it have"
         return where + rule
+
+    def _own_ceilings(self, i: int) -> list[int]:
+        """Return the resources of which user i uses all that its own ceilings allow; where nothing else holds it."""
+        rules = self.instance.organisation
+        if rules is None or self.cells(i) or not len(self.bottlenecks):
+            return []
+        used = self.got[i] * self.instance.demands[i] if self.used is None else self.used[i]
+        most = {self.instance.resources.index(name): float(most) for name, most in rules.ceilings[i].items()}
+        return [j for j, most in most.items() if self.instance.demands[i, j] and used[j] >= most * (1 - LEVEL)]
 
     def _part_missing(self, j: int) -> float:
         capacity = self.instance.capacity[j]

@@ -30,7 +30,7 @@ from .least_needed import least_needed
 from .pricing.price_table import Prices, Worth
 from .pricing.units import units_of
 
-__all__ = ["LARGEST", "Advice", "ToBuy", "advise", "priced_quickly"]
+__all__ = ["LARGEST", "Advice", "ToBuy", "advise", "most_priced", "priced_quickly"]
 
 TRIED = 3
 """Purchases that are tried: each divides the cluster again."""
@@ -38,14 +38,18 @@ TRIED = 3
 LARGEST = 50_000
 """Pairs of users and classes up to which that is done unasked: a second or two."""
 
-FEW = 2_000
-"""Such pairs times units up to which a cluster with rules is priced, which divides it twice for each unit."""
+FEW = 30_000
+"""Such pairs times units up to which a cluster with rules is priced, which divides it twice for each unit: a
+quarter of a second for openb in departments."""
 
 LONGEST = 5.0
 """Seconds for all divisions in whole tasks together."""
 
 PART = Fraction(1, 10)
 """Part of a pool's resource that is added where nobody says how much is missing."""
+
+TARGET = "'drfopt size' finds what meets a target"
+"""What is said where no purchase is known to help."""
 
 NAMED, SHOWN = 5, 3
 """Users who fit nowhere and have a line of their own, and winners who are named."""
@@ -284,6 +288,9 @@ def _rounded_up(amount: float) -> Fraction:
 
 def _rules(short: Shortfall, users: np.ndarray) -> str:
     """Return why machines do not help where nobody is held by a resource."""
+    held = (short.got >= short.instance.limits * (1 - LEVEL)).tolist()
+    if not all(held[i] or short.cells(i) for i in users.tolist()):
+        return TARGET
     return _by_rules([cell.name for i in users.tolist() for cell in short.cells(i)])
 
 
@@ -298,13 +305,13 @@ def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) 
         from .explaining.tried_remedies import WholeStops
 
         stops = WholeStops(allocation)
-        held = [list(stops.lacks(i)) for i in users.tolist()]
+        held = [[] if stops.ceilings(i) else list(stops.lacks(i)) for i in users.tolist()]
         ruled = [name for names in held for name in names if cells_of(short.instance, name)[0].resource is None]
         if all(stops.ceilings(i) or names for i, names in zip(users.tolist(), held, strict=True)) and len(ruled) == sum(
             map(len, held)
         ):
             return _by_rules(ruled)
-    return "'drfopt size' finds what meets a target"
+    return TARGET
 
 
 def _bought(
@@ -415,8 +422,13 @@ def _priced(allocation: Allocation, names: list[str], prices: Prices | None) -> 
 
 def priced_quickly(instance: Instance, units: int) -> bool:
     """Say whether so many units are priced in a moment: with rules each side of each divides the cluster again."""
+    return units <= most_priced(instance)
+
+
+def most_priced(instance: Instance) -> float:
+    """Return how many units are; infinity where all of any number are priced at once."""
     ruled = bool(instance.features - {"types"})
-    return not ruled or instance.n * max(instance.k, 1) * units <= FEW
+    return FEW // (instance.n * max(instance.k, 1)) if ruled else np.inf
 
 
 def _enlarged(instance: Instance, name: str, amount: Fraction) -> Instance:

@@ -101,7 +101,7 @@ def _bought(document: Document) -> Markup:
     if document["short"]["users"]:
         after = bought["short"]["after"]
         left = shown(document, ("advice", "to_buy", 0, "short", "after"), "count")
-        end = Markup("nobody would be") if after == 0 else Markup("{} would still be").format(left)
+        end = Markup("nobody would be") if after == 0 else Markup("only {} would be").format(left)
         return Markup("With <strong>{}</strong> {} short.").format(what, end)
     return Markup("With <strong>{}</strong> {} would have more.").format(what, f"{len(bought['winners']):,}")
 

@@ -20,7 +20,7 @@ from ..model.instance import Instance
 from ..model.organisation import Organisation
 from ..model.policies import AnyPolicy
 from ..model.shortfall import ENDLESS, HAS_ALL, MET, SHORT
-from ..planning.advice import LARGEST, advise, priced_quickly
+from ..planning.advice import LARGEST, advise, most_priced, priced_quickly
 from ..planning.before_and_after import WhatIf
 from ..planning.explaining.remedies import Remedies
 from ..planning.pricing.price_table import Prices
@@ -187,15 +187,28 @@ def _answer(allocation: Allocation) -> Document:
 
 
 def _worth(allocation: Allocation, users: list[int]) -> tuple[Prices | None, dict[int, str]]:
-    """Return what one more of every machine, or of a pool's resources, is worth, and what would raise some users."""
-    instance = allocation.instance
-    large = instance.n * max(instance.k, 1) > LARGEST or not priced_quickly(instance, instance.k or instance.m)
-    if large or allocation.integer:
+    """Return what one more of every machine, or of a pool's resources, is worth, and what would raise some users.
+
+    Where all are too many to be priced in a moment, those that hold somebody who is short are.
+    """
+    instance, short = allocation.instance, allocation.shortfall
+    if instance.n * max(instance.k, 1) > LARGEST or allocation.integer:
         return None, {}
-    remedies = Remedies(allocation, thorough=False)
+    names = None
+    if not priced_quickly(instance, instance.k or instance.m):
+        held = dict.fromkeys(
+            cell.machine or instance.resources[cell.resource]
+            for i in users
+            for cell in short.cells(i)
+            if cell.resource is not None
+        )
+        names = list(held)[: int(most_priced(instance))]
+        if not names:
+            return None, {}
+    remedies = Remedies(allocation, thorough=False, names=names)
     try:
         prices = remedies.prices
-        raised = {i: remedies.capacity(i) for i in users if len(allocation.shortfall.cells(i))}
+        raised = {i: remedies.capacity(i) for i in users if len(short.cells(i))}
     except DrfoptError:
         return None, {}
     return prices, raised
@@ -218,7 +231,8 @@ def _price_rows(prices: Prices) -> Document | None:
     ]
     # First what has a price, and then what moves most tasks.
     rows.sort(key=lambda row: (-row["price"], -abs(row["tasks"])))
-    return {"policy": prices.policy, "price_of": prices.price_of, "units": rows} if rows else None
+    partly = len(prices.units) < (prices.instance.k or prices.instance.m)
+    return {"policy": prices.policy, "price_of": prices.price_of, "partly": partly, "units": rows} if rows else None
 
 
 def _whom(instance: Instance, tasks: np.ndarray) -> str:

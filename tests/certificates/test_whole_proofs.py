@@ -138,6 +138,18 @@ def test_one_resource_refutes_without_a_program(monkeypatch):
         refutation.refute(ClaimList(users).claim(users.unit, 6), worth_of(users))
 
 
+def test_a_resource_that_leaves_nothing_is_settled_and_the_others_are_asked(monkeypatch):
+    rows = [[10, 0, 0], [10, 0, 8], [10, 4, 4], [0, 2, 10], [10, 1, 0], [10, 5, 0], [10, 9, 0], [0, 9, 10], [9, 10, 3]]
+
+    def leaves():
+        proofs = solve(Instance(rows, [192] * 3), "drf", integer=True).certificate.evidence.claims
+        return sum(proof.leaves for _, _, proof in proofs if proof is not None)
+
+    fewer = leaves()
+    monkeypatch.setattr(refutation, "NEAR", -1.0)
+    assert fewer < leaves()
+
+
 @pytest.mark.parametrize("large", [1, 10**25])
 @pytest.mark.parametrize("seed", range(6))
 def test_columns_are_what_choices_say(seed, large):

@@ -345,6 +345,24 @@ def test_members_fill_what_their_group_is_not_held_back_by_as_if_by_themselves()
     assert solve(instance).tasks.tolist() == pytest.approx([1, 2, 8])
 
 
+def test_who_ends_a_rounding_below_its_limit_is_at_it():
+    """The level of u2 in its group ended one ulp short of the limit, and the clock stood still for ever."""
+    demands = {"u0": {"cpu": 4}, "u1": {"cpu": 1}, "u2": {"cpu": 2}, "u3": {"cpu": 3}}
+    instance = Instance(
+        demands,
+        {"cpu": 11},
+        weights={"u2": 3},
+        max_tasks={"u1": F(1, 2), "u2": 1, "u3": F(1, 2)},
+        organisation=Organisation(
+            paths={"u0": "a/x", "u1": "b", "u2": "b", "u3": "a/y"},
+            groups=[Group("a/x", ceiling={"cpu": 1}), Group("a/y", weight=3)],
+        ),
+    )
+    found = solve(instance)
+    assert found.tasks.tolist() == [0.25, 0.5, 1, 0.5]
+    assert found.certificate.valid
+
+
 def test_groups_that_jump_together_come_equally_far():
     """Both groups have half of the gpus; on the way of 4 and 2 cpus to their halves of 12 there is room for 3 more."""
     demands = {"a": {"gpu": 1}, "x": {"cpu": 1}, "b": {"gpu": 1}, "y": {"cpu": 1}, "z": {"cpu": 1}}

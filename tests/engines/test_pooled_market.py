@@ -5,6 +5,7 @@ import pytest
 from test_interior_chain import many_levels, scattered
 
 from drfopt.base.numbers.double_double import DoubleDouble
+from drfopt.base.progress import reporting
 from drfopt.certificates.point_errors import DoublePoint, point_error
 from drfopt.engines.nash import barrier
 from drfopt.engines.nash.pooled_market import as_pool
@@ -64,3 +65,12 @@ def test_what_is_no_pool_is_left_to_the_interior_point():
     assert solve(instance, "ceei", engine="barrier").certificate.valid
     assert as_pool(Problem(many_levels(400, 10, 0.9), policy_named("alpha:2"))) is None
     assert as_pool(Problem(many_levels(40, 10, 0.9), CEEI)) is None
+
+
+@pytest.mark.parametrize(("users", "classes", "limited", "most"), [(12, 3, 0.0, 8), (40, 8, 0.6, 15)])
+def test_small_markets_begin_near_their_prices(users, classes, limited, most):
+    """Prices at which nobody would buy more are set by whoever has least to buy: three iterations more."""
+    said = []
+    with reporting(said.append):
+        solve(many_levels(users, classes, 0.6, limited), "ceei", engine="barrier")
+    assert sum(text.startswith("iteration") for text in said) <= most

@@ -270,7 +270,7 @@ class Enumeration:
         if self.policy.measure == "tasks":
             return x / weight
         if self.policy.measure == "alone":
-            return x / (self.alone(i) * weight)
+            return x / (self.alone(i) * weight) if x else Fraction(0)
         # Who uses nothing that counts may have nothing, or would have been refused.
         return max((level for d, level in levels if d), default=Fraction(0))
 

@@ -106,7 +106,7 @@ def test_a_resource_quota_is_read_back_as_the_ceiling(tmp_path: Path) -> None:
 
 def test_cluster_queues_are_read_back_as_nominal_quotas(tmp_path: Path) -> None:
     text = export(solve(cluster(weights={"Ann": Fraction(1, 3)})), "kueue", GIBS)
-    forest = quotas(Objects([read_file(saved(tmp_path / "queues.yaml", text))], Notes()))
+    forest = quotas(Objects([read_file(saved(tmp_path / "queues.yaml", text))], Notes()), Notes())
     assert set(forest.queues) == {"ann", "bob"}
     total = forest.all_of(forest.cohorts["fair"])
     assert total["default-flavor", "cpu"] <= 9
@@ -144,7 +144,7 @@ def test_groups_are_queues_around_their_members(tmp_path: Path) -> None:
 def test_groups_are_cohorts(tmp_path: Path) -> None:
     organisation = Organisation(paths={"Ann": "eng/dev"}, groups=[Group("eng", 3), Group("eng/dev", 0)])
     text = export(solve(cluster(organisation=organisation, weights={"Bob": 0})), "kueue", GIBS)
-    forest = quotas(Objects([read_file(saved(tmp_path / "queues.yaml", text))], Notes()))
+    forest = quotas(Objects([read_file(saved(tmp_path / "queues.yaml", text))], Notes()), Notes())
     assert {name: (one.parent, one.weight) for name, one in forest.cohorts.items()} == {
         "fair": ("", 1),
         "eng": ("fair", 3),

@@ -413,7 +413,13 @@ JOBID|USER|ACCOUNT|PARTITION|STATE|NODES|CPUS|MIN_MEMORY|TRES_PER_NODE|NODELIST|
         user: [name.rpartition("=")[2] for name, open_to in zip(instance.machine_names, row, strict=True) if open_to]
         for user, row in zip(instance.users, instance.eligible.tolist(), strict=True)
     }
-    assert homes == {"ann": ["v100"], "bob": ["a100+ib"], "cid": ["a100+ib"], "dan": [], "eve": ["a100+ib", "v100"]}
+    assert homes == {
+        "ann": ["gpu:v100"],
+        "bob": ["gpu:a100"],
+        "cid": ["gpu:a100"],
+        "dan": [],
+        "eve": ["gpu:a100", "gpu:v100"],
+    }
     notes = told(found)
     assert "has not the feature h100 (dan)" in notes
     assert "columns of nodes (WEIGHT)" in notes

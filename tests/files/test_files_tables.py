@@ -283,6 +283,28 @@ def test_tasks_of_one_role_hint_at_the_frameworks(tmp_path: Path) -> None:
     assert "nobody to divide with" not in told(read("mesos", path))
 
 
+def test_what_of_mesos_is_no_amount_or_of_nobody_is_told(tmp_path: Path) -> None:
+    needs = {"cpus": 1, "ports": "[31000-31100]"}
+    one = {"id": "t", "state": "TASK_RUNNING", "resources": needs, "slave_id": "s"}
+    framework = {"name": "m", "tasks": [one], "unreachable_tasks": [one, one]}
+    state = {
+        "slaves": [{"id": "s", "resources": {"cpus": 4, "ports": "[31000-32000]"}}],
+        "frameworks": [framework],
+        "orphan_tasks": [one],
+        "unregistered_frameworks": ["F9"],
+        "recovered_slaves": [{"id": "S4"}],
+    }
+    notes = told(read("mesos", saved(tmp_path, state=state)))
+    for line in (
+        "2 x ports: a range or set, no amount to divide (such as s)",
+        "2 x task that cannot be reached (such as m)",
+        "task without a framework (orphan_tasks)",
+        "framework that is not registered (unregistered_frameworks)",
+        "agent that has not come back (recovered_slaves)",
+    ):
+        assert line in notes, notes
+
+
 def test_what_executors_of_mesos_hold_is_told(tmp_path: Path) -> None:
     task = {"id": "t", "state": "TASK_RUNNING", "resources": {"cpus": 1}, "slave_id": "s"}
     state = {

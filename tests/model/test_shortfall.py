@@ -46,7 +46,7 @@ def test_who_has_all_it_asked_for_is_not_stopped_by_a_limit():
     )
     found = solve(capped)
     assert {row[0]: row[-1] for row in found.sheet().rows} == {"A": "its ceiling", "B": "has all it asked for"}
-    assert "a ceiling or limit does not let it have" in str(found)
+    assert "which its ceiling of cpu does not let it have" in str(found)
 
 
 def test_who_names_no_end_may_be_stopped_by_its_own_ceiling():

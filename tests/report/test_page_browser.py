@@ -22,6 +22,9 @@ USERS = 500
 READY = "html[data-ready=yes]"
 """What stands on the page when all its drawings do."""
 
+CUT = """[...document.querySelectorAll(".scroll")].some((one) => one.scrollWidth > one.clientWidth + 1)"""
+"""Whether a column or a drawing is cut off."""
+
 OWN = ("file:", "data:", "blob:")
 """Addresses that need no network."""
 
@@ -415,11 +418,29 @@ def test_the_page_has_all_numbers_without_scripts(browser, pages):
 
 def test_every_width_between_fits_too(opened):
     tab = opened("machines")
-    for width in itertools.chain(range(320, 900, 60), (1024, 1920)):
+    for width in itertools.chain(range(320, 900, 60), (1024, 1280, 1440, 1920)):
         tab.set_viewport_size({"width": width, "height": 800})
         assert tab.evaluate("document.documentElement.scrollWidth") <= width, width
-        cut = """[...document.querySelectorAll(".scroll")].some((one) => one.scrollWidth > one.clientWidth + 1)"""
-        assert width > 1000 or not tab.evaluate(cut), f"a column is cut off at {width}"
+        assert not tab.evaluate(CUT), f"a column is cut off at {width}"
+
+
+def test_columns_without_room_are_folded_away_and_told(opened):
+    tab = opened("machines", width=1024)
+    box = tab.locator("#table-users")
+    more, last = box.locator(".more"), box.locator("thead tr:last-child th").last
+    assert not last.is_visible()
+    assert re.match(r"\d+ more columns: ", more.text_content())
+    assert last.text_content().strip() in more.text_content()
+    more.press("Enter")
+    assert last.is_visible()
+    assert more.get_attribute("aria-expanded") == "true"
+    more.press("Enter")
+    assert not last.is_visible()
+    tab.emulate_media(media="print")
+    assert last.is_visible(), "a print has all of them"
+    tab.emulate_media(media="screen")
+    tab.set_viewport_size({"width": 2400, "height": 800})
+    assert box.locator("tbody tr").first.is_visible()
 
 
 def test_the_answer_stands_on_the_first_screen(opened):

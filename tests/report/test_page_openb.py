@@ -2,6 +2,7 @@
 
 import pytest
 
+from benchmarks.organisations import departments
 from drfopt.io.readers.asking import read
 from drfopt.reporting import page, study
 from drfopt.reporting.figures import figures
@@ -36,3 +37,14 @@ def test_the_page_is_small_and_has_every_figure(document):
     assert len(text.encode()) < LARGEST
     assert list(figures(document)) == ["holdings", "shares", "stops", "classes", "fairness"]
     assert text.count('class="drawing"') == 2 + 2 + 2 + 2 + 3
+
+
+def test_in_departments_what_holds_who_is_short_is_priced(data_folder):
+    folder = data_folder / "openb"
+    cluster = read("openb", [folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"]).instance
+    found = study(departments(cluster), ["drf"])
+    assert found["prices"]["partly"] is True
+    assert {row["name"] for row in found["prices"]["units"]} == {"T4-96cpu-384GiB-4gpu", "T4-104cpu-512GiB-2gpu"}
+    assert all(row["tasks"] > 0 for row in found["prices"]["units"])
+    assert "one more T4-96cpu-384GiB-4gpu" in found["advice"]["to_buy"][0]["one_more"]
+    assert "Only what holds somebody who is short is priced here" in page(found)

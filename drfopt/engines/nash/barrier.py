@@ -13,7 +13,6 @@ corrector are S. Mehrotra's (On the implementation of a primal-dual interior poi
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -31,14 +30,14 @@ __all__ = ["Barrier", "solve"]
 
 ITERATIONS = 200
 
-FINEST = 1e-12
-"""Gap, relative to all money, at which floats tell next to nothing more."""
+FINEST = 1e-10
+"""Gap, relative to all money, at which the active constraints are told apart and Newton's method is the faster one."""
 
 ENOUGH = 1e-8
 """The same, with which the active constraints may be told apart where rounding stopped it."""
 
-SATISFIED = 1e-10
-"""Error of the equations that is rounding, and Newton's to mend."""
+SATISFIED = 1e-8
+"""Error of the equations that is Newton's to mend."""
 
 PATIENCE = 4
 """Iterations in which the gap does not fall by half after which rounding has the word, once it is `ENOUGH`."""
@@ -49,8 +48,8 @@ FASTEST = 1e-6
 RESOLVED = 1e-6
 """Smallest part of the mean that a user's money may be for it to be resolved; below it floats run out."""
 
-DEARER = 1.2
-"""Prices to begin with, relative to those at which nobody would buy more."""
+CHEAPER = 0.3
+"""What a unit of everybody costs to begin with, relative to what it is worth."""
 
 KEEP = 0.995
 """Part of the way to the boundary that a step takes, while the gap does not say that it may be more."""
@@ -128,7 +127,7 @@ class Barrier:
         return p.reshape(self.shape), z.reshape(self.shape)
 
     def _begin(self) -> None:
-        """Start inside: prices so high that nobody would buy more."""
+        """Start inside: at prices that are about as low as they will be, where users think little of what they have."""
         filled, ones = self.parts.change("open")
         self.shape = ones.shape
         self.reach = reach = ones.ravel() > 0
@@ -136,9 +135,9 @@ class Barrier:
         self.z = np.where(reach, 1 - filled.ravel(), 1.0)
         self.p = np.where(reach, 1 / self.z, 0.0)
         cheapest, money, users = self.parts.change("price", self.p)
-        dearest = DEARER * float(cheapest.values)
-        self.p = self.p * dearest
-        count, *told = self.parts.change("begin", dearest, money / users)
+        times = CHEAPER * money / cheapest
+        self.p = self.p * times
+        count, *told = self.parts.change("begin", times, money / users)
         self.products = count + len(self.there)
         self._take(*told)
 
@@ -166,7 +165,7 @@ class Barrier:
         # The predictor.
         price = rows.solve(side - z)
         dz = -(z * reach + of_row * price)
-        step = replace(step, first=price)
+        step = step._replace(first=price)
         falls, sums, to_target, to_part = parts.look("predict", step)
         first, dual = _lengths(falls, dz / -z, price * -rate, KEEP)
         # Products after: (v + first dv)(s + dual ds), with dv = -v (1 + along), ds = s along.
@@ -183,7 +182,7 @@ class Barrier:
         room = (target - part * price * dz) * rate - z * reach
         price = rows.solve(side + target * to_target.ravel() + part * to_part.ravel() + room)
         dz = room - of_row * price
-        step = replace(step, then=price, target=target, part=part)
+        step = step._replace(then=price, target=target, part=part)
         falls = parts.look("correct", step)[0]
         first, dual = _lengths(falls, dz / -z, price * -rate, max(KEEP, 1 - gap / self.money))
         self.z, self.p = z + first * dz, p + dual * price

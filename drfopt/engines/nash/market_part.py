@@ -8,8 +8,8 @@ the way from one to the next.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,20 +28,23 @@ CLOSED = 1e200
 CARRIED = 1e-300
 """What a closed pair in a table carries."""
 
+WORTH = 0.5
+"""Part of what its cheapest pair costs that a unit is worth to a user to begin with, at most: reduced costs are then
+all about as large as the costs."""
+
 DRIFT = 1e-13
 """Relative error of a user's reduced costs from which on it is made good."""
 
 
-@dataclass(frozen=True)
-class MarketStep:
+class MarketStep(NamedTuple):
     """What a part is told of a step: the prices (rows,) before it, whether roundings are to be looked at, and changes
     of prices, the predictor's `first` and the corrector's `then`; what products are to be, and for how much
     second-order terms count."""
 
     p: np.ndarray
     late: bool
-    first: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    then: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    first: np.ndarray = np.zeros(0)
+    then: np.ndarray = np.zeros(0)
     target: float = 0.0
     part: float = 0.0
 
@@ -102,6 +105,7 @@ class MarketPart:
         self.most = np.where(self.limited, self.u, 0.0)
         self.near: tuple[np.ndarray, ...] | None = None
         self.keeps, self._kept = keeps, dict[str, Any]()
+        self.alone = keeps and len(self.layout.blocks()) == 1
 
     # ---- the beginning -----------------------------------------------------------------------------------------------
 
@@ -120,27 +124,27 @@ class MarketPart:
         return tuple(summed(layout, fill))
 
     def price(self, p: np.ndarray) -> tuple:
-        """Take the shape of prices (rows,); return how many times as dear nobody would buy more, and g added up."""
-        layout, cheapest = self.layout, np.empty(self.n)
+        """Take the shape of prices (rows,); return what one unit of all costs at least, g added up, and how many."""
+        layout = self.layout
         self.s = np.empty(layout.shape)
 
         def price(block: PairBlock) -> tuple:
             self.s[block.pairs] = cost = layout.cost(block, self._table(p))
-            cheapest[block.groups] = layout.cheapest(block, cost)
-            return ()
+            return (float(layout.cheapest(block, cost).sum()),)
 
-        summed(layout, price)
-        return Most((self.g / cheapest).max()), float(self.g.sum()), self.n
+        return summed(layout, price)[0], float(self.g.sum()), self.n
 
-    def begin(self, dearest: float, mean: float) -> tuple:
+    def begin(self, times: float, mean: float) -> tuple:
         """Choose duals, at so many times these prices; return how many products there are, and where all stands."""
         layout = self.layout
-        self.y, self.h = self.g, np.where(self.limited, self.u - self.t, 1.0)
+        self.y, self.h = self.g.copy(), np.where(self.limited, self.u - self.t, 1.0)
         self.nu = np.where(self.limited, mean / self.h, 0.0)
-        self.s = self.s * dearest
+        self.s = self.s * times
         for block in layout.blocks():
-            here = self.s[block.pairs]
-            here += layout.spread(block, (self.nu - self.g)[block.groups])
+            here, nu = self.s[block.pairs], self.nu[block.groups]
+            y = self.y[block.groups]
+            np.minimum(y, WORTH * layout.cheapest(block, here) + nu, out=y)
+            here += layout.spread(block, nu - y)
             layout.close(block, here, CLOSED)
         return (layout.count + int(self.limited.sum()), *self._told())
 
@@ -168,11 +172,11 @@ class MarketPart:
 
         def fill(block: PairBlock) -> tuple:
             costs = self.s[block.pairs]
-            d = self.v[block.pairs] / costs
+            d = self._open(block)
             first = 1 / costs + d * layout.spread(block, one[block.groups])
-            d *= layout.spread(block, two[block.groups])
-            d += moved.pairs[block.pairs]
-            return layout.filled(block, first), layout.filled(block, d)
+            then = d * layout.spread(block, two[block.groups])
+            then += moved.pairs[block.pairs]
+            return layout.filled(block, first), layout.filled(block, then)
 
         return moved.falls, moved.sums, *summed(layout, fill)
 
@@ -217,7 +221,9 @@ class MarketPart:
         return rows.reshape(self.layout.k, self.layout.m)
 
     def _open(self, block: PairBlock) -> np.ndarray:
-        """Return D."""
+        """Return D: kept where all is one block, which costs no memory worth a word."""
+        if self.alone:
+            return self._once("open", lambda: self.v / self.s)
         return self.v[block.pairs] / self.s[block.pairs]
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:
@@ -241,7 +247,9 @@ class MarketPart:
             return layout.filled(block, here), float(np.vdot(here, self.s[block.pairs]))
 
         f, gap = summed(layout, fill)
-        limits = float(np.abs((self.t + self.h) / self.u - 1).max(where=self.limited, initial=0))
+        limits = 0.0
+        if self.capped:
+            limits = float(np.abs((self.t + self.h) / self.u - 1).max(where=self.limited, initial=0))
         a = self.power
         self.tie = a * np.expm1((self.log_g - np.log(self.y) - self.alpha * np.log(self.t)) / a)
         off = max(limits, float(np.abs(self.tie).max()))
@@ -325,13 +333,13 @@ class MarketPart:
     def _changed(self, weighed: _Weighed, change: np.ndarray, tied: np.ndarray, rn: np.ndarray) -> tuple:
         """Return the changes of y, nu and h that go with those of t, and how much of themselves all may lose."""
         y, h, nu = self.y, self.h, self.nu
-        dy = y * (tied - self.alpha * change / self.t)
-        dnu, dh = (rn - nu * (weighed.over - change)) / h, (weighed.over - change) * self.limited
-        falls = [0.0, float((dy / -y).max())]
-        if self.capped:
-            falls[0] = float((dh / -h).max())
-            falls[1] = max(falls[1], float((dnu / -nu)[self.limited].max()))
-        return dy, dnu, dh, Most(falls)
+        part = tied - self.alpha * change / self.t
+        dy, fallen = y * part, -float(part.min())
+        if not self.capped:
+            return dy, nu, nu, Most([0.0, fallen])
+        over = weighed.over - change
+        dnu, dh = (rn - nu * over) / h, over * self.limited
+        return dy, dnu, dh, Most([float((dh / -h).max()), max(fallen, float((dnu / -nu)[self.limited].max()))])
 
     def _relative(self, block: PairBlock, cost: np.ndarray, lift: np.ndarray, lost: np.ndarray | None) -> np.ndarray:
         """Return the change of the reduced costs, in the place of that of the costs."""
@@ -388,7 +396,7 @@ class MarketPart:
             more *= part
             more += target / costs
             more -= here
-            open_ = here / costs
+            open_ = self._open(block)
             more -= open_ * dear
             layout.close(block, more, 0.0)
             # Differences between a user's classes may be huge; what they leave of its total is rounding.

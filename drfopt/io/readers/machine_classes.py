@@ -202,6 +202,8 @@ def _name(classes: list[MachineClass], resources: list[str], plain: Collection[s
         by_name.setdefault(one.name, []).append(one)
     for alike in by_name.values():
         for label in _differing(alike)[:NAMED_LABELS] if len(alike) > 1 else ():
+            if len({one.name for one in alike}) == len(alike):
+                break  # those before tell them apart
             for one in alike:
                 values = sorted({node.labels.get(label, "") for node in one.nodes})
                 suffix = f"{_last(label)}={'|'.join(values)}"

@@ -19,6 +19,13 @@ from .queues.tree import QueueNode, organised
 
 __all__ = ["read"]
 
+LEFT_OUT = {
+    "orphan_tasks": "task without a framework",
+    "unregistered_frameworks": "framework that is not registered",
+    "recovered_slaves": "agent that has not come back",
+}
+"""What else a state lists that may hold something, which nobody knows."""
+
 RUNNING = ("TASK_RUNNING", "TASK_STARTING", "TASK_STAGING", "TASK_KILLING")
 
 
@@ -55,7 +62,10 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
                 # Who runs nothing would be no user either.
                 frameworks.update([one["name"].text() or one["id"].text()] if runs else [])
             # /state lists roles by name, /roles tells about them.
-            queues += (_queue(one) for one in part["roles"].each() if isinstance(one.value, dict))
+            for key, what in LEFT_OUT.items():
+                if lost := len(list(part[key].each())):
+                    notes.unused(what, key, lost)
+            queues += (_queue(one, notes) for one in part["roles"].each() if isinstance(one.value, dict))
     groups: list[dict[str, Any]] = []
     members: dict[str, dict[str, Any]] = {}
     if by_framework and queues:
@@ -87,9 +97,15 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     )
 
 
-def _resources(part: TreePart) -> dict[str, Fraction]:
+def _resources(part: TreePart, notes: Notes, whose: str) -> dict[str, Fraction]:
     """Return the amounts; ports and other ranges and sets are texts, and no amounts to divide."""
-    return {name: value.amount() for name, value in part.pairs() if not isinstance(value.value, str | list | dict)}
+    found = {}
+    for name, value in part.pairs():
+        if isinstance(value.value, str | list | dict):
+            notes.unused(f"{name}: a range or set, no amount to divide", whose)
+        else:
+            found[name] = value.amount()
+    return found
 
 
 def _node(part: TreePart, notes: Notes) -> ListedMachine | None:
@@ -98,9 +114,9 @@ def _node(part: TreePart, notes: Notes) -> ListedMachine | None:
         notes.unused("agent that is not active", name)
         return None
     for role, reserved in part["reserved_resources"].pairs():
-        if any(_resources(reserved).values()):
+        if any(_resources(reserved, notes, name).values()):
             notes.unused("reservation for a role: its resources are shared here", f"{role} on {name}")
-    return ListedMachine(name, _resources(part["resources"]))
+    return ListedMachine(name, _resources(part["resources"], notes, name))
 
 
 def _tasks(part: TreePart, by_framework: bool, notes: Notes) -> Iterator[Task]:
@@ -109,16 +125,18 @@ def _tasks(part: TreePart, by_framework: bool, notes: Notes) -> Iterator[Task]:
         notes.unused("framework that is not active", framework)
         return
     roles = [part["role"].text()] if "role" in part else part["roles"].texts()
-    found, beside = 0, Counter(_resources(part["used_resources"]))
+    found, beside = 0, Counter(_resources(part["used_resources"], notes, framework))
     for one in part["tasks"].each():
         if one["state"].text() not in RUNNING:
             notes.unused("task that does not run", f"{one['id'].text()}, {one['state'].text()}")
             continue
         found += 1
         user = framework if by_framework else one["role"].text((roles or ["*"])[0])
-        needs = _resources(one["resources"])
+        needs = _resources(one["resources"], notes, one["id"].text(framework))
         beside.subtract(needs)
         yield Task(user, needs, 1, None, one["name"].text(framework), one["slave_id"].text() or None)
+    if lost := len(list(part["unreachable_tasks"].each())):
+        notes.unused("task that cannot be reached", framework, lost)
     if not found:
         notes.unused("framework without tasks: what it wants is not known", framework)
     elif rest := [f"{float(amount):g} {name}" for name, amount in beside.items() if amount > 0]:
@@ -127,8 +145,9 @@ def _tasks(part: TreePart, by_framework: bool, notes: Notes) -> Iterator[Task]:
         )
 
 
-def _queue(part: TreePart) -> QueueNode:
+def _queue(part: TreePart, notes: Notes) -> QueueNode:
     name, quota = part["name"].text(), part["quota"]
     parent, _, label = name.rpartition("/")
-    guarantee = {resource: amount for resource, amount in _resources(quota["guarantee"]).items() if amount}
-    return QueueNode(name, parent, part["weight"].amount(missing=1), guarantee, _resources(quota["limit"]), label=label)
+    promised, most = (_resources(quota[key], notes, name) for key in ("guarantee", "limit"))
+    guarantee = {resource: amount for resource, amount in promised.items() if amount}
+    return QueueNode(name, parent, part["weight"].amount(missing=1), guarantee, most, label=label)

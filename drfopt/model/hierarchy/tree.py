@@ -260,8 +260,9 @@ class Branch:
                     branch._lose(lost, inner)
 
     def _put(self, tasks: np.ndarray, point: BranchPoint) -> None:
+        over = point == self.end  # where no rounding leaves anybody a little below a limit
         for phase, (users, branches) in enumerate(zip(self.users, self.branches, strict=True)):
-            if phase < point.phase:
+            if over or phase < point.phase:
                 tasks[users] = self.leaves.most[users]
                 for branch in branches:
                     branch._put(tasks, branch.end)
@@ -290,9 +291,8 @@ class Counted:
         self.policy, self.resources = policy, instance.resources
         organisation = instance.organisation or Organisation()
         self.meaning = organisation.meaning
-        promised = any(organisation.guarantees) or any(group.guarantee for group in organisation.groups)
         if policy.measure not in RESOURCES:
-            self._refuse_amounts(promised)
+            self._refuse_amounts(organisation.promises)
         self.zero: Any = instance.exact_capacity[0] * 0 if exact else 0.0
         capacity = instance.exact_capacity if exact else instance.capacity.tolist()
         there = [j for j in range(instance.m) if capacity[j] and instance.counted[j]]

@@ -21,7 +21,9 @@ from ...base.progress import report
 from ...base.results import Result
 from ...base.tables import Bar, Column, Sheet
 from ...base.tolerances import LEVEL
+from ...certificates.bounds import left_by_promises
 from ...model.allocation import Allocation
+from ...model.evidence import BoundsEvidence
 from ...model.instance import Instance
 from ...model.naming import some
 from ...model.policies import AnyPolicy, policy_on
@@ -53,10 +55,14 @@ REASONS = {
     "limit": "at their limits",
     "ceiling": "at their ceilings",
     "efficiency": "left where the sum wants them",
+    "guarantee": "at their guarantees, which the sum would not give them",
     "notion": "left where the notion wants them",
     "unplaced": "unplaced",
 }
 """Why users have no more, in words."""
+
+HELD = ("capacity", "efficiency", "guarantee", "ceiling")
+"""Reasons beside which it is said what is used up where a user is."""
 
 UNKNOWN = ("servers", "formulation")
 """Objectives of which nothing is known but the answer."""
@@ -76,7 +82,8 @@ class Explained:
         Her weighted level under the policy, her tasks, her dominant share.
     reason : str
         ``met`` (it has all it asked for), ``limit``, ``ceiling``, ``unplaced``, ``capacity``,
-        ``efficiency`` where a sum does not owe her anything, or ``notion`` where a formulation file leaves room.
+        ``efficiency`` where a sum does not owe her anything, ``guarantee`` where it gives her no more than she is
+        owed, or ``notion`` where a formulation file leaves room.
     stopped_by : tuple of str
         The resources, or ``class/resource``, that hold her where she is; empty at her limit and unplaced.
     others : int
@@ -345,9 +352,10 @@ class _Facts:
         beyond = bool(instance.features - {"types"})
         self.remedies: RemedyTrials = (RemedyTrials if beyond else Remedies)(allocation, thorough)
         self.alone = None if beyond else alone(instance)
+        self.stops: WholeStops | None = None
         self.stopped_by = [_names(b) for b in allocation.certificate.bottlenecks or (None,) * instance.n]
         if allocation.integer:
-            stops = WholeStops(allocation)
+            self.stops = stops = WholeStops(allocation)
             self.remedies = WholeTrials(allocation, thorough, stops)
             own = "organisation" not in instance.features
             self.alone = np.fromiter(whole_parts(instance), float, instance.n) if own else None
@@ -355,11 +363,15 @@ class _Facts:
         elif self.objective in UNKNOWN:
             self.stopped_by = used_up(allocation)
             self.remedies = UsedUpTrials(allocation, thorough, self.stopped_by)
+        self.promised, proof = None, allocation.certificate.evidence
+        if isinstance(proof, BoundsEvidence) and "organisation" in instance.features:
+            policy = policy_on(allocation.policy, instance)
+            self.promised = left_by_promises(instance, policy, allocation.tasks, proof)
         self.rates = None if self.objective == "formulation" else policy_on(allocation.policy, instance).rates(instance)
         self.at: dict[str, list[int]] = {}
         self.found: dict[tuple[str, ...], tuple[int, ...]] = {}
         for i, names in enumerate(self.stopped_by):
-            if self.reason(i) == "capacity":
+            if self.reason(i) in HELD:
                 for name in names:
                     self.at.setdefault(name, []).append(i)
 
@@ -368,6 +380,8 @@ class _Facts:
             return "unplaced"
         if self.met[i]:
             return "met"
+        if self.stops is not None and self.stops.started(i):
+            return "unplaced"  # what is left of its types fits nowhere
         if self.remedies.ceilings(i):
             return "ceiling"
         if self.capped[i]:
@@ -375,6 +389,12 @@ class _Facts:
         if self.objective in UNKNOWN and not self.stopped_by[i]:
             return "notion"
         sums = self.objective == "sum"
+        if sums and self.promised is not None:
+            floors, stopped = self.promised
+            if stopped[i]:  # whatever the sum wants
+                return "capacity"
+            if 0 < self.allocation.tasks[i] <= floors[i] * (1 + LEVEL):
+                return "guarantee"
         cells = cells_of(self.instance, self.stopped_by[i])
         # Below a full ceiling of its group it is not the sum that gives a user no more.
         return "efficiency" if sums and not (cells and all(cell.resource is None for cell in cells)) else "capacity"
@@ -387,9 +407,8 @@ class _Facts:
 
     def of(self, i: int) -> Explained:
         allocation, reason = self.allocation, self.reason(i)
-        stopped_by = self.stopped_by[i] if reason in ("capacity", "efficiency", "ceiling") else ()
-        at = stopped_by if reason == "capacity" else ()
-        others = self._others(at) if at else ()
+        stopped_by = self.stopped_by[i] if reason in HELD else ()
+        others = self._others(stopped_by) if stopped_by else ()
         tasks, own = float(allocation.tasks[i]), None if self.alone is None else float(self.alone[i])
         return Explained(
             user=self.instance.users[i],

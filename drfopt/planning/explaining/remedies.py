@@ -15,6 +15,7 @@ at everybody.
 """
 
 import math
+from collections.abc import Collection
 from functools import cached_property
 
 import numpy as np
@@ -31,7 +32,7 @@ from ..pricing.price_table import Prices, Worth
 from ..pricing.sensitivity import NOTHING
 from ..pricing.unit_price import price
 from ..pricing.units import MOST, Unit, units_of
-from .tried_remedies import NO_LARGER, NOWHERE, RemedyTrials
+from .tried_remedies import NO_LARGER, NOWHERE, SAME_POINT, RemedyTrials
 
 __all__ = ["Raising", "Remedies", "alone"]
 
@@ -103,11 +104,13 @@ class Remedies(RemedyTrials):
     """Finds sentences for the users of an allocation; what they share is computed once.
 
     `thorough` says whether the cluster may be divided again for a user, to know where a higher limit ends to matter;
-    otherwise the rounds say up to where it does at least.
+    otherwise the rounds say up to where it does at least. `names` are the classes, or resources of a pool, that are
+    priced; None for all.
     """
 
-    def __init__(self, allocation: Allocation, thorough: bool):
+    def __init__(self, allocation: Allocation, thorough: bool, names: Collection[str] | None = None):
         super().__init__(allocation, thorough)
+        self.names = names
         self.policy = policy_on(allocation.policy, allocation.instance)
 
     def limit(self, i: int) -> str:
@@ -119,7 +122,11 @@ class Remedies(RemedyTrials):
             return "its limit is 0: raise it"
         if text := self.all_run(i):
             return text
-        if self.policy.objective == "sum" or not (self.thorough or self.policy.objective == "leximin"):
+        if self.ceilings(i):
+            return SAME_POINT
+        if self._sums and self.thorough:
+            return super().limit(i)
+        if self._sums or not (self.thorough or self.policy.objective == "leximin"):
             return self._profit(i)
         if self.thorough:
             # Whatever her limit, she has that or what she would have without one, whichever is less.
@@ -127,7 +134,7 @@ class Remedies(RemedyTrials):
         else:
             end, known = limit + self._until(i), "at least up to"
         if end <= limit * (1 + NOTHING):
-            return "its limit stops it, and something else does at the same point: a higher limit alone does not help"
+            return SAME_POINT
         return f"raise its limit of {limit:.6g}: it would have every task more that it allows, {known} {end:.6g}"
 
     def capacity(self, i: int) -> str:
@@ -147,7 +154,9 @@ class Remedies(RemedyTrials):
         """What units of the cluster are worth: resources of a pool, machines of classes."""
         units = units_of(self.instance)
         wanted = "resource" if self.instance.machines is None else "machine"
-        chosen = tuple(unit for unit in units if unit.kind == wanted)
+        chosen = tuple(
+            unit for unit in units if unit.kind == wanted and (self.names is None or unit.name in self.names)
+        )
         return price(self.instance, self.policy, units=chosen, allocation=self.allocation)
 
     @cached_property
@@ -209,7 +218,8 @@ class Remedies(RemedyTrials):
         if self.policy.objective == "alpha":
             value *= self.instance.weights[i] * (value * self.allocation.tasks[i]) ** -self.policy.alpha
         if value > cost * (1 + LEVEL):
-            return f"raise its limit of {self.instance.limits[i]:.6g}: a task more is worth more than it costs"
+            limit = f"{self.instance.limits[i]:.6g}"
+            return f"raise its limit of {limit}: at the prices there are a task more is worth more than it costs"
         if self._sums:
             return NO_LARGER.format(what="limit")
         return "its limit stops it, and prices do at the same point: a higher limit alone does not help"

@@ -19,8 +19,9 @@ from ...base.errors import CertificateError, SolverError, TimeLimitError
 from ...base.tolerances import LEVEL
 from ...certificates.exhaustive_search import playing
 from ...model.allocation import Allocation
-from ...model.hierarchy.market import sums_in_turn
+from ...model.hierarchy.market import market_rules, sums_in_turn
 from ...model.hierarchy.tree import closed_by
+from ...model.machine import accepts
 from ...model.policies import policy_named, policy_on
 from ...model.whole_values import WholeUsers
 from ...solving.allocating import solve
@@ -35,6 +36,8 @@ MORE = 1
 """Percent of a pool's resource that is tried, and machines of a class."""
 
 NOWHERE = "its limit is {:.6g}, and its task fits on nothing open to it"
+
+SAME_POINT = "its limit stops it, and something else does at the same point: a higher limit alone does not help"
 
 NO_LARGER = "its {what} stops it, and the sum would be no larger without one"
 """Of a sum as large there may be others, in which it has more: who wins what another loses is not helped by it."""
@@ -69,45 +72,68 @@ class RemedyTrials:
     def unplaced(self, i: int) -> str:
         """Return what would let a user run a task at all; of several types, the first that fits nowhere."""
         instance = self.instance
+        task, exact, eligible = self._misfit(i)
         if instance.machines is None:
-            missing = [
-                r for j, r in enumerate(instance.resources) if instance.demands[i, j] and not instance.capacity[j]
-            ]
-            if missing:
-                return f"its task needs {' and '.join(missing)}, of which the cluster has none: add some"
-            rows = zip(instance.resources, instance.exact_demands[i], instance.exact_capacity, strict=True)
+            rows = list(zip(instance.resources, exact, instance.exact_capacity, strict=True))
+            if missing := [name for name, d, c in rows if d and not c]:
+                return f"{task} needs {' and '.join(missing)}, of which the cluster has none: add some"
             needs = [f"{_full(float(d))} of {name} instead of {_full(float(c))}" for name, d, c in rows if d > c]
-            return f"the pool would have to have {' and '.join(needs) or 'more'}"
-        task, demand, eligible = self._misfit(i)
+            what = "" if task == TASK else f", for {task}"
+            return f"the pool would have to have {' and '.join(needs) or 'more'}{what}"
+        demand = np.array([float(amount) for amount in exact])
         fits = (demand <= instance.machine_capacity).all(axis=1)
+        open_to = np.flatnonzero(eligible) if eligible.any() else np.arange(instance.k)
         if (fits & eligible).any():
-            room = _some([name for name, there in zip(instance.machine_names, fits & eligible, strict=True) if there])
-            return f"{task} takes neither a part of one device of {room} nor whole ones: ask for one or the other"
-        if fits.any():
+            there = np.flatnonzero(fits & eligible)
+            if any(self._devices(k, exact)[1] for k in there.tolist()):
+                room = _some([instance.machine_names[k] for k in there])
+                return f"{task} takes neither a part of one device of {room} nor whole ones: ask for one or the other"
+            open_to = there
+        elif fits.any():
             closed = [name for name, there in zip(instance.machine_names, fits, strict=True) if there]
             return f"{task} fits on {_some(closed)}, which it may not use: open one of them to it"
-        open_to = np.flatnonzero(eligible) if eligible.any() else np.arange(instance.k)
         lacks = np.maximum(demand - instance.machine_capacity[open_to], 0)
         nearest = int((lacks / np.maximum(demand, np.finfo(float).tiny)).max(axis=1).argmin())
         k = int(open_to[nearest])
+        counted, odd = self._devices(k, exact)
         needs = [
             f"{_full(demand[j])} of {instance.resources[j]} instead of {_full(instance.machine_capacity[k, j])}"
             for j in np.flatnonzero(lacks[nearest])
+            if instance.resources[j] not in counted
         ]
+        needs += counted.values()
         may_use = "" if eligible[k] else ", and to be open to it"
         what = "" if task == TASK else f", for {task}"
-        return f"a machine of {instance.machine_names[k]} would have to have {' and '.join(needs)}{may_use}{what}"
+        takes = f"; it takes neither a part of one device of {' and '.join(odd)} nor whole ones" if odd else ""
+        return (
+            f"a machine of {instance.machine_names[k]} would have to have {' and '.join(needs)}{may_use}{what}{takes}"
+        )
 
-    def _misfit(self, i: int) -> tuple[str, np.ndarray, np.ndarray]:
+    def _devices(self, k: int, demand: Sequence[Fraction]) -> tuple[dict[str, str], list[str]]:
+        """Return how many devices a task would need of class k, in words, and of which it takes no whole number."""
+        devices = (self.instance.machines[k].devices if self.instance.machines else None) or {}
+        counted, odd = dict[str, str](), list[str]()
+        for resource, need in zip(self.instance.resources, demand, strict=True):
+            one = devices.get(resource)
+            if one is None or accepts(need, one):
+                continue
+            if (need / one.size).denominator > 1:
+                odd.append(resource)
+            else:
+                of = "" if one.size == 1 else f" of {_full(float(one.size))}"
+                counted[resource] = f"{need / one.size} {resource} devices{of} instead of {one.count}"
+        return counted, odd
+
+    def _misfit(self, i: int) -> tuple[str, Sequence[Fraction], np.ndarray]:
         """Return in words the task of a user that fits nowhere, its demand (m,) and the classes open to it (k,)."""
         instance = self.instance
         kinds = instance.task_types[i] if instance.task_types is not None else None
+        eligible = np.ones(1, dtype=bool) if instance.machines is None else instance.eligible[i]
         for t, kind in enumerate(kinds or ()):
             if not instance.type_fits[i][t].any():
                 named = [kind.machines is None or name in kind.machines for name in instance.machine_names]
-                demand = np.array([float(amount) for amount in kind.demand])
-                return f"its task {kind.name or t + 1}", demand, instance.eligible[i] & np.array(named)
-        return TASK, instance.demands[i], instance.eligible[i]
+                return f"its task {kind.name or t + 1}", kind.demand, eligible & np.array(named or [True])
+        return TASK, instance.exact_demands[i], eligible
 
     def all_run(self, i: int) -> str:
         """Return that a user with task types runs all that it has, which no limit could raise; empty for others."""
@@ -124,12 +150,14 @@ class RemedyTrials:
         if self._helpless(i):
             return NOWHERE.format(self.instance.limits[i])
         limits = self.instance.whole_limits if self.allocation.integer else self.instance.limits
+        asked = self.instance.max_tasks[i]
         limit, without = float(limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
         if without <= limit * (1 + LEVEL):
             if self._sums:
                 return NO_LARGER.format(what="limit")
-            return "its limit stops it, and something else does at the same point: a higher limit alone does not help"
-        return f"raise its limit of {limit:.6g}: without one it {self._will} have {without:.6g} tasks"
+            return SAME_POINT
+        named = limit if asked is None else float(asked)
+        return f"raise its limit of {named:.6g}: without one it {self._will} have {without:.6g} tasks"
 
     def _helpless(self, i: int) -> bool:
         return bool(self.instance.helpless(self.allocation.integer)[i])
@@ -140,8 +168,22 @@ class RemedyTrials:
 
     def efficiency(self, i: int) -> str:
         """Return why a sum gives a user no more."""
-        name = self.allocation.policy
-        return f"{name} owes nobody anything: its tasks come as long as they add the most to the sum for what they take"
+        name, rules = self.allocation.policy, self.instance.organisation
+        owed, more = "nobody anything", "its tasks"
+        if rules is not None and rules.promises:
+            above = (group for group in rules.groups if f"{rules.paths[i]}/".startswith(f"{group.name}/"))
+            mine = rules.guarantees[i] or any(group.guarantee for group in above)
+            owed, more = ("it nothing beyond its guarantee", "more of its tasks") if mine else ("it nothing", more)
+        turns = () if rules is None else rules.in_turn or ()
+        what = "the sum of its tier" if len(set(turns)) > 1 else "the sum"
+        return f"{name} owes {owed}: {more} come as long as they add the most to {what} for what they take"
+
+    def guarantee(self, i: int) -> str:
+        """Return why a sum gives a user just what it is owed."""
+        return (
+            "it has what its guarantee is worth: a task more would add no more to the sum than what it takes adds "
+            "elsewhere"
+        )
 
     def ceiling(self, i: int) -> str:
         """Return what she would have without the ceiling that she is at."""
@@ -215,8 +257,10 @@ class RemedyTrials:
         return float((found if not self._sums or self._larger(found) else self.allocation).tasks[i])
 
     def _larger(self, found: Allocation) -> bool:
-        """Say whether the sum has risen: of tiers that of the first one which has changed."""
-        both = (sums_in_turn(self.instance, np.asarray(one.levels, dtype=float)) for one in (found, self.allocation))
+        """Say whether the sum is more than today's tasks make there: of tiers that of the first one which changes."""
+        there, policy = found.instance, policy_named(found.policy)
+        rates = market_rules(there, policy).rates if "organisation" in there.features else policy.rates(there)
+        both = (sums_in_turn(there, rates * one.tasks.astype(float)) for one in (found, self.allocation))
         pairs = ((one, now) for one, now in zip(*both, strict=True) if abs(one - now) > now * LEVEL)
         return any(one > now for one, now in itertools.islice(pairs, 1))
 
@@ -250,10 +294,16 @@ class WholeStops:
     def next_demand(self, i: int) -> tuple[int, Sequence[Fraction]] | None:
         """Return the row of a user's next task among all types, and what it needs; None where there is none."""
         sequence, x = self.users.sequences[self.place[i]], self.tasks[i]
-        if len(sequence.rows) > 1 and x >= sum(sequence.counts):
+        if self.started(i):
             return None
         row = sequence.rows[sequence.next_type(x) if len(sequence.rows) > 1 else 0]
         return row, self.cluster.exact_demands[row]
+
+    def started(self, i: int) -> bool:
+        """Say whether a user with task types runs all tasks of those that fit somewhere."""
+        types = self.instance.task_types
+        several = types is not None and types[i] is not None and i in self.place
+        return several and self.tasks[i] >= sum(self.users.sequences[self.place[i]].counts)
 
     def lacks(self, i: int) -> dict[str, Fraction]:
         """Return how much is missing of what stops user i; nothing where its own limit or ceilings do."""
@@ -271,9 +321,15 @@ class WholeStops:
 
     def ceilings(self, i: int) -> list[str]:
         """Return the resources of which a user's own ceiling does not let it have another task."""
-        rules = self.instance.organisation
-        if rules is None or i not in self.place:
+        rules, instance = self.instance.organisation, self.instance
+        if rules is None or not rules.ceilings[i]:
             return []
+        if i not in self.place:  # of no type a task is small enough, if that is what leaves it none
+            kinds = None if instance.task_types is None else instance.task_types[i]
+            rows = [kind.demand for kind in kinds] if kinds else [instance.exact_demands[i]]
+            own = instance.max_tasks[i]
+            least = {r: min(row[instance.resources.index(r)] for row in rows) for r in rules.ceilings[i]}
+            return [r for r, most in rules.ceilings[i].items() if least[r] > most] if own is None or own >= 1 else []
         p, x = self.place[i], self.tasks[i]
         used = {name: self.users.use(p, x + 1, self.instance.resources.index(name)) for name in rules.ceilings[i]}
         return [name for name, most in rules.ceilings[i].items() if used[name] > most]

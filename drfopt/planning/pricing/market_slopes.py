@@ -181,7 +181,10 @@ class MarketDifferential:
         below = ~instance.unplaced() & ~self.capped & (allocation.tasks > 0)
         if not below.any():
             return None
-        changes = slopes_of_rates(self.policy, instance, unit.growth, more) * allocation.tasks + self.rates * slopes
+        both = slopes_of_rates(self.policy, instance, unit.growth, more) * allocation.tasks, self.rates * slopes
+        changes = sum(both)
+        # What all but cancels is what rounding left of 0.
+        changes = np.where(np.abs(changes) > HOLDS * LEVEL * (np.abs(both[0]) + np.abs(both[1])), changes, 0.0)
         lowest = allocation.levels[below].min()
         tied = changes[below & (allocation.levels <= lowest * (1 + LEVEL_CEEI))]
         return float(tied.min() if more else tied.max())

@@ -46,6 +46,8 @@ class OneSided:
         out.
     total_until : float or None
         The amount up to which that holds.
+    ranged : bool
+        Whether `until` is known, if only to be beyond what is looked at.
     """
 
     price: float
@@ -56,6 +58,7 @@ class OneSided:
     total_price: float
     total_until: float | None
     held: Held | None = field(default=None, repr=False)
+    ranged: bool = field(default=True, repr=False)
 
     def to_dict(self, users: tuple[str, ...]) -> dict[str, Any]:
         """Return the object of ``drfopt price --json``; users whose tasks stay are left out."""
@@ -274,6 +277,7 @@ class Prices(Result):
         sides = [side for worth in self.units for side in worth.one_sided]
         drawn = objective == "leximin" and all(side.held is None for side in sides)
         rules = self.allocation.instance.organisation
+        drawn = drawn or not all(side.ranged for side in sides)
         drawn = drawn or (objective == "servers" and rules is not None and not rules.only_excludes)
         return "slopes are drawn between clusters next to this one; how far they hold is not known" if drawn else ""
 

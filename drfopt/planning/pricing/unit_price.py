@@ -239,7 +239,7 @@ def _by_sums(allocation: Allocation, totals: Sums) -> Look:
         if in_turn or sums.tight:
             total_until = unit.until(more, total.reach)
             slope = _of_tiers(allocation, unit, more) if in_turn else sums.beside(unit, more)
-            return OneSided(slope, None, None, None, None, total.price, total_until)
+            return OneSided(slope, None, None, None, None, total.price, total_until, ranged=False)
         piece = sums.side(unit, more, end)
         until = unit.until(more, piece.reach)
         return OneSided(piece.price, None, None, None, until, total.price, unit.until(more, total.reach))

@@ -36,12 +36,45 @@
     const words_of = [...heads].map((head, column) => [above[column], head.textContent.trim()].filter(Boolean).join(": "));
     for (const row of rows) [...row.cells].forEach((cell, column) => { if (column) cell.dataset.label = words_of[column]; });
     const scroll = box.querySelector(".scroll");
+    [...heads].forEach((head, column) => { if (above[column]) head.dataset.above = above[column]; });
+    // On a wide one the last columns are folded away that closer ones leave no room for, until somebody asks for them.
+    const more = document.createElement("button");
+    more.type = "button";
+    more.className = "more";
+    scroll.before(more);
+    let folded = heads.length, all = false;
+    const fold = (from) => {
+      if (from === folded) return;
+      folded = from;
+      for (const cells of [heads, ...rows.map((row) => row.cells)]) [...cells].forEach((cell, column) => cell.classList.toggle("fold", column >= from));
+      let first = 0;
+      for (const head of box.querySelectorAll("thead tr:first-child:not(:last-child) th")) {
+        head.classList.toggle("fold", first >= from);
+        first += head.colSpan;
+      }
+    };
     const fit = () => {
       box.classList.remove("close", "stacked");
+      fold(heads.length);
       const cut = () => scroll.scrollWidth > scroll.clientWidth + 1;
-      if (innerWidth <= TABLET && cut()) box.classList.add("close");
-      if (innerWidth <= PHONE || (innerWidth <= TABLET && cut())) box.classList.replace("close", "stacked") || box.classList.add("stacked");
+      if (cut()) box.classList.add("close");
+      const stacked = innerWidth <= PHONE || (innerWidth <= TABLET && cut()), wide = !stacked && cut();
+      if (stacked) box.classList.replace("close", "stacked") || box.classList.add("stacked");
+      if (wide && !all) {
+        scroll.scrollLeft = 0;
+        const room = scroll.getBoundingClientRect().left + scroll.clientWidth + 1;
+        fold(Math.max(2, [...heads].findIndex((head) => head.getBoundingClientRect().right > room)));
+        while (folded > 2 && cut()) fold(folded - 1);
+      }
+      more.hidden = !wide;
+      const left = heads.length - folded;
+      more.textContent = all ? "Fewer columns" : `${left} more column${left === 1 ? "" : "s"}: ${words_of.slice(folded).join(", ")}`;
+      more.setAttribute("aria-expanded", all);
     };
+    more.addEventListener("click", () => {
+      all = !all;
+      fit();
+    });
     addEventListener("resize", fit);
     fit();
     if (rows.length < 2) continue;

@@ -1,0 +1,108 @@
+"""What is said, and what is priced, where guarantees leave others nothing, or more than a sum would give."""
+
+import pytest
+
+from drfopt import Instance, Machine, Organisation, explain, price, solve
+from drfopt.certificates.bounds import left_by_promises
+from drfopt.model.policies import policy_named
+from drfopt.planning.advice import advise
+
+ALIKE = {"A": {"gpu": 1}, "B": {"gpu": 1}}
+PROMISED = Organisation(guarantees={"A": {"gpu": 2}})
+POOL = Instance(ALIKE, {"gpu": 2}, max_tasks={"B": 2}, organisation=PROMISED)
+MACHINES = Instance(
+    ALIKE,
+    machines=[Machine("m", {"gpu": 2}), Machine("k", {"cpu": 2})],
+    max_tasks={"B": 2},
+    organisation=PROMISED,
+)
+MARKETS = ("ceei", "alpha:2", "alpha:1/2", "utilitarian", "throughput")
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("policy", MARKETS)
+@pytest.mark.parametrize(
+    ("cluster", "cell", "bought", "more"),
+    [(POOL, "gpu", ("gpu", 2), "gpu=+1%"), (MACHINES, "m/gpu", ("m", 1), "add 1*m")],
+    ids=["pool", "machines"],
+)
+def test_who_is_left_nothing_by_a_promise_is_stopped_by_what_is_used_up(policy, cluster, cell, bought, more, exact):
+    found = solve(cluster, policy, exact=exact)
+    assert list(map(float, found.tasks)) == [2, 0]
+    assert [cell in (stop or ()) for stop in found.certificate.bottlenecks] == [True, True]
+    assert not any("ceiling" in line for line in found.shortfall.sentences())
+    if exact:
+        return
+    advice = advise(found)
+    assert [(one.name, one.amount) for one in advice.purchases] == [bought]
+    one, other = explain(cluster, policy).users
+    assert (one.reason, other.reason) == ("capacity", "capacity")
+    assert one.stopped_by == other.stopped_by == (cell,)
+    for row in (one, other) if policy in MARKETS[3:] else (other,):  # of a sum either may have what is added
+        assert more in row.remedy and cell in (*row.stopped_by, row.remedy)
+    assert "would not raise it" in one.remedy or policy in MARKETS[3:]
+    assert "give it" in other.remedy or policy in MARKETS[3:]
+
+
+BOUGHT = {"A": {"gpu": 1}, "B": {"gpu": "1/2", "cpu": 4}}
+
+
+def with_guarantee(amount):
+    return Instance(BOUGHT, {"gpu": 2, "cpu": 4}, organisation=Organisation(guarantees={"A": {"gpu": amount}}))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("amount", [2, "7/4"])
+def test_a_sum_prices_what_guarantees_use_up(amount, exact):
+    assert float(solve(with_guarantee(amount), "utilitarian", exact=exact).prices[0]) == pytest.approx(2)
+
+
+def test_where_floors_move_with_the_cluster_nobody_says_how_far_a_price_holds():
+    worth = price(with_guarantee(2), "utilitarian")
+    rows = {row[0]: row for row in worth.sheet().rows}
+    assert rows["gpu"][2] == pytest.approx(2) and rows["gpu"][6:8] == (None, None)
+    assert any("how far they hold is not known" in note for note in worth.sheet().notes)
+    rows = {row[0]: row for row in price(with_guarantee("7/4"), "utilitarian").sheet().rows}
+    assert rows["gpu"][6:8] == pytest.approx((1.75, 2.25))
+
+
+@pytest.mark.parametrize("rules", [{"tiers": {"A": 1}}, {"tiers": {"B": -1}}])
+def test_of_tiers_nobody_says_how_far_the_price_of_a_sum_holds(rules):
+    users = {"A": {"cpu": 1}, "B": {"cpu": 2}}
+    pool = Instance(users, {"cpu": 4}, max_tasks={"A": 6}, organisation=Organisation(**rules))
+    (row,) = price(pool, "throughput").sheet().rows
+    assert row[2] == pytest.approx(1) and row[6:8] == (None, None)
+
+
+def test_who_has_what_it_is_owed_is_not_said_to_add_the_most():
+    kept, other = explain(with_guarantee("7/4"), "utilitarian").users
+    assert (kept.reason, other.reason) == ("guarantee", "efficiency")
+    assert kept.remedy.startswith("it has what its guarantee is worth")
+    assert other.remedy.startswith("utilitarian owes it nothing: its tasks come")
+    floors, stopped = left_by_promises(
+        POOL, policy_named("ceei"), solve(POOL, "ceei").tasks, solve(POOL, "ceei").certificate.evidence
+    )
+    assert (floors.tolist(), stopped.tolist()) == ([2, 0], [True, True])
+
+
+@pytest.mark.parametrize("policy", ["throughput", "drf", "ceei"])
+@pytest.mark.parametrize("pool", [True, False])
+def test_a_limit_and_a_ceiling_at_one_point(policy, pool):
+    there = {"capacity": {"cpu": 9}} if pool else {"machines": [Machine("m", {"cpu": 9})]}
+    rules = Organisation(ceilings={"D": {"cpu": 2}})
+    cluster = Instance({"D": {"cpu": 1}, "C": {"cpu": 3}}, **there, max_tasks={"D": 2}, organisation=rules)
+    assert "a higher limit alone does not help" in explain(cluster, policy, "D").users[0].remedy
+
+
+def test_a_limit_at_which_the_pool_is_full_is_not_to_be_raised():
+    alone = Instance({"D": {"cpu": 1}}, {"cpu": 2}, max_tasks={"D": 2})
+    assert "no larger without one" in explain(alone, "throughput", "D").users[0].remedy
+
+
+def test_what_an_own_ceiling_is_of_is_named():
+    users = {"D": {"cpu": 1, "mem": 1}, "C": {"mem": 1}}
+    rules = Organisation(ceilings={"D": {"cpu": 2}})
+    found = solve(Instance(users, {"cpu": 9, "mem": 9}, max_tasks={"D": 4}, organisation=rules), "drf")
+    assert "D: 2 of 4 tasks (50 %), short of 2 cpu, which its ceiling of cpu does not let it have" in "".join(
+        found.shortfall.sentences()
+    )

@@ -1,0 +1,74 @@
+"""What is said of whole tasks where ceilings below one task, types that fit nowhere, or devices are in play."""
+
+import pytest
+
+from drfopt import Instance, Machine, Organisation, TaskType, explain, solve
+from drfopt.planning.advice import advise
+from drfopt.planning.explaining.tried_remedies import RemedyTrials
+
+
+def capped(demand, ceiling, **more):
+    rules = Organisation(ceilings={"A": {"cpu": ceiling}})
+    return Instance({"A": {"cpu": demand}, "B": {"cpu": 1}}, {"cpu": 4}, organisation=rules, **more)
+
+
+@pytest.mark.parametrize("limit", [{}, {"max_tasks": {"A": 3}}])
+def test_a_ceiling_below_one_task_is_a_ceiling(limit):
+    row = explain(capped(2, 1, **limit), user="A", integer=True).users[0]
+    assert (row.tasks, row.reason) == (0, "ceiling")
+    assert row.remedy == "raise its ceiling: without one it would have 1 tasks instead of 0"
+    if limit:
+        reason = advise(solve(capped(2, 1, **limit), integer=True)).reason
+        assert reason.startswith("nothing: ceilings and limits hold")
+
+
+def test_a_ceiling_below_a_task_that_fits_nowhere_is_no_limit():
+    row = explain(capped(6, 2), user="A", integer=True).users[0]
+    assert row.reason == "ceiling" and "a higher one alone does not help" in row.remedy
+
+
+def test_who_stands_at_a_ceiling_and_at_what_is_used_up_counts_there():
+    rows = explain(Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 3}, organisation=Organisation(
+        ceilings={"B": {"cpu": 1}})), integer=True).users  # fmt: skip
+    assert [(row.stopped_by, row.others) for row in rows] == [(("cpu",), 1)] * 2
+
+
+MACHINES = [Machine("m", {"cpu": 2}, 2), Machine("k", {"cpu": 4})]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (TaskType({"cpu": 3}, 1, ["m"]), "its task 1 fits on k, which it may not use: open one of them to it"),
+        (TaskType({"cpu": 5}, 1), "a machine of k would have to have 5 of cpu instead of 4, for its task 1"),
+    ],
+)
+def test_a_type_that_fits_nowhere_is_what_is_left_of_a_user(kind, said):
+    cluster = Instance({"A": [kind, TaskType({"cpu": 1}, 2)], "B": {"cpu": 1}}, machines=MACHINES)
+    row = explain(cluster, user="A", integer=True).users[0]
+    assert (row.tasks, row.reason, row.stopped_by, row.remedy) == (2, "unplaced", (), said)
+
+
+def test_the_limit_that_is_to_be_raised_is_that_of_the_file():
+    pool = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 4}, max_tasks={"A": "1/2"})
+    assert explain(pool, user="A", integer=True).users[0].remedy.startswith("raise its limit of 0.5: without one")
+
+
+@pytest.mark.parametrize(
+    ("machine", "demand", "said"),
+    [
+        (
+            Machine("m", {"cpu": 4, "gpu": 4}, 2, {"gpu": 4}),
+            {"cpu": 5, "gpu": "3/2"},
+            "5 of cpu instead of 4; it takes neither a part of one device of gpu nor whole ones",
+        ),
+        (
+            Machine("m", {"cpu": 4, "gpu": 5}, 2, {"gpu": {"count": 2, "size": 2}}),
+            {"cpu": 1, "gpu": 6},
+            "3 gpu devices of 2 instead of 2",
+        ),
+    ],
+)
+def test_devices_are_a_second_obstacle(machine, demand, said):
+    found = solve(Instance({"A": demand, "B": {"cpu": 1}}, machines=[machine]), integer=True)
+    assert RemedyTrials(found, True).unplaced(0) == f"a machine of m would have to have {said}"
