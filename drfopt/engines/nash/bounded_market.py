@@ -43,7 +43,10 @@ UNFILLED = 1e-8
 
 @dataclass(frozen=True)
 class _Algebra:
-    """How matrices are made, scaled by columns, put together, added to on the diagonal, searched for the largest entry of each row, and factorised."""
+    """How matrices are made, scaled by columns, put together, added to on the diagonal, and factorised.
+
+    And searched for the largest entry of each row.
+    """
 
     made: Callable[[Any], Any]
     scaled: Callable[[Any, np.ndarray], Any]
