@@ -193,22 +193,22 @@ def _of_types(instance: Instance, i: int, alone: Monopoly, growth: np.ndarray, m
         return float(sum(float(price) * growth[k, j] for k, row in enumerate(alone.prices) for j, price in row.items()))
     from scipy.optimize import linprog
 
-    types, kept = instance.type_table, [t for t, cost in enumerate(alone.costs) if cost]
-    rows = np.flatnonzero(types.owner == i)[kept]
-    needs, room = np.where(instance.counted, types.demands[rows], 0.0), instance.room
-    size = room.size
+    types, room = instance.type_table, instance.room
+    rows = np.flatnonzero(types.owner == i)
+    needs, size = np.where(instance.counted, types.demands[rows], 0.0), room.size
+    runs = [[k for k in range(instance.k) if need.any() and (room[k, need > 0] > 0).all()] for need in needs]
+    there = np.array([bool(classes) for classes in runs])
     costs = [
-        np.concatenate([-np.where(np.arange(instance.k)[:, None] == k, need, 0.0).ravel(), np.eye(len(rows))[at]])
-        for at, need in enumerate(needs)
-        for k in range(instance.k)
-        if (room[k, need > 0] > 0).all()
+        np.concatenate([-np.where(np.arange(instance.k)[:, None] == k, need, 0.0).ravel(), np.eye(len(rows))[t]])
+        for t, (need, classes) in enumerate(zip(needs, runs, strict=True))
+        for k in classes
     ]
     spent = np.concatenate([room.ravel() / float(alone.tasks), np.zeros(len(rows))])
     found = linprog(
         np.concatenate([growth.ravel() if more else -growth.ravel(), np.zeros(len(rows))]),
         np.array([*costs, spent]),
         np.array([0.0] * len(costs) + [1 + NEGLIGIBLE]),
-        np.concatenate([np.zeros(size), types.part[rows]])[None, :],
+        np.concatenate([np.zeros(size), np.where(there, types.part[rows], 0.0)])[None, :],
         [1.0],
     )
     if found.x is None:
