@@ -202,3 +202,15 @@ def test_groups_that_bound_nobody_have_the_prices_of_their_incomes(policy, monke
         patch.setattr(clock_slopes.Divided, "near", None)
         found = price(allocation.instance, policy, allocation=allocation)
     told_by_dividing(allocation, found)
+
+
+def test_what_rounding_leaves_of_a_slope_is_none():
+    """Each class is a pool, and its levels do not move by its own capacity, of which they are shares."""
+    users = {"a": {"cpu": 1}, "b": {"cpu": 2}, "c": {"cpu": 1}, "d": {"cpu": 3}}
+    rules = Organisation(paths={"a": "x", "b": "x", "c": "y"}, groups=[Group("x"), Group("y")])
+    classes = [Machine("m", {"cpu": 7}), Machine("n", {"cpu": 5}, 2)]
+    found = price(Instance(users, machines=classes, organisation=rules), "per-server")
+    for unit in found.units:
+        for side in unit.one_sided:
+            assert side.lowest_level == 0
+            assert side.sum_of_shares == 0

@@ -59,7 +59,7 @@ NEXT = 1e-7
 """Part of what there is, below which a piece is no piece: another begins right here."""
 
 NOISE = 1e-7
-"""A slope that moves less than this part of a user's tasks when everything is doubled is what differences left of 0."""
+"""A slope that moves less than this part of what it is of when everything is doubled is what differences left of 0."""
 
 BESIDE = 1e-6
 """Part of what there is, at which a sum is looked at whose floors change with it; fractions have no rounding."""
@@ -183,7 +183,7 @@ class Sums:
 
 
 ROUNDING = 1e-11
-"""A slope that moves less than this part of a user's tasks when everything is doubled is what rounding left of 0."""
+"""A slope that moves less than this part of what it is of when everything is doubled is what rounding left of 0."""
 
 Look = Callable[[Unit, bool], OneSided | None]
 
@@ -298,8 +298,8 @@ def _by_dividing(allocation: Allocation, totals: Sums) -> Look:
             least = allocation.levels[below].min()
             tied = found.levels[below & (allocation.levels <= least + LEVEL * abs(least))]
             lowest = float(tied.min() if more else tied.max())
-            lowest = 0.0 if abs(lowest) * unit.now <= NOISE * abs(least) else lowest
-        shares = found.shares if abs(found.shares) * unit.now > NOISE * allocation.dominant_shares.sum() else 0.0
+            lowest = _beyond_noise(lowest, least, unit)
+        shares = _beyond_noise(found.shares, allocation.dominant_shares.sum(), unit)
         total = totals.side(unit, more, end)
         return OneSided(near.price(unit), lowest, shares, tasks, None, total.price, unit.until(more, total.reach))
 
@@ -323,11 +323,13 @@ def _by_machine(allocation: Allocation, totals: Sums) -> Look:
         if tied.any():
             levels = (slopes_of_rates(policy, instance, unit.growth, more) * tasks + rates * gained)[tied]
             lowest = float(levels.min() if more else levels.max())
+            lowest = _beyond_noise(lowest, least, unit)
+        shares = _beyond_noise(_of_shares(instance, unit, more, tasks, gained), allocation.dominant_shares.sum(), unit)
         total = totals.side(unit, more, unit.end(more))
         return OneSided(
             shadow,
             lowest,
-            _of_shares(instance, unit, more, tasks, gained),
+            shares,
             gained,
             None if reach is None else unit.until(more, reach),
             total.price,
@@ -350,6 +352,11 @@ def _firm(slopes: np.ndarray, tasks: np.ndarray, unit: Unit) -> np.ndarray:
     """Return the slopes without those that rounding made."""
     scale = max(float(np.abs(slopes).max(initial=0.0)), float(tasks.max(initial=0.0)) / unit.now)
     return np.where(np.abs(slopes) > ROUNDING * scale, slopes, 0.0)
+
+
+def _beyond_noise(slope: float, size: float, unit: Unit) -> float:
+    """Return a slope, 0 where rounding made it: doubling everything would add next to nothing to the size."""
+    return slope if abs(slope) * unit.now > NOISE * abs(size) else 0.0
 
 
 def _of_shares(instance: Instance, unit: Unit, more: bool, tasks: np.ndarray, slopes: np.ndarray) -> float:
