@@ -272,10 +272,7 @@ class Cluster:
         ]
 
     def lines(self, i: int, policy: str, most: Mapping[int, Fraction]) -> list[tuple[Fraction, Fraction]]:
-        """Return slopes and offsets: the level of user i with x tasks is the largest slope * x - offset, or 0.
-
-        `most` is what users with several types could run alone on machines.
-        """
+        """Return slopes and offsets: the level is the largest slope * x - offset, or 0; `most` are tasks run alone."""
         word, _, argument = policy.partition(":")
         plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
         nothing = number(0)
