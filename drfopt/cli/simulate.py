@@ -150,7 +150,7 @@ def simulate(
         int, typer.Option("--replications", metavar="N", min=1, help="Drawings, the same under every rule.")
     ] = 1,
     optimum: Annotated[
-        bool, typer.Option("--optimum", help="Measure the distance from the fair optimum, in the mean over the samples.")
+        bool, typer.Option("--optimum", help="Measure the distance from the fair optimum of each sample.")
     ] = False,
     slowdown: Annotated[
         str | None,
