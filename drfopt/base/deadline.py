@@ -11,7 +11,7 @@ from typing import Any
 
 from .errors import PolicyError, TimeLimitError
 
-__all__ = ["NEVER", "SHORTEST", "Budget", "Deadline", "ending", "stopping"]
+__all__ = ["NEVER", "PAST", "SHORTEST", "Budget", "Deadline", "ending", "stopping"]
 
 LONGEST = 1e12
 """Seconds of the longest time limit: thirty thousand years."""
@@ -145,3 +145,5 @@ class Budget:
 
 
 NEVER = Deadline()
+
+PAST = Deadline(0.0)

@@ -8,7 +8,9 @@ packings says so, that is no proof, and the certificate says whose word it is.
 
 import contextlib
 import math
+from fractions import Fraction
 from functools import partial
+from operator import mul
 
 from ..base.deadline import Deadline
 from ..base.errors import TimeLimitError
@@ -99,6 +101,23 @@ class _Bounded(StopProof):
     def __init__(self, claim: Claim, cluster: Carried, found: _Found):
         super().__init__(claim, cluster, found)
         self.found = found
+        self.cuts: _Counting = found
+
+    def due(self, way: Way) -> tuple[Way, list[int]]:
+        """Return a way with what the clock shows, and whose turn it is, while there is time."""
+        self.cuts.deadline.check("the proof of who stops")
+        return super().due(way)
+
+    def highest(self) -> Fraction:
+        """Return what no level at the root exceeds: somebody's, or a group's, if each of its users had all alone."""
+        users = (self.level_of(p, self.most[p]) for i in self.root.users if (p := self.place.get(i)) is not None)
+        groups = ((group, [self.most[p] for p in self.members[id(group)]]) for group in self.root.groups)
+        rows = (sum(map(mul, row, has)) - offset for g, has in groups for row, offset in self.rows[id(g)])
+        return Fraction(max(0, *users, *rows), self.unit)
+
+    def level_of(self, p: int, x: int) -> int:
+        """Return the level of so many tasks of a user."""
+        return max(slope * x - offset for slope, offset in self.lines[p])
 
     def stopped(self, ways: list[Way], most: int) -> list[Way] | Way:
         """Return the ways after a stop, or one that is better."""
@@ -114,18 +133,18 @@ class _Bounded(StopProof):
 def _until(proof: _Bounded, error: Exception) -> Certificate:
     """Return which stops are proven, and how late the next one can be: where the cluster as a pool is full."""
     reason = f"the allocation is feasible, and that no choice of who stops is better is not proven: {error}"
-    evidence = WholeEvidence(judge="nobody", late=isinstance(error, TimeLimitError))
-    gap, proof.cuts = None, _Counting(proof.cluster, Deadline.after(LATEST))
+    reason += f"; {len(proof.proven)} stops are proven, the next is at "
+    late, top = isinstance(error, TimeLimitError), proof.highest()
+    # Where not even the stop at hand is reached in time, or another could be beyond parts of guarantees: as if alone.
+    gap, level, bound, words = 1.0, Fraction(0), top, f"level {float(top):.6g} at most"
+    proof.cuts = _Counting(proof.cluster, Deadline.after(LATEST))
     with contextlib.suppress(TimeLimitError):
         at, _ = proof.own_stop()
         latest = max(way.time for each in proof.ways if (way := proof.onward(each)))[0]
         if at.moment[:-1] == latest[:-1]:
             level, bound = proof.level(at.moment), proof.level(latest)
             gap = float(1 - level / bound) if bound > 0 else 0.0
-            evidence = WholeEvidence(judge="nobody", late=evidence.late, level=level, bound=bound)
             of = "level" if at.moment[0] else "part of guarantees"
-            reason += (
-                f"; {len(proof.proven)} stops are proven, the next is at {of} {float(level):.6g} and can be at "
-                f"{float(bound):.6g} at most"
-            )
-    return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason)
+            words = f"{of} {float(level):.6g} and can be at {float(bound):.6g} at most"
+    evidence = WholeEvidence(judge="nobody", late=late, level=level, bound=bound)
+    return Certificate("bound", None, 0.0, gap=gap, evidence=evidence, reason=reason + words)

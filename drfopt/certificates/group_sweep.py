@@ -113,15 +113,13 @@ class GroupSweep:
             way = self._after(way, [p for p in turn if p not in going], going)
         return way.tasks
 
-    def one_by_one(self, more: Callable[[int], int], deadline: Deadline = NEVER) -> Tasks:
-        """Return the end of a way on which whoever's turn it is stops when `more` does not run a task more of it."""
-        way = self.start
-        while any(way.active):
-            deadline.check("the sweep of groups")
+    def one_by_one(self, more: Callable[[int], int], deadline: Deadline, tasks: Sequence[int]) -> None:
+        """Go on with some tasks until the deadline: whoever's turn it is stops when `more` runs no other task of it."""
+        way = _Way(self.start.active, tuple(tasks))
+        while any(way.active) and deadline.left() > 0:
             turn = self._turn(way)[1]
             going = [p for p in turn if way.tasks[p] < self.users.most[p] and more(p)]
             way = self._after(way, [p for p in turn if p not in going], going)
-        return way.tasks
 
     def canonical(self, tasks: Sequence[int]) -> Tasks:
         """Return tasks with those of users alike in descending order."""

@@ -29,47 +29,42 @@ class ObjectiveBound:
     gap: float
 
 
-def told(users: WholeUsers, own: Sequence[int], more: Fraction | None, tier: int = 0) -> ObjectiveBound | None:
-    """Return what is known of tasks of the members that can be exceeded by so much at most; None where that is nothing.
+def told(users: WholeUsers, own: Sequence[int], more: Fraction | None, tier: int = 0) -> ObjectiveBound:
+    """Return what is known of tasks of the members that can be exceeded by so much at most; None: as prices say.
 
     Of several tiers it is of one, to which those before it leave no more.  Where somebody has nothing, more users
     served would be better than any product: how many can be is told first.
     """
-    mine, several = users.tiers[tier], len(users.tiers) > 1
-    if users.policy.objective == "sum":
-        found = _sum(users, own, more, mine)
-    elif users.serving and not all(own[p] for p in mine):
-        served, most = sum(map(bool, own)), None if several else most_served(users, own)
-        if most is not None and served < most:
-            words = f"{served} of {len(own)} users have a task, and {most} can at most"
-            return ObjectiveBound(Fraction(served), Fraction(most), words, 1 - served / most)
-        found = _curved(users, own, None if most is None else room_above(users, own), mine)
-    else:
-        found = _curved(users, own, more, mine)
-    if found is None or not several:
+    found = _of_tier(users, own, more, tier)
+    if len(users.tiers) == 1:
         return found
     return replace(found, words=f"{counted(tier, 'tier')} proven; of the next {found.words}")
 
 
-def _curved(users: WholeUsers, own: Sequence[int], more: Fraction | None, mine: Sequence[int]) -> ObjectiveBound | None:
+def _of_tier(users: WholeUsers, own: Sequence[int], more: Fraction | None, tier: int) -> ObjectiveBound:
+    mine = users.tiers[tier]
+    if users.serving and not all(own[p] for p in mine):
+        served, most = sum(bool(own[p]) for p in mine), most_served(users, own, tier)
+        if served < most:
+            words = f"{served} of {len(mine)} users have a task, and {most} can at most"
+            return ObjectiveBound(Fraction(served), Fraction(most), words, 1 - served / most)
+        more = None
+    if more is None:
+        more = room_above(users, own, tier)
+    if users.policy.objective == "sum":
+        return _sum(users, own, more, mine)
     return (_product if users.policy.alpha == 1 else _utility)(users, own, more, mine)
 
 
-def _sum(users: WholeUsers, own: Sequence[int], more: Fraction | None, mine: Sequence[int]) -> ObjectiveBound | None:
-    if more is None:
-        return None
+def _sum(users: WholeUsers, own: Sequence[int], more: Fraction, mine: Sequence[int]) -> ObjectiveBound:
     value = sum((users.rates[p] * own[p] for p in mine), Fraction(0))
     bound = value + more
     words = f"the sum is {float(value):.6g} and can be {float(bound):.6g} at most"
     return ObjectiveBound(value, bound, words, float(more / bound) if bound else 0.0)
 
 
-def _product(
-    users: WholeUsers, own: Sequence[int], more: Fraction | None, mine: Sequence[int]
-) -> ObjectiveBound | None:
+def _product(users: WholeUsers, own: Sequence[int], more: Fraction, mine: Sequence[int]) -> ObjectiveBound:
     # The mean is told, weighted and geometric: the product itself may be beyond all numbers.
-    if more is None:
-        return None
     raised = powers(users.incomes)
     served = [(raised[p], own[p]) for p in mine if own[p]]
     whole = sum(w for w, _ in served) or 1
@@ -79,15 +74,13 @@ def _product(
     return ObjectiveBound(value, value * Fraction(factor), words, 1 - 1 / factor)
 
 
-def _utility(
-    users: WholeUsers, own: Sequence[int], more: Fraction | None, mine: Sequence[int]
-) -> ObjectiveBound | None:
-    most = None if more is None else _mean(users, own, mine, more)
-    if most is None and (all(own[p] for p in mine) or not users.serving):
-        # Nobody has more than alone.
-        most = _mean(users, users.most, mine)
+def _utility(users: WholeUsers, own: Sequence[int], more: Fraction, mine: Sequence[int]) -> ObjectiveBound:
+    most = _mean(users, own, mine, more)
     if most is None:
-        return None
+        # Nobody has more than alone, and no mean of some is more than the largest.
+        all_served = not users.serving or all(own[p] for p in mine)
+        alone = float(max((users.market_rates[p] * users.most[p] for p in mine), default=Fraction(0)))
+        most = (_mean(users, users.most, mine) if all_served else None) or alone
     value = Fraction(_mean(users, own, mine) or 0)
     bound = max(value, Fraction(most * ROUNDED))
     words = f"the mean of levels is {float(value):.6g} and can be {float(bound):.6g} at most"

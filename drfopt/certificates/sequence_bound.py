@@ -9,16 +9,22 @@ Proof.   What can run needs no more than c, so that it is worth at most sum_i v_
 
 Where so many users have a task, not all of them, a bonus for having one, paid by the cluster, changes nothing in sum.
 
-A machine is at most its part of the whole cluster, so the same holds on machines.  A linear program over all numbers of
-tasks finds prices in floats; what they prove is computed in integers, of logarithms with the last digit rounded up, and
-of a sum rounded down to what sums can be.
+A machine is at most its part of the whole cluster, so the same holds on machines.  A linear program over some numbers
+of tasks finds prices in floats; what they prove is computed in integers, of logarithms with the last digit rounded up,
+and of a sum rounded down to what sums can be.
+
+Of one type u_i(x) is x u_i(1), and v_i concave from one task on.  So the largest of v_i(x) - p . u_i(x) is found by
+halving, and whatever it is found to be, what a concave function could gain beyond it is added: by how much it rises at
+the next number, as often as there are more.  Of several types every number is looked at or, where these are too many,
+ranges of them: none in a range is worth more than its last or needs less than its first.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import cached_property
 from operator import mul
 
 from ..base.solvers.table import program
@@ -29,105 +35,159 @@ from .verifier.alpha_utility import AlphaUtility
 __all__ = ["most_served", "room_above"]
 
 NUMBERS = 20_000
-"""Numbers of tasks, of all users together, up to which each is a column of the program."""
+"""Numbers of tasks, of all users together, up to which each is a column of the program, or looked at."""
+
+FEW = 24
+"""Numbers of tasks of one user at least that are columns, and ranges that are looked at."""
+
+NEAR = (0, 1, 2, 3, 5, 9, 17, 33, 65)
+"""How far from the tasks at hand numbers are columns too: in 1, and in 256ths of the tasks."""
 
 DIGITS = Context(prec=40)
 
 UNIT = 2**80
 """Parts of one in which prices and values are counted."""
 
+BLUR = 3
+"""Units by which logarithms and utilities may be too large."""
+
 SECONDS = 2.0
 """Time that HiGHS has for the prices; any are right."""
 
+LARGEST = 1e300
+"""What nothing is worth more than where prices are looked for."""
 
-def room_above(users: WholeUsers, tasks: Sequence[int]) -> Fraction | None:
+Value = Callable[[int, int], int]
+"""What tasks of a member are worth, in units."""
+
+About = Callable[[int, int], float]
+"""The same in floats."""
+
+
+def room_above(users: WholeUsers, tasks: Sequence[int], tier: int = 0) -> Fraction:
     """Return by how much tasks of the members can be exceeded: in levels, in logarithms of a product, or in utility.
 
-    Where users with a task come first and somebody has none, that is said of all in which as many users have some.
-    None where it is not known: too many numbers of tasks, or such a market with guarantees that are not all kept.
+    Of several tiers what is worth something to one of them.  Where users with a task come first and somebody has none,
+    that is said of all in which as many users have some.
     """
-    numbers = _Numbers.of(users, tasks)
-    if numbers is None:
-        return None
+    numbers = _Numbers(users, tasks, users.tiers[tier])
+    mine = numbers.mine
     if users.policy.objective == "sum":
         unit = UNIT * math.lcm(*(rate.denominator for rate in users.rates))
         rates = [int(rate * unit) for rate in users.rates]
-        most = numbers.most([{x: rate * x for x in need} for rate, need in zip(rates, numbers.needs, strict=True)])
+        most = numbers.most(lambda p, x: rates[p] * x, lambda p, x: float(rates[p] * x), 0)
         # The sum of so many rates is a whole number of units.
-        return Fraction(max(most - most % UNIT - sum(map(mul, rates, tasks)), 0), unit)
-    if users.policy.alpha == 1:
-        weights = [w * UNIT for w in powers(users.incomes)]
-        values = [{x: _upper(w, x) for x in need} for w, need in zip(weights, numbers.needs, strict=True)]
-        own = sum(_lower(w, x) for w, x in zip(weights, tasks, strict=True))
-    else:
-        low = _utilities(users)
-        values = [{x: low(p, x) + 2 * bool(x) for x in need} for p, need in enumerate(numbers.needs)]
-        own = sum(low(p, x) for p, x in enumerate(tasks))
-    most = numbers.most(values, served=sum(map(bool, tasks)) if users.serving else None)
+        return Fraction(max(most - most % UNIT - sum(rates[p] * tasks[p] for p in mine), 0), unit)
+    low, high, about = _logarithms(users) if users.policy.alpha == 1 else _utilities(users)
+    own = sum(low(p, tasks[p]) for p in mine)
+    most = numbers.most(high, about, BLUR, served=sum(bool(tasks[p]) for p in mine) if users.serving else None)
     return Fraction(max(most - own, 0), UNIT)
 
 
-def most_served(users: WholeUsers, tasks: Sequence[int]) -> int | None:
-    """Return how many users can have a task at most where guarantees are kept; None where that is not known."""
-    if (numbers := _Numbers.of(users, tasks)) is None:
-        return None
-    return numbers.most([{x: UNIT * bool(x) for x in need} for need in numbers.needs]) // UNIT
+def most_served(users: WholeUsers, tasks: Sequence[int], tier: int = 0) -> int:
+    """Return how many users of a tier can have a task at most, where guarantees are kept if they are here."""
+    numbers = _Numbers(users, tasks, users.tiers[tier])
+    return numbers.most(lambda p, x: UNIT * bool(x), lambda p, x: float(UNIT * bool(x)), 0) // UNIT
 
 
-@dataclass
 class _Numbers:
-    """What each number of tasks needs that a member can have in anything better, and what there is."""
+    """What numbers of tasks need that members can have in anything better, and what there is.
 
-    needs: list[dict[int, list[int]]]
-    room: list[int]
+    Attributes
+    ----------
+    mine : list of int
+        Who counts.
+    least : list of int
+        The fewest tasks of each member in anything better.
+    """
 
-    @classmethod
-    def of(cls, users: WholeUsers, tasks: Sequence[int]) -> "_Numbers | None":
-        """Return the numbers; None where they are too many, or what is better is not one number."""
-        serving, kept = users.serving, users.kept(users.spread(tasks))
-        least = [max(int(serving and all(tasks)), f if kept else 0) for f in users.promises]
-        if (serving and not kept) or sum(users.most) - sum(least) + len(least) > NUMBERS:
-            return None
-        rows, room = users.pool_rows
-        needs = []
-        for p, sequence in enumerate(users.sequences):
-            columns = list(zip(*(rows[good] for good in users.goods_of[p]), strict=True))
-            numbers = range(least[p], users.most[p] + 1)
-            needs.append({x: [sum(map(mul, sequence.started(x), column)) for column in columns] for x in numbers})
-        return cls(needs, room)
+    def __init__(self, users: WholeUsers, tasks: Sequence[int], mine: list[int]):
+        self.users, self.mine = users, mine
+        kept, counts = users.kept(users.spread(tasks)), set(mine)
+        some = {p for p in mine if users.serving and all(tasks[q] for q in mine)}
+        self.least = [max(int(p in some), f if kept else 0) for p, f in enumerate(users.promises)]
+        self.counts = [p in counts for p in range(len(users.members))]
+        rows, self.room = users.pool_rows
+        self.columns = [list(zip(*(rows[good] for good in goods), strict=True)) for goods in users.goods_of]
+        self.some = [self._some(p, x) for p, x in enumerate(tasks)]
 
-    def most(self, values: list[dict[int, int]], served: int | None = None) -> int:
-        """Return what no numbers are worth more than; of so many users with a task, where that is said."""
-        *prices, bonus = self._prices(values, served)
+    def need(self, p: int, x: int) -> list[int]:
+        """Return what tasks of a member need of everything."""
+        started = self.users.sequences[p].started(x)
+        return [sum(map(mul, started, column)) for column in self.columns[p]]
+
+    def _some(self, p: int, own: int) -> list[int]:
+        """Return numbers of tasks of a member, the fewest and the most among them: all if they are not too many."""
+        low, high = self.least[p], self.users.most[p]
+        if not self.counts[p]:
+            return [low]
+        number = max(FEW, NUMBERS // max(len(self.mine), 1))
+        if high - low < number:
+            return list(range(low, high + 1))
+        found = {low, low + 1, high} | {own + sign * max(k, own * k // 256) for k in NEAR for sign in (-1, 1)}
+        # Steps grow with the numbers.
+        found |= {low + round((high - low + 1) ** (k / number)) - 1 for k in range(1, number)}
+        return sorted(x for x in found if low <= x <= high)
+
+    def most(self, value: Value, about: About, blur: int, served: int | None = None) -> int:
+        """Return what no numbers are worth more than; of so many users with a task, where that is said.
+
+        `about` is a value in floats, and `blur` by how many units one may be too large.
+        """
+        *prices, bonus = self._prices(about, served)
         found = sum(map(mul, prices, self.room)) - bonus * (served or 0)
-        for value, need in zip(values, self.needs, strict=True):
-            found += max(v + bonus * bool(x) - sum(map(mul, prices, need[x])) for x, v in value.items())
+        for p, some in enumerate(self.some):
+            if not self.counts[p]:
+                found -= sum(map(mul, prices, self.need(p, some[0])))
+                continue
+
+            def gain(x: int, p: int = p) -> int:
+                return value(p, x) + bonus * bool(x) - sum(map(mul, prices, self.need(p, x)))
+
+            low, high = self.least[p], self.users.most[p]
+            if len(self.users.sequences[p].rows) == 1:
+                none = [] if low else [gain(0)]
+                found += max([_highest(gain, max(low, 1), high, blur), *none])
+            elif len(some) == high - low + 1:
+                found += max(map(gain, some))
+            else:
+                found += self._of_ranges(p, value, prices, bonus)
         return found
 
-    def _prices(self, values: list[dict[int, int]], served: int | None) -> list[int]:
+    def _of_ranges(self, p: int, value: Value, prices: Sequence[int], bonus: int) -> int:
+        """Return what tasks of several types gain at most."""
+        some, found = self.some[p], []
+        for before, last in zip([self.least[p] - 1, *some[:-1]], some, strict=True):
+            first = before + 1
+            found.append(value(p, last) + max(bonus * bool(x) for x in (first, last)))
+            found[-1] -= sum(map(mul, prices, self.need(p, first)))
+        return max(found)
+
+    def _prices(self, about: About, served: int | None) -> list[int]:
         """Return prices of a unit of everything, and what having a task is worth: multipliers of the program."""
         import highspy
 
-        top = float(max((abs(v) for value in values for v in value.values()), default=1) or 1)
+        values = [[min(max(about(p, x), -LARGEST), LARGEST) for x in self.some[p]] for p in self.mine]
+        top = max((abs(v) for row in values for v in row), default=1.0) or 1.0
         cost: list[float] = []
         choice: list[dict[int, float]] = []
         used: list[dict[int, float]] = [{} for _ in self.room]
         some: dict[int, float] = {}
-        for value, need in zip(values, self.needs, strict=True):
+        for p, row in zip(self.mine, values, strict=True):
             choice.append({})
-            for x, v in value.items():
+            for x, v in zip(self.some[p], row, strict=True):
                 column = len(cost)
                 choice[-1][column] = 1.0
                 if x:
                     some[column] = 1.0
-                for j, (amount, c) in enumerate(zip(need[x], self.room, strict=True)):
+                for j, (amount, c) in enumerate(zip(self.need(p, x), self.room, strict=True)):
                     if amount:
                         used[j][column] = amount / max(c, 1)
                 cost.append(-v / top)
         highs = highspy.Highs()
         highs.setOptionValue("output_flag", False)
         highs.setOptionValue("time_limit", SECONDS)
-        limits = [(-math.inf, min(c, 1.0), row) for c, row in zip(self.room, used, strict=True)]
+        limits = [(-math.inf, left, row) for left, row in zip(self._left, used, strict=True)]
         asked = (-math.inf, math.inf) if served is None else (float(served), float(served))
         rows = [*limits, (*asked, some), *((1.0, 1.0, row) for row in choice)]
         highs.passModel(program(cost, [0.0] * len(cost), [1.0] * len(cost), rows))
@@ -136,12 +196,43 @@ class _Numbers:
         prices = [round(Fraction(max(0.0, -y) * top) / max(c, 1)) for y, c in zip(duals, self.room, strict=True)]
         return [*prices, 0 if served is None else round(Fraction(bonus * top))]
 
+    @cached_property
+    def _left(self) -> list[float]:
+        """What those who do not count leave, of 1 of everything."""
+        needs = [self.need(p, some[0]) for p, some in enumerate(self.some) if not self.counts[p]]
+        used = [sum(column) for column in zip(*needs, strict=True)] or [0] * len(self.room)
+        return [max(0.0, (c - gone) / max(c, 1)) for c, gone in zip(self.room, used, strict=True)]
 
-def _utilities(users: WholeUsers) -> Callable[[int, int], int]:
-    """Return the function to the utility of a member's tasks in units, which are at most two below the true one."""
+
+def _highest(gain: Callable[[int], int], low: int, high: int, blur: int) -> int:
+    """Return what a concave function of which gains are known to be at most so much too large does not exceed."""
+    # The first number from which it does not rise.
+    top = low + bisect_left(range(low, high), True, key=lambda x: gain(x + 1) <= gain(x))
+    here = gain(top)
+    after = max(0, gain(top + 1) - here + blur) * (high - top) if top < high else 0
+    before = max(0, gain(top - 1) - here + blur) * (top - low) if top > low else 0
+    return here + max(after, before)
+
+
+def _utilities(users: WholeUsers) -> tuple[Value, Value, About]:
+    """Return the functions to the utility of a member's tasks in units, rounded down, rounded up and in floats."""
     utility = AlphaUtility(Fraction(str(users.policy.alpha)))
     weights, rates = users.incomes, users.market_rates
-    return lambda p, x: utility.units(weights[p], rates[p] * x, UNIT) if x else 0
+
+    def low(p: int, x: int) -> int:
+        return utility.units(weights[p], rates[p] * x, UNIT) if x else 0
+
+    return low, lambda p, x: low(p, x) + 2 * bool(x), lambda p, x: UNIT * users.utility(p, x) if x else 0.0
+
+
+def _logarithms(users: WholeUsers) -> tuple[Value, Value, About]:
+    """Return the same of the weighted logarithm of a member's tasks."""
+    weights = [w * UNIT for w in powers(users.incomes)]
+    return (
+        lambda p, x: _lower(weights[p], x),
+        lambda p, x: _upper(weights[p], x),
+        lambda p, x: weights[p] * math.log(x) if x else 0.0,
+    )
 
 
 def _upper(weight: int, x: int) -> int:

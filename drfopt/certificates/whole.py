@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.deadline import NEVER, Deadline
+from ..base.deadline import NEVER, PAST, Deadline
 from ..base.errors import InstanceError, SolverError, TimeLimitError
 from ..base.numbers.shown import counted
 from ..base.progress import report
@@ -46,13 +46,13 @@ from .feasibility import exactly_feasible
 from .level_bounds import level_bounds
 from .level_claims import LevelClaim, claims
 from .meet_in_the_middle import MeetInTheMiddle, TooManyChoices
-from .objective_bound import told
+from .objective_bound import ObjectiveBound, told
 from .packable import Packable
 from .packing_bound import worth_of
 from .priced_halves import PricedHalves
 from .refutation import Better, Inconclusive, Refutation, refute
 from .second_solver import TooLargeToAsk
-from .sequence_bound import room_above
+from .sequence_bound import most_served, room_above
 
 __all__ = ["AGAIN", "Finder", "certify", "impossible", "score"]
 
@@ -362,13 +362,15 @@ def _largest_under_rules(
             return _verdict(BOXES, [], WholeEvidence(judge=BOXES, trees=partial(list, outcome.trees)))
         most, tier = outcome.more, outcome.tier
         if outcome.better is not None:
-            above = None if several else room_above(users, own)
-            more = most if above is None else min(above, most)
+            more = min(most, room_above(users, own, tier))
             return _beaten(instance, policy, tasks, outcome.better, more, tier)
 
     def bounded(reason: str = NO_TIME, *, late: bool = False) -> Certificate:
         if several:
-            return _bounded(instance, policy, tasks, most, reason, late=late, users=users, tier=tier)
+            # Where a tier begins that is not proven, prices of all that there is may say more than a tree cut short.
+            above = room_above(users, own, tier)
+            more = above if most is None else min(above, most)
+            return _bounded(instance, policy, tasks, more, reason, late=late, users=users, tier=tier, deadline=deadline)
         return _bounded_without_rules(users, tasks, deadline, reason, late=late, known=most)
 
     try:
@@ -401,8 +403,9 @@ def _bounded_without_rules(
 
     Where it keeps every guarantee and nothing exceeds it even without rules, it is the best.
     """
-    more, instance, policy = room_above(users, [tasks[i] for i in users.members]), users.instance, users.policy
-    more = known if more is None else more if known is None else min(more, known)
+    instance, policy, own = users.instance, users.policy, [tasks[i] for i in users.members]
+    more = room_above(users, own)
+    more = more if known is None else min(more, known)
     with contextlib.suppress(price_tree.Undecided, InstanceError):
         instance = _without_rules(users)
         rates = None if policy.alpha == 1 else policy.exact_rates(instance)
@@ -412,10 +415,11 @@ def _bounded_without_rules(
             found = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), BOXES_WITHOUT_RULES)
             if found.trees is not None and users.kept(tasks):
                 return _verdict(BOXES, [], WholeEvidence(judge=BOXES))
-            more = found.more if more is None else min(more, found.more)
-    if more == 0 and users.kept(tasks):
+            more = min(more, found.more)
+    # What is said of all in which as many users have a task is no proof that no more can.
+    if more == 0 and users.kept(tasks) and (not users.serving or most_served(users, own) <= sum(map(bool, own))):
         return _verdict(BOXES, [], WholeEvidence(judge=BOXES))
-    return _bounded(users.instance, users.policy, tasks, more, reason, late=late, users=users)
+    return _bounded(users.instance, users.policy, tasks, more, reason, late=late, users=users, deadline=deadline)
 
 
 def _without_rules(users: WholeUsers) -> Instance:
@@ -498,18 +502,37 @@ def _bounded(
     late: bool = False,
     users: WholeUsers | None = None,
     tier: int = 0,
+    deadline: Deadline = PAST,
 ) -> Certificate:
     """Return what is known of a sum, product or utility that is not proven: how much larger another can be.
 
-    Of the first tier of which it is not.
+    Of the first tier of which it is not; before all that, how much more can be kept of guarantees that are not.
     """
     users = users or WholeUsers(instance, policy, exhaustive_search.playing(instance))
-    found = told(users, [tasks[i] for i in users.members], more, tier)
-    if found is None:
-        evidence = WholeEvidence(judge="nobody", late=late)
-        return Certificate("bound", None, 0.0, gap=None, evidence=evidence, reason=reason)
+    found = _parts_bound(users, tasks, deadline) or told(users, [tasks[i] for i in users.members], more, tier)
     evidence = WholeEvidence(judge="nobody", level=found.value, bound=found.bound, late=late)
     return Certificate("bound", None, 0.0, gap=found.gap, evidence=evidence, reason=f"{reason}: {found.words}")
+
+
+def _parts_bound(users: WholeUsers, tasks: list[int], deadline: Deadline) -> ObjectiveBound | None:
+    """Return how much of a guarantee could be kept where least of one is; None where that is no more, or all are kept.
+
+    More of it would be better than any sum or product.
+    """
+    if users.kept(tasks):
+        return None
+    fair = WholeUsers(users.instance, replace(users.policy, objective="leximin"), users.members)
+    first = next(claims(fair, tasks))
+    if first.level >= fair.first_level:
+        return None
+    (lowest,) = level_bounds(fair, tasks, first, worth_of(fair, deadline), deadline, above=False)
+    value, bound = fair.told(lowest.level), Fraction(1)
+    if lowest.bound < fair.first_level:
+        bound = fair.told(lowest.bound)
+    if bound == value:
+        return None
+    words = f"the smallest part of a guarantee is {float(value):.6g} and can be {float(bound):.6g} at most"
+    return ObjectiveBound(value, bound, words, float(1 - value / bound))
 
 
 def _larger_product(halves: MeetInTheMiddle, own: list[int], deadline: Deadline) -> list[int] | None:

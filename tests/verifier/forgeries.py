@@ -386,10 +386,14 @@ def claim_of(data: Data) -> str:
     """Return what a file says is so: of whom, and what each has; or its verdicts."""
     if "audits" in data:
         parts = [
-            (claim_of(one["truth"]), [_canonical({k: v for k, v in f.items() if k != "why"}) for f in one["findings"]])
+            (_division(one["truth"]), [_canonical({k: v for k, v in f.items() if k != "why"}) for f in one["findings"]])
             for one in data["audits"]
         ]
         return repr(parts)
+    return _division(data)
+
+
+def _division(data: Data) -> str:
     users = [(row["name"], _canonical(row["tasks"])) for row in data["users"]]
     instance = {key: value for key, value in data["instance"].items() if key not in ("name", "source")}
     return repr((_canonical(instance), data["policy"], bool(data.get("integer")), users))

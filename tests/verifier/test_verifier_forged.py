@@ -311,6 +311,10 @@ STRANGE = {
     "a key of a task type": lambda data: data["users"][1]["tasks"][0].update(weight=3),
     "a number for a table": lambda data: data["users"][0].update(demand=2),
     "a name that is no text": lambda data: data["machines"][0].update(name=-1),
+    "a title that is no text": lambda data: data.update(name=["x"]),
+    "a text for a list": lambda data: data.update(excluded=""),
+    "a text for the list of its letters": lambda data: data["users"][0].update(machines="m"),
+    "a list for a table": lambda data: data["users"][0].update(ceiling=[]),
     "a resource without a name": lambda data: data["machines"][0]["capacity"].update({"": 1}),
     "a group without a name": lambda data: data["groups"].append({"name": ""}),
     "a class that is not there": lambda data: data["users"][0]["machines"].append("n"),
@@ -337,6 +341,17 @@ def test_what_the_reader_of_instances_refuses_the_verifier_refuses(what):
         verify(loads(json.dumps(data)))
     with pytest.raises(InstanceError):
         read(json.dumps(data["instance"]), "json")
+
+
+@pytest.mark.parametrize("policy", ["ceei", "alpha:0.5", "tasks", "tsf"])
+@pytest.mark.parametrize("weight", [{}, {"cpu": 2, "memory": 2}])
+def test_a_table_of_weights_is_none_of_a_policy_of_one_weight_a_user(policy, weight):
+    data = certificate_document(solve(Instance({"A": {"cpu": 1}, "B": {"memory": 1}}, {"cpu": 4, "memory": 4}), policy))
+    data = json.loads(json.dumps(data))
+    assert accepted(data)
+    data["instance"]["users"][0]["weight"] = weight
+    with pytest.raises(ValueError, match="not defined for weights per resource"):
+        verify(loads(json.dumps(data)))
 
 
 @pytest.mark.parametrize("whole", [1, 0, "true", None, [], 1.5])

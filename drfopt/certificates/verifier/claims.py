@@ -58,7 +58,8 @@ class Claim:
             self.objective = ""
         self.rows, self.proof = data["users"], data.get("proof") or {}
         scalar = self.objective == "alpha" or (self.objective == "leximin" and word in ("tasks", "tsf"))
-        if scalar and any(len(set(w)) > 1 for w in cluster.w):
+        # What is asked of a cluster on the way to a proof has no instance.
+        if scalar and cluster.weighed and "instance" in data:
             raise ValueError(f"{self.policy} is not defined for weights per resource")
         self.mixed = self.whole and bool(cluster.typed)
         if [row["name"] for row in self.rows] != cluster.users:

@@ -105,6 +105,7 @@ class Cluster:
         self.d = [self._row(user["demand"], 0) for user in users]
         given = [user.get("weight", 1) for user in users]
         last = [not isinstance(w, dict) and not number(w) for w in given]
+        self.weighed = any(isinstance(w, dict) for w in given)  # One weight a resource, though they may be equal.
         self.w = [
             self._row(w if isinstance(w, dict) else dict.fromkeys(self.resources, 1 if late else w), 1)
             for w, late in zip(given, last, strict=True)

@@ -10,6 +10,13 @@ CLASS_KEYS = {"name", "capacity", "count", "devices"}
 GROUP_KEYS = {"name", "weight", "guarantee", "ceiling", "tier"}
 TYPE_KEYS = {"name", "demand", "count", "machines"}
 
+FORMS: dict[type, tuple[str, set[str]]] = {
+    str: ("text", {"name", "source", "group", "guarantees"}),
+    list: ("list", {"users", "tasks", "machines", "groups", "excluded"}),
+    dict: ("table", {"capacity", "demand", "devices", "ceiling", "guarantee"}),
+}
+"""What stands under a key: a text would pass for the list of its letters."""
+
 
 def all_known(data: dict[str, Any]) -> None:
     """Refuse an instance that says what nobody knows."""
@@ -26,3 +33,6 @@ def all_known(data: dict[str, Any]) -> None:
     for what, (rows, keys) in tables.items():
         if beyond := sorted({key for row in rows for key in row} - keys):
             raise ValueError(f"the key {beyond[0]!r} of {what} is nothing that the verifier knows")
+        for form, (word, named) in FORMS.items():
+            if wrong := [key for row in rows for key in named & row.keys() if not isinstance(row[key], form)]:
+                raise ValueError(f"what {what} has under {wrong[0]!r} is no {word}")

@@ -12,6 +12,7 @@ program of `leximin_milp` decides, begun at the best state.
 Of several groups, all best ways to choose who stops are swept by `drfopt.certificates.group_sweep`.
 """
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,14 +21,16 @@ import numpy as np
 from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
 from ...base.progress import report
+from ...base.tolerances import LEVEL
 from ...certificates.group_sweep import GroupSweep, TooManyWays
 from ...model.whole_values import WholeUsers
+from .. import hierarchy
 from ..problem import Answer, Problem
 from .integer_program import Model
 from .level_search import LevelSearch
 from .leximin_milp import Stops
 from .milp import SEARCH, placed, supply
-from .rounding import TaskByTask
+from .rounding import PoolTasks, TaskByTask
 from .user_kinds import BOTTOM, KindPool, Spot, TooMany, Vector
 
 __all__ = ["best_ways", "packed_as", "solve", "solve_groups"]
@@ -151,15 +154,25 @@ def solve_groups(problem: Problem) -> Answer:
     except TooManyWays as error:
         tasks, status = error.tasks, "feasible"
     except TimeLimitError:
-        rest = problem.deadline.grace(ONE_WAY)
-        if problem.instance.machines is not None:
-            filling = TaskByTask(problem, users)
-            sweep.one_by_one(filling.more, rest)
-            return filling.answer("time_limit")
-        tasks, status = sweep.greedy(rest), "time_limit"
+        return _one_way(problem, sweep)
     if problem.instance.machines is None:
         return Answer(np.array(tasks, dtype=np.int64), status=status)
     return packed_as(problem, users, list(tasks), status)
+
+
+def _one_way(problem: Problem, sweep: GroupSweep) -> Answer:
+    """Return what one way comes to that begins at the whole part of divisible tasks, as far as there is time."""
+    users, ends = problem.whole_users, problem.deadline.grace(ONE_WAY)
+    filling = PoolTasks(users) if problem.instance.machines is None else TaskByTask(problem, users)
+    divisible = Problem(problem.instance, problem.policy, False, ends.part(0.5))
+    with contextlib.suppress(TimeLimitError, SolverError):
+        engine = hierarchy.solve_pool if problem.instance.machines is None else hierarchy.solve_machines
+        divided = np.zeros(problem.instance.n)
+        divided[divisible.members] = engine(divisible).tasks
+        for p, x in enumerate(np.floor(divided[users.members] * (1 + LEVEL)).tolist()):
+            filling.more(p, min(int(x), users.most[p]))
+    sweep.one_by_one(filling.more, ends, filling.tasks)
+    return filling.answer("time_limit")
 
 
 def packed_as(problem: Problem, users: WholeUsers, tasks: list[int], status: str = "feasible") -> Answer:

@@ -36,7 +36,7 @@ from .device_packing import repacked
 from .machine_by_machine import SingleMachines
 from .milp import packed
 
-__all__ = ["TaskByTask", "solve", "task_by_task"]
+__all__ = ["PoolTasks", "TaskByTask", "densest_first", "solve", "task_by_task"]
 
 ROUNDS = 15
 """Times that wishes are packed again with other users first."""
@@ -133,6 +133,43 @@ class TaskByTask:
         return packed(self.problem, self.tasks, self.cluster.packing(), status)
 
 
+class PoolTasks:
+    """The same in a pool, in integers.
+
+    Attributes
+    ----------
+    tasks : list of int
+        What the members have.
+    """
+
+    def __init__(self, users: WholeUsers):
+        self.users, (self.rows, room) = users, users.pool_rows
+        self.tasks, self.left = [0] * len(users.members), list(room)
+
+    def more(self, p: int, number: int = 1) -> int:
+        """Run up to so many more tasks of a member; return for how many there was room."""
+        low, high = 0, number
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = min(self._after(p, middle), default=0) >= 0
+            low, high = (middle, high) if fits else (low, middle - 1)
+        self.left, self.tasks[p] = self._after(p, low), self.tasks[p] + low
+        return low
+
+    def _after(self, p: int, number: int) -> list[int]:
+        """Return what so many more tasks leave, less than 0 where there is not as much."""
+        sequence, x, left = self.users.sequences[p], self.tasks[p], self.left
+        for good, now, then in zip(
+            self.users.goods_of[p], sequence.started(x), sequence.started(x + number), strict=True
+        ):
+            left = [f - (then - now) * d for f, d in zip(left, self.rows[good], strict=True)]
+        return left
+
+    def answer(self, status: str = "feasible") -> Answer:
+        """Return what runs."""
+        return Answer(np.array(self.tasks, dtype=np.int64), status=status)
+
+
 def task_by_task(problem: Problem, start: Answer | None = None) -> Answer:
     """Return what task after task comes to under rules or with several types, whose values are lowest going first.
 
@@ -140,17 +177,39 @@ def task_by_task(problem: Problem, start: Answer | None = None) -> Answer:
     """
     users = problem.whole_users
     filling = TaskByTask(problem, users, start)
-    queue = [(s.value(x), p) for p, (s, x) in enumerate(zip(users.scales, filling.tasks, strict=True)) if x < s.most]
+    _raise_lowest(users, filling, users.most, problem.deadline.grace(GRACE))
+    return filling.answer()
+
+
+def densest_first(problem: Problem) -> Answer:
+    """Return what a sum comes to where, after guarantees, whose tasks are worth most for what they take go first.
+
+    Tiers go one after the other.  Where time runs out it is as in `task_by_task`.
+    """
+    users, deadline = problem.whole_users, problem.deadline.grace(GRACE)
+    filling = PoolTasks(users) if problem.instance.machines is None else TaskByTask(problem, users)
+    _raise_lowest(users, filling, [min(f, most) for f, most in zip(users.promises, users.most, strict=True)], deadline)
+    # Shares of all resources together: whoever needs little beside what it is paid for does not stand in the way.
+    dense = [float(rate) / share for rate, share in zip(users.rates, problem.shares.sum(axis=1).tolist(), strict=True)]
+    for mine in users.tiers:
+        for p in sorted(mine, key=lambda p: -dense[p]):
+            while (missing := users.most[p] - filling.tasks[p]) and deadline.left() and filling.more(p, missing):
+                pass
+    return filling.answer()
+
+
+def _raise_lowest(users: WholeUsers, filling: TaskByTask | PoolTasks, most: list[int], deadline: Deadline) -> None:
+    """Run tasks of whoever's are worth least, up to so many of each, until nothing fits or the deadline."""
+    rows = zip(users.scales, filling.tasks, most, strict=True)
+    queue = [(scale.value(x), p) for p, (scale, x, high) in enumerate(rows) if x < high]
     heapq.heapify(queue)
-    deadline = problem.deadline.grace(GRACE)
     while queue and deadline.left() > 0:
         _, p = heapq.heappop(queue)
         scale, x = users.scales[p], filling.tasks[p]
         # She stays the lowest until she is worth what the next is: so many tasks are one step.
-        number = min(scale.most, max(x + 1, scale.least(queue[0][0]) if queue else scale.most)) - x
-        if filling.more(p, number) and filling.tasks[p] < scale.most:
+        number = min(most[p], max(x + 1, scale.least(queue[0][0]) if queue else most[p])) - x
+        if filling.more(p, number) and filling.tasks[p] < most[p]:
             heapq.heappush(queue, (scale.value(filling.tasks[p]), p))
-    return filling.answer()
 
 
 def _highest_packed(problem: Problem, cluster: SingleMachines, target: np.ndarray) -> None:

@@ -41,7 +41,7 @@ from ..problem import Answer, Problem
 from . import frontier, leximin_milp
 from .integer_program import Model, Terms, UnfinishedProgram
 from .milp import SEARCH, Supply, placed, supply
-from .rounding import task_by_task
+from .rounding import densest_first, task_by_task
 
 __all__ = [
     "first_chords",
@@ -247,7 +247,7 @@ def _worse(users: WholeUsers, mine: Sequence[int], answer: Answer, known: Answer
 def solve(problem: Problem) -> Answer:
     """Return whole tasks of the largest sum, tier by tier."""
     users = problem.whole_users
-    return _in_turn(users, partial(_largest_sum, problem, kept_parts(problem, users)))
+    return _in_time(problem, lambda: _in_turn(users, partial(_largest_sum, problem, kept_parts(problem, users))))
 
 
 def _largest_sum(problem: Problem, kept: dict[int, int], tiers: Tiers) -> Answer:
@@ -285,9 +285,6 @@ def _largest_sum(problem: Problem, kept: dict[int, int], tiers: Tiers) -> Answer
     return found
 
 
-ONE_BY_ONE = 100_000
-"""Tasks that are given one by one, where time ran out before anything else was found: a second or so."""
-
 ROUNDS = 200
 
 BETTER = 1e-6
@@ -302,13 +299,26 @@ def solve_product(problem: Problem) -> Answer:
             f"utilities of {problem.policy.name} are {users.utility_spread:.1g} times apart, which no solver tells "
             "apart: use engine 'climbing', or a smaller alpha"
         )
-    try:
-        return _in_turn(users, partial(_largest_product, problem, kept_parts(problem, users)))
-    except TimeLimitError:
-        if problem.instance.machines is None or sum(users.most) > ONE_BY_ONE:
-            raise
-        # The program has no point yet; who has least of all is given a task, and another.
-        return replace(task_by_task(problem), status="time_limit")
+    return _in_time(problem, lambda: _in_turn(users, partial(_largest_product, problem, kept_parts(problem, users))))
+
+
+def _in_time(problem: Problem, program: Callable[[], Answer]) -> Answer:
+    """Return the answer of a program; where time runs out, what is given task by task if that is worth more."""
+    known: Answer | None = None
+    with contextlib.suppress(TimeLimitError):
+        known = program()
+        if known.status == "optimal":
+            return known
+    if problem.policy.objective == "sum":
+        other = densest_first(problem)
+    elif problem.instance.machines is None:
+        other = frontier.solve(replace(problem, policy=replace(problem.policy, objective="leximin")))
+    else:
+        other = task_by_task(problem)
+    # A program's first point may be next to nothing.
+    if known is not None and not _worse(problem.whole_users, range(problem.n), known, other):
+        return known
+    return replace(other, status="time_limit", engine="")
 
 
 def _largest_product(problem: Problem, kept: dict[int, int], tiers: Tiers) -> Answer:
