@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from drfopt.base.partitions import quietly
 from drfopt.solving.partitioned import PartitionedAllocation, solve_partitions
 
 from .measure import Bench, Case, Row, Verdict, Way, proven
@@ -139,6 +140,7 @@ def _divide(folder: Path, size: Files, workers: int) -> Cost:
     answer = folder / f"answer-{workers}"
     shutil.rmtree(answer, ignore_errors=True)
     with (
+        quietly(),
         LocalCluster(
             n_workers=workers, threads_per_worker=1, memory_limit=size.memory, dashboard_address=None
         ) as cluster,

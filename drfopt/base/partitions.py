@@ -20,13 +20,20 @@ from .errors import DrfoptError, EngineError, SolverError, TimeLimitError
 from .parallel import checked_jobs, connected
 from .progress import report
 
-__all__ = ["HERE", "Partitions", "Place", "place"]
+__all__ = ["HERE", "Partitions", "Place", "place", "quietly"]
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """What they are called in malloc.h of glibc."""
 
 STARTS = 2
 """Times that workers of this machine are started, where one of them dies before all are there."""
+
+IDLE = {
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.profile.enabled": False,
+}
+"""How often processes of Dask look at themselves."""
 
 Step = tuple[Callable[..., Any], tuple]
 """A function of a part, and what else it is given."""
@@ -237,6 +244,16 @@ def _given(address: str) -> Iterator[str]:
     yield address
 
 
+def quietly() -> Any:
+    """Return a context in which Dask starts processes that look at themselves once a second, not fifty times.
+
+    Nobody sees what they find, without a dashboard, and it takes 1 to 2 % of a core in each process all the time.
+    """
+    import dask
+
+    return dask.config.set(IDLE)
+
+
 @contextmanager
 def _scheduler(jobs: int) -> Iterator[str]:
     """Start a scheduler and its workers on this machine, one thread each."""
@@ -251,12 +268,13 @@ def _scheduler(jobs: int) -> Iterator[str]:
         raise SystemExit(1)
     for left in reversed(range(STARTS)):
         try:
-            cluster = LocalCluster(
-                n_workers=jobs,
-                threads_per_worker=1,
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL,
-            )
+            with quietly():
+                cluster = LocalCluster(
+                    n_workers=jobs,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                )
             break
         except RuntimeError as error:
             if not left:

@@ -217,6 +217,7 @@ ENGINES = Registry(
         organised=True,
         plain=True,
         types=True,
+        then=("bounded-enclosure",),
     ),
     Engine("lp", "sums", "one linear program over HiGHS", SUM, ANYWHERE, types=True, then=("rational-lp",)),
     Engine(

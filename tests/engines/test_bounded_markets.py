@@ -364,3 +364,21 @@ def test_groups_without_ceilings_are_a_market_of_incomes(policy, monkeypatch):
     found = solve(cluster, policy)
     assert found.certificate.valid and found.levels == pytest.approx(found.levels[0])
     assert found.tasks == pytest.approx([2, 2, 4])
+
+
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2", "alpha:4", "alpha:1/2"])
+@pytest.mark.parametrize(("room", "kept"), [(10, 9.999), ("1.00001", 1)])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_who_is_fixed_leaves_little_and_is_no_part_of_the_program(policy, room, kept, grouped):
+    """A's guarantee is all its limit, and B has a thousandth of the pool, or of its group's ceiling."""
+    rules = Organisation(
+        guarantees={"A": {"gpu": kept}},
+        paths={"A": "g", "B": "g"} if grouped else {},
+        groups=[Group("g", ceiling={"gpu": room})] if grouped else [],
+    )
+    there = {"gpu": 100 if grouped else room}
+    cluster = Instance({"A": {"gpu": 1}, "B": {"gpu": 1}}, there, max_tasks={"A": kept}, organisation=rules)
+    found = solve(cluster, policy)
+    left = Fraction(str(room)) - Fraction(str(kept))
+    assert found.tasks.tolist() == pytest.approx([kept, float(left)], rel=1e-9)
+    assert [float(x) for x in solve(cluster, policy, exact=True).tasks] == pytest.approx(found.tasks.tolist(), rel=1e-9)

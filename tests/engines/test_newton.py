@@ -147,6 +147,17 @@ def test_samples_that_mislead(monkeypatch, policy):
         agree(instance, found.tasks, solve(instance, policy, engine="barrier").tasks)
 
 
+def test_what_was_free_in_a_sample_is_not_next_to_free():
+    """Few of all users need only resources that were free: prices of a thousandth of one's money double ten times."""
+    random, n = np.random.default_rng(0), 20_000
+    demands = random.integers(1, 100, (n, 8)) * (random.random((n, 8)) < 0.9)
+    demands[~demands.any(axis=1), 0] = 50
+    said = []
+    with reporting(said.append):
+        solve(Instance(demands, random.integers(3000, 9000, 8) * n), "ceei", engine="newton")
+    assert sum(text.startswith(f"{n} users, pass") for text in said) <= 14
+
+
 def test_a_sample_is_a_sample():
     seen = []
     with reporting(seen.append):

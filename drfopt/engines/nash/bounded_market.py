@@ -33,6 +33,9 @@ SMALL = 50_000
 ZERO = 1e-11
 """A quantity of scaled size 1 below this is rounding."""
 
+LEAST = 1e-6
+"""Part of a resource that users who are fixed leave at least where others are counted in it: ten digits are left."""
+
 NEGATIVE = ZERO / 1000
 """A price below minus this is none: what is idle has none."""
 
@@ -87,6 +90,11 @@ class BoundedMarket:
         floors, limits = promised.floors, problem.limits
         self.fixed = promised.stopped | (floors >= limits)
         self.there = ~self.fixed | (floors > 0)
+        self.rows = capacity_rows(by_type)
+        whole = sparse.csc_array(self.rows.matrix)
+        held = np.where(self.fixed & (floors > 0), np.minimum(floors, limits), 0.0)
+        self.apart, self.left, self.spare = self._apart(whole, held)
+        self.there &= self.apart == 0
         self.n = int(self.there.sum())
         keep = self.there[by_type.user]
         self.types = np.flatnonzero(keep)
@@ -98,21 +106,21 @@ class BoundedMarket:
         self.type, self.machine = renumbered[by_type.pairs[0][pairs]], by_type.pairs[1][pairs]
         self.members = np.flatnonzero(self.there)
         self.fixed, floors, limits = self.fixed[self.there], floors[self.there], limits[self.there]
-        self.rows = capacity_rows(by_type)
         part, q = by_type.part[self.types], len(self.types)
         alone = np.zeros(q)
-        matrix = sparse.csc_array(self.rows.matrix)[:, pairs]
+        matrix = sparse.csc_array(sparse.diags_array(1 / self.left) @ whole[:, pairs])
         if len(pairs):  # of nothing SciPy knows no largest
             np.add.at(alone, self.type, 1 / matrix.max(axis=0).toarray().ravel())
         most = np.full(self.n, np.inf)
         np.minimum.at(most, self.owner, alone / part)
+        ceilings = promised.ceilings[:, self.there] / self.spare[:, None]
+        most = np.minimum(most, 1 / np.maximum(ceilings.max(axis=0, initial=0.0), TINY))
         # Everybody at half of an equal part of what it could run alone, floors and limits permitting.
         scale = np.minimum(most / (2 * max(self.n, 1)), limits / 2)
         scale = np.where(self.fixed, np.minimum(floors, limits), np.maximum(scale, 1.25 * floors))
         self.scale = np.where(limits < scale, (floors + np.minimum(limits, 1e300)) / 2, scale)
         A = matrix @ sparse.diags_array((part * self.scale[self.owner])[self.type])
         # A ceiling that only those meet whose tasks are known has no price, and perhaps no room beside them.
-        ceilings = promised.ceilings[:, self.there]
         met = (ceilings[:, ~self.fixed] > 0).any(axis=1, keepdims=True)
         B = sparse.csr_array(ceilings * self.scale * met)
         E = sparse.csr_array((np.ones(len(pairs)), (self.type, np.arange(len(pairs)))), shape=(q, len(pairs)))
@@ -132,6 +140,22 @@ class BoundedMarket:
         self.g[~self.fixed] = np.exp(log_g - self.log_money)
         if not (finite and np.isfinite(self.g).all()):
             raise SolverError("what users would pay is beyond the range of floats: check weights and demands")
+
+    def _apart(self, rows: sparse.csc_array, held: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the tasks of who is no part of the program (n,), and what is left of rows and of ceilings beside.
+
+        In a pool, what is fixed is nothing to be found, and what it leaves may be little of the whole: rows and
+        ceilings are counted in that.
+        """
+        by_type, ceilings = self.by_type, self.promised.ceilings
+        left = 1 - rows @ (held[by_type.user] * by_type.part)[by_type.pairs[0]]
+        spare = 1 - ceilings @ held
+        asked = np.asarray(rows[:, ~self.fixed[by_type.user][by_type.pairs[0]]].sum(axis=1)).ravel() > 0
+        wanted = (ceilings[:, ~self.fixed] > 0).any(axis=1)
+        scarce = min(left[asked].min(initial=1.0), spare[wanted].min(initial=1.0)) < LEAST
+        if by_type.instance.machines is not None or scarce:
+            return np.zeros_like(held), np.ones_like(left), np.ones_like(spare)
+        return held, np.where(asked, left, 1.0), np.where(wanted, spare, 1.0)
 
     @property
     def asked(self) -> np.ndarray:
@@ -176,12 +200,14 @@ class BoundedMarket:
         total = np.asarray(self.E @ v)
         wanted = held[self.owner] * by_type.part[self.types]
         amounts[self.pairs] = v * np.divide(wanted, total, where=total > 0, out=np.zeros(len(total)))[self.type]
+        apart = (self.apart[by_type.user] * by_type.part)[by_type.pairs[0]]
+        tasks, amounts = np.where(self.apart > 0, self.apart, tasks), np.where(apart > 0, apart, amounts)
         room = problem.instance.room
         money = np.exp(self.log_money)
-        budget = self.rows.spread(np.maximum(point.p, 0), problem.k, problem.m) * money
+        budget = self.rows.spread(np.maximum(point.p, 0) / self.left, problem.k, problem.m) * money
         prices = np.divide(budget, room, where=room > 0, out=np.zeros_like(room))
         prices = np.where(self.asked, prices, 0.0)
-        bounds = np.maximum(point.beta, 0) * money
+        bounds = np.maximum(point.beta, 0) / self.spare * money
         if not (np.isfinite(prices).all() and np.isfinite(bounds).all()):
             raise SolverError(f"the prices of {problem.policy.name} are beyond the range of floats: take other weights")
         evidence = BoundsEvidence(bounds=bounds, breakpoints=self.promised.breakpoints, full=self.promised.full)

@@ -302,6 +302,9 @@ LITTLE = 0.1
 """Part of a usual price from which what was free in a small sample starts: too much is found out in a step, and too
 little doubles in each."""
 
+SOME = 4
+"""Users whose money is paid for what was free in a larger sample, to begin with: some outside it need nothing else."""
+
 ROUGH = 1e-3
 """Part of a resource to which a sample is solved: it differs from everybody by more."""
 
@@ -346,8 +349,8 @@ def descended(
         except SolverError:
             # It is a place to start from; without it the way is longer.
             continue
-        # Somebody outside the sample may need what nobody in it does: where it was the last, nobody who matters.
-        seldom = LITTLE / response.m if every > EVERY else AWAY / response.n
+        # Somebody outside the sample may need only what nobody in it pays for: where it was the last, some few do.
+        seldom = LITTLE / response.m if every > EVERY else SOME / response.n
         p = np.where(there & (p == 0), seldom * response.money, p)
     return Descent(deadline, response, p, bend).run(EXACT, tasks)
 
