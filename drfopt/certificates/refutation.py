@@ -10,15 +10,19 @@ Both sides are integers, and this is all that is believed.  Linear programs over
 Where one does not contradict, its multipliers still say how many users at most can take an option, or at least have to
 (`claim_options`); then how many take some option is branched upon, or how many machines of a class have some load: at
 most so many, or more.  Each leaf of the tree has multipliers of its own.
+
+Of two trees that refute a claim of a pool, one may have ten leaves and the other ten thousand, and nobody knows which
+before.  So several ways to grow one take turns, each time with more programs, until one ends.
 """
 
+import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from operator import mul
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,10 +34,16 @@ from .level_claims import LevelClaim
 from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, Pool, Prices
 
-__all__ = ["Better", "Inconclusive", "Refutation", "holds", "refute"]
+__all__ = ["WAYS", "Better", "Inconclusive", "Refutation", "holds", "refute"]
 
-WORK = 500_000
-"""Columns of all linear programs for one claim before the branching gives up: some seconds."""
+WORK = 400_000
+"""Columns of all linear programs of a tree before the branching gives up: some seconds."""
+
+FIRST, LARGER = 32, 4
+"""Programs of a pool's first tree, and how many times more there are each time that no way ends."""
+
+TIES = 0.01
+"""What counts of how much options matter where the tree branched before, beside their prices, which are often alike."""
 
 FEW = 1
 """Users up to whom a claim that is wrong is asked once more, for one less, rather than for the fewest."""
@@ -47,6 +57,17 @@ GRIDS = (32, 80)
 
 PROOF = "the proof of the optimum"
 """What is said to have been looked for when the time is up."""
+
+
+class TreeWay(NamedTuple):
+    """How a tree grows: whether resources of a pool are settled, and whether prices say what matters most."""
+
+    settles: bool = False
+    priced: bool = False
+
+
+WAYS = (TreeWay(True, True), TreeWay(False, True), TreeWay())
+"""Trees of a pool that are begun side by side: which of them is small no one knows, and the others may be endless."""
 
 
 class Better(Exception):
@@ -175,6 +196,7 @@ def refute(
     deadline: Deadline = NEVER,
     branch: bool = True,
     known: Sequence[Refutation] = (),
+    ways: list[TreeWay] | None = None,
 ) -> Refutation:
     """Return a refutation of the claim, which `holds`.
 
@@ -184,6 +206,8 @@ def refute(
         Whether to branch where one linear program does not suffice.
     known : list of Refutation
         What may do: what an engine says, or what refutes the level before: what is short there mostly is so here.
+    ways : list of TreeWay
+        Ways to grow in the order of their turns; the one that ends comes first the next time.
 
     Raises
     ------
@@ -204,8 +228,7 @@ def refute(
             return proof
     if len(checks.options.choice) == len(checks.options.number) and isinstance(worth, Pool):
         raise Better(checks.options.number.tolist())  # There is nothing to choose.
-    tree = _Tree(checks, deadline)
-    return tree.grow(tree.options.free, {}, branch)
+    return _Tree(checks, deadline).whole(branch, list(WAYS) if ways is None else ways)
 
 
 def _carried(rows: int, known: Refutation) -> Refutation:
@@ -247,7 +270,26 @@ class _Tree:
         self.program = ClaimProgram(options, worth, deadline)
         self.points = ClaimPoints(options, worth) if isinstance(worth, Pool) else None
         self.nothing = Refutation(worth.free, (0,) * len(claim.allowed))
-        self.steps = 1 + WORK // len(self.program.high)
+        # How much the choice of each option of a pool matters; within a tree, to what was branched upon before.
+        self.weights = np.ones(len(options.choice)) if self.points is None else self.points.change
+
+    def whole(self, branch: bool, ways: list[TreeWay]) -> Refutation:
+        """Return a tree that refutes the claim: of a pool the first to end of several ways to grow."""
+        most = 1 + WORK // len(self.program.high)
+        several = branch and self.points is not None
+        steps, weights = min(FIRST, most) if several else most, self.weights
+        while True:
+            for way in list(ways) if several else WAYS[-1:]:
+                self.way, self.steps, self.weights = way, steps, weights
+                with contextlib.suppress(Inconclusive):
+                    try:
+                        return self.grow(self.options.free, {}, branch)
+                    finally:
+                        if several and self.steps >= 0:
+                            ways.sort(key=way.__ne__)
+            if steps == most:
+                raise Inconclusive
+            steps = min(LARGER * steps, most)
 
     def grow(
         self, bounds: Bounds, loads: LoadBounds, branch: bool = True, settled: frozenset[int] = frozenset()
@@ -271,17 +313,17 @@ class _Tree:
             raise Inconclusive
         if self.points is not None and (numbers := self.points.near(values)) is not None:
             raise Better(self._fewer(numbers).tolist())
-        if self.points is not None and duals.value > -NEAR:
+        if self.way.settles and duals.value > -NEAR:
             (prices,) = duals.prices
             more = settled.union(j for j, price in enumerate(prices) if price)
             if len(settled) < len(more) < len(prices):
                 then = self.grow(left.bounds, loads, branch, more)
                 return then if left.bounds.same(bounds) else replace(leaf, then=then)
         if left.bounds.same(bounds):
-            return self._branched(values, bounds, loads)
+            return self._branched(values, duals, bounds, loads)
         chosen = values[: len(self.options.choice)]
         if left.bounds.hold(chosen):
-            return replace(leaf, then=self._branched(values, left.bounds, loads))
+            return replace(leaf, then=self._branched(values, duals, left.bounds, loads))
         return replace(leaf, then=self.grow(left.bounds, loads, branch, settled))
 
     def _fewer(self, numbers: np.ndarray) -> np.ndarray:
@@ -301,15 +343,17 @@ class _Tree:
                 break
         return leaf, left
 
-    def _branched(self, values: np.ndarray, bounds: Bounds, loads: LoadBounds) -> Refutation:
+    def _branched(self, values: np.ndarray, duals: Duals, bounds: Bounds, loads: LoadBounds) -> Refutation:
         options = len(self.options.choice)
         distance = np.abs(values - np.round(values))
         # What users take is branched upon first: of loads there are many that do the same.  In a pool, what users take
         # whose choice matters most: in the place of who changes little there is another.
+        weights = self.weights
         chosen, carried = distance[:options], distance[options:]
         place = int(np.argmax(chosen)) if chosen.max(initial=0.0) > FRACTIONAL else -1
         if place >= 0 and self.points is not None:
-            weighed = np.where(chosen > FRACTIONAL, chosen * self.points.change, 0.0)
+            weights = self._weights(self.points, chosen, duals) if self.way.priced else weights
+            weighed = np.where(chosen > FRACTIONAL, chosen * weights, 0.0)
             place = int(np.argmax(weighed)) if weighed.any() else place
         if place < 0 and carried.max(initial=0.0) > FRACTIONAL:
             place = options + int(np.argmax(carried))
@@ -319,11 +363,23 @@ class _Tree:
         column = place if place < options else self.program.loads[place - options]
         most = math.floor(values[place])
         below, beyond = self.checks.branches(column, most, bounds, loads)
+        above, self.weights = self.weights, weights
         # The nearer side first: an allocation that the claim says does not exist is rather there.
         if values[place] - most > 0.5:
-            high = self.grow(*beyond)
-            return Refutation(column=column, most=most, low=self.grow(*below), high=high)
-        return Refutation(column=column, most=most, low=self.grow(*below), high=self.grow(*beyond))
+            high, low = self.grow(*beyond), self.grow(*below)
+        else:
+            low, high = self.grow(*below), self.grow(*beyond)
+        self.weights = above
+        return Refutation(column=column, most=most, low=low, high=high)
+
+    def _weights(self, points: ClaimPoints, chosen: np.ndarray, duals: Duals) -> np.ndarray:
+        """Return by how much the price of each option is off the mean of its choice; of the same, what counts above."""
+        (prices,), choice = duals.prices, self.options.choice
+        cost, parts = points.uses[:, : len(prices)] @ prices, np.where(chosen > FRACTIONAL, chosen, 0.0)
+        mean = np.bincount(choice, parts * cost) / np.maximum(np.bincount(choice, parts), FRACTIONAL)
+        off = np.where(parts > 0, np.abs(cost - mean[choice]), 0.0)
+        known = np.where(parts > 0, self.weights, 0.0)
+        return off / (off.max() or 1.0) + TIES * known / (known.max() or 1.0)
 
     def _without_spare(self, bounds: Bounds, loads: LoadBounds) -> Refutation:
         """Return multipliers that refute the claim when nothing counts that is left over."""

@@ -50,7 +50,7 @@ from .objective_bound import ObjectiveBound, told
 from .packable import Packable
 from .packing_bound import worth_of
 from .priced_halves import PricedHalves
-from .refutation import Better, Inconclusive, Refutation, refute
+from .refutation import WAYS, Better, Inconclusive, Refutation, refute
 from .second_solver import TooLargeToAsk
 from .sequence_bound import most_served, room_above
 
@@ -192,7 +192,7 @@ class _Levels:
         self.tasks, self.deadline, self.said, self.second = tasks, deadline, finder.proofs, finder.second
         self.whole = users
         self.users = [rows[0] for rows in self.whole.shapes]
-        self.worth = worth_of(self.whole, deadline)
+        self.worth, self.ways = worth_of(self.whole, deadline), list(WAYS)
         self.proven: list[tuple[Fraction, int, Any]] = []
         self.stated: list[LevelClaim] = []
         self.judges: dict[str, None] = {}
@@ -224,7 +224,7 @@ class _Levels:
         """Return a refutation, None when a second solver finds nothing better, or the tasks that it finds."""
         try:
             known = self._known(claim)
-            proof = refute(claim, self.worth, self.deadline, known=known)
+            proof = refute(claim, self.worth, self.deadline, known=known, ways=self.ways)
             self.judges["multipliers"] = None
             return proof
         except Inconclusive:

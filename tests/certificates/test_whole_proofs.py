@@ -150,6 +150,37 @@ def test_a_resource_that_leaves_nothing_is_settled_and_the_others_are_asked(monk
     assert fewer < leaves()
 
 
+def test_every_way_to_grow_a_tree_refutes_and_they_take_turns(monkeypatch):
+    rows = [[10, 7, 0], [0, 10, 0], [4, 10, 0], [3, 10, 2], [6, 2, 10], [1, 0, 10], [4, 0, 10], [2, 5, 10]]
+    instance, turns = Instance(rows, [154] * 3), []
+    grow = refutation._Tree.grow
+
+    def watched(tree, *args):
+        turns.append(tree.way)
+        return grow(tree, *args)
+
+    def leaves():
+        answer = solve(instance, "drf", integer=True)
+        assert verify(answer.to_dict()).valid
+        return sum(proof.leaves for _, _, proof in answer.certificate.evidence.claims if proof is not None)
+
+    found = []
+    for way in refutation.WAYS:
+        monkeypatch.setattr(refutation, "WAYS", (way,))
+        found.append(leaves())
+    monkeypatch.undo()
+    assert min(found) > len(instance.users)
+    monkeypatch.setattr(refutation, "FIRST", 1)
+    monkeypatch.setattr(refutation._Tree, "grow", watched)
+    assert leaves() < 2 * max(found)
+    assert set(turns) == set(refutation.WAYS)
+    users, ways = WholeUsers(instance, policy_named("drf"), playing(instance)), list(refutation.WAYS)
+    for claim in claims(users, solve(instance, "drf", integer=True).tasks.tolist()):
+        turns.clear()
+        refutation.refute(claim, worth_of(users), ways=ways)
+        assert not turns or turns[-1] == ways[0]  # What ended comes first the next time.
+
+
 @pytest.mark.parametrize("large", [1, 10**25])
 @pytest.mark.parametrize("seed", range(6))
 def test_columns_are_what_choices_say(seed, large):

@@ -12,6 +12,7 @@ from drfopt.io.native import writing as writer
 from drfopt.io.readers.asking import read
 from drfopt.io.readers.formats import FORMATS
 
+GIB = 2**30
 NODES = "sn,cpu_milli,memory_mib,gpu,model\n"
 PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\n"
 TWO_NODES = NODES + "n1,8000,32768,2,T4\nn2,8000,32768,2,T4\nn3,4000,1000,0,\n"
@@ -30,12 +31,13 @@ def test_the_published_trace(data_folder: Path) -> None:
     instance = read("openb", files).instance
     assert (instance.k, instance.n, instance.fits.sum()) == (27, 457, 3414)
     assert instance.resources == ("cpu", "memory", "gpu")
-    assert instance.exact_capacity == (125_514, 597_684, 6_212)
+    assert instance.exact_capacity == (125_514, 597_684 * GIB, 6_212)
     assert sum(instance.exact_limits) == 8152
     unplaced = [instance.users[i] for i in instance.unplaced().nonzero()[0]]
     assert unplaced == ["120cpu-720GiB-8gpu-G2"]
     assert {one.devices["gpu"].count for one in instance.machines if one.devices} == {1, 2, 4, 8}
-    assert "cpu in cores, memory in GiB" in instance.source
+    assert "cpu in cores, memory in bytes" in instance.source
+    assert instance.units == ("", "bytes", ""), "told as 5.5 TiB, not as a number"
     assert "V100M32-96cpu-768GiB-8gpu" in instance.machine_names
     assert read("openb", files[::-1]).instance == instance
     assert reader.loads(writer.dumps(instance)) == instance
@@ -56,8 +58,8 @@ def test_merging_and_names(tmp_path: Path) -> None:
     assert instance.counts.tolist() == [2, 1]
     assert instance.users == ("1.5cpu-2GiB-0.46gpu-T4|A10", "1.5cpu-2000MiB-2gpu", "0.001cpu-0GiB-G9")
     assert instance.exact_limits == (2, 1, 1)
-    assert instance.exact_demands[0] == (Fraction(3, 2), 2, Fraction(46, 100))
-    assert instance.exact_demands[1] == (Fraction(3, 2), Fraction(2000, 1024), 2)
+    assert instance.exact_demands[0] == (Fraction(3, 2), 2 * GIB, Fraction(46, 100))
+    assert instance.exact_demands[1] == (Fraction(3, 2), 2000 * GIB / 1024, 2)
     assert instance.eligible.tolist() == [[True, False], [True, True], [False, False]]
     assert instance.unplaced().tolist() == [False, False, True], "a model the cluster has not: she fits nowhere"
 

@@ -311,6 +311,11 @@ STRANGE = {
     "a key of a task type": lambda data: data["users"][1]["tasks"][0].update(weight=3),
     "a number for a table": lambda data: data["users"][0].update(demand=2),
     "a name that is no text": lambda data: data["machines"][0].update(name=-1),
+    "guarantees that mean nothing known": lambda data: data.update(guarantees="most"),
+    "two users of one name": lambda data: data["users"][1].update(name="A"),
+    "a guarantee above its ceiling": lambda data: data["users"][0].update(guarantee={"cpu": 2}, ceiling={"cpu": 1}),
+    "half a task of a type": lambda data: data["users"][1]["tasks"][0].update(count=1.5),
+    "a resource that is not there": lambda data: data["users"][0]["demand"].update(gpu=1),
     "a title that is no text": lambda data: data.update(name=["x"]),
     "a text for a list": lambda data: data.update(excluded=""),
     "a text for the list of its letters": lambda data: data["users"][0].update(machines="m"),
@@ -338,6 +343,23 @@ def test_what_the_reader_of_instances_refuses_the_verifier_refuses(what):
     assert accepted(data)
     STRANGE[what](data["instance"])
     with pytest.raises(ValueError):
+        verify(loads(json.dumps(data)))
+    with pytest.raises(InstanceError):
+        read(json.dumps(data["instance"]), "json")
+
+
+@pytest.mark.parametrize(
+    "devices",
+    [{"count": 3, "size": 2}, {"count": "3/2", "size": 2}, {"count": 0, "size": 2}, {"count": 2, "size": 0}, 0],
+)
+def test_devices_that_do_not_make_up_their_resource_are_refused(devices):
+    node = Machine("node", {"gpu": 4}, devices={"gpu": 2})
+    data = json.loads(
+        json.dumps(certificate_document(solve(Instance({"A": {"gpu": 1}}, machines=[node]), integer=True)))
+    )
+    assert accepted(data)
+    data["instance"]["machines"][0]["devices"]["gpu"] = devices
+    with pytest.raises(ValueError, match="devices do not make up 4 of 'gpu'"):
         verify(loads(json.dumps(data)))
     with pytest.raises(InstanceError):
         read(json.dumps(data["instance"]), "json")

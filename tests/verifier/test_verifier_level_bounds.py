@@ -196,11 +196,12 @@ MUTANTS = [
     ("whole_levels.py", "sum(count for _, count in unproven[: place + 1]) - 1 if place else 0", "0"),
     ("whole_levels.py", "[*self.stops, (here, before)], options, spared", "[*self.stops, (here, 0)], options, spared"),
     ("whole_levels.py", "if before and least <= mine.most and", "if False and"),
+    ("whole_levels.py", "if before and least <= mine.most and", "if before and least < mine.most and"),
     ("whole_levels.py", "above = mine.least((level[0], level[1] + 1))", "above = mine.least((level[0], level[1] + 9))"),
 ]
 
 
-@pytest.mark.parametrize(("file", "old", "new"), MUTANTS, ids=[row[2][:20] for row in MUTANTS])
+@pytest.mark.parametrize(("file", "old", "new"), MUTANTS, ids=[row[2][:28] for row in MUTANTS])
 def test_a_mutant_of_the_bounds_is_found_out(tmp_path, file, old, new):
     """What refutes that all exceed a bound is taken for the places above, and every bound is one task lower."""
     mutant, wrong = mutant_of(tmp_path, file, old, new), 0

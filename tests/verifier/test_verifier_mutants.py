@@ -456,7 +456,17 @@ def capped(policy):
     return row(row(found, 0, tasks=1), 1, tasks=1)
 
 
+def not_promised(policy):
+    """More tasks, of which A has none of the one that it is promised, and prices that say that nothing is more."""
+    if policy != "throughput":
+        return tree_file(policy) | {"proof": {}}
+    found = in_vain((0, 3), promised={"A": {"a": 2}})
+    found["proof"]["trees"] = [[{"prices": {"a": "1"}}]]
+    return found
+
+
 MUTANTS = [
+    ("whole_values.py", "if claim.x[i] < promise]", "if False]", not_promised),
     ("whole_levels.py", "self.promise = promise", "self.promise = 0", promised),
     ("whole_levels.py", "claim.sequences[i].most, claim.c.rank[i]", "claim.sequences[i].most, 0", first_served),
     ("trees.py", "worth: Any = sum(map(mul, capped, self.ceilings))", "worth: Any = 0", capped),
@@ -670,6 +680,13 @@ def next_to_nothing(part, price):
     return row(found, 1, tasks=8 * part)
 
 
+def both_stop():
+    """Two users in groups of their own stop with nothing, where one of them could have the only task."""
+    groups = Organisation(paths={"A": "g", "B": "h"}, groups=[Group("g"), Group("h")])
+    found = file_of(Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 1}, organisation=groups), integer=True)
+    return row(row(without_levels(found), 0, tasks=0), 1, tasks=0)
+
+
 PROMISE = {"guarantee": {"b": 6}}
 
 CLOCK = [
@@ -692,6 +709,7 @@ CLOCK = [
         of_types(20), of_types(20, limit=1), integer=True)),
     ("whole.py", "2 * c), t) for t", "2 * c), -t) for t", second_first),
     ("whole.py", "if any(each in seen for _, _, each in told):", "if False:", named_alike),
+    ("whole_groups.py", "if beyond <= 0:", "if beyond < 0:", both_stop),
 ]  # fmt: skip
 
 

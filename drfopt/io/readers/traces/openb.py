@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ....base.errors import InstanceError, suggestion
-from ....model.instance import Instance
+from ....model.instance import MEBIBYTE, Instance
 from ....model.machine import Machine
 from ...text.files import File, failure, shown
 from ...text.parts import CsvRow, first_line, with_header
@@ -33,7 +33,7 @@ RESOURCES = ("cpu", "memory", "gpu")
 
 SOURCE = (
     "openb trace (Weng et al., USENIX ATC 2023): {pods:,} pods of {pod_file} on {nodes:,} "
-    "nodes of {node_file}; cpu in cores, memory in GiB, gpu in devices"
+    "nodes of {node_file}; cpu in cores, memory in bytes, gpu in devices"
 )
 
 
@@ -60,7 +60,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Conversion:
     Returns
     -------
     Conversion
-        Its instance has cpu (cores), memory (GiB) and gpu (devices, ``num_gpu * gpu_milli / 1000``), and a node has
+        Its instance has cpu (cores), memory (bytes) and gpu (devices, ``num_gpu * gpu_milli / 1000``), and a node has
         its GPUs as devices. A class is eligible for a user when her ``gpu_spec`` is empty or names its model.
 
     Raises
@@ -139,7 +139,7 @@ def _classes(nodes: _List) -> tuple[list[Machine], list[str]]:
     for (milli, mib, gpu, model), count in counts.items():
         cpu = Fraction(milli, 1000)
         parts = [model, f"{_decimal(cpu)}cpu", _memory(mib), f"{gpu}gpu" if gpu else ""]
-        capacity = {"cpu": cpu, "memory": Fraction(mib, 1024), "gpu": Fraction(gpu)}
+        capacity = {"cpu": cpu, "memory": Fraction(mib * MEBIBYTE), "gpu": Fraction(gpu)}
         devices = {"gpu": gpu} if gpu else None
         machines.append(Machine("-".join(part for part in parts if part), capacity, count, devices))
     return machines, [model for _, _, _, model in counts]
@@ -153,7 +153,7 @@ def _users(pods: _List) -> dict[tuple[Fraction, Fraction, Fraction, str], int]:
         # A list of pods without GPUs leaves the column empty.
         milli = row.count("gpu_milli") if devices or row["gpu_milli"] else 0
         spec = row["gpu_spec"]
-        cpu, memory = Fraction(row.count("cpu_milli"), 1000), Fraction(row.count("memory_mib"), 1024)
+        cpu, memory = Fraction(row.count("cpu_milli"), 1000), Fraction(row.count("memory_mib") * MEBIBYTE)
         if devices > 1 and milli != 1000:
             raise failure(
                 row.place,
@@ -168,7 +168,7 @@ def _users(pods: _List) -> dict[tuple[Fraction, Fraction, Fraction, str], int]:
 
 
 def _user_name(cpu: Fraction, memory: Fraction, gpu: Fraction, spec: str) -> str:
-    parts = [f"{_decimal(cpu)}cpu", _memory(int(memory * 1024)), f"{_decimal(gpu)}gpu" if gpu else "", spec]
+    parts = [f"{_decimal(cpu)}cpu", _memory(int(memory) // MEBIBYTE), f"{_decimal(gpu)}gpu" if gpu else "", spec]
     return "-".join(part for part in parts if part)
 
 
