@@ -102,7 +102,10 @@ def coverage() -> None:
                 lines.append(row([f"`{command}{option}`", *found]))
         lines.append("\n")
     part("coverage", "".join(lines))
-    part("refusals", "".join(f"{n}. {refused.reason}\n" for n, refused in enumerate(answers.ROWS, start=1)))
+    part(
+        "refusals",
+        "".join(f"{n}. {refused.reason}. *{refused.against}*\n" for n, refused in enumerate(answers.ROWS, start=1)),
+    )
     part("bounds", "".join(f"- `{bounded.command}`: {bounded.reason}\n" for bounded in answers.BOUNDED))
 
 

@@ -114,7 +114,8 @@ def listed(values: Any, what: str, error: type[DrfoptError]) -> tuple[Any, ...]:
     """
     if isinstance(values, str):
         return (values,)
-    if not isinstance(values, Iterable) or isinstance(values, bytes):
+    # An array without dimensions has what a list has, and nothing to list.
+    if not isinstance(values, Iterable) or isinstance(values, bytes) or getattr(values, "ndim", 1) == 0:
         raise error(f"{what} are of type {type(values).__name__}: give a list of them")
     return tuple(values)
 

@@ -13,6 +13,8 @@ where it is long, or ``"63/25*L1"``, a multiple of what is long; in a file of fl
     proof.rounds              leximin: a list of level, finished (names), prices of one unit at that level, and of
                               ceilings of groups {group: {resource: price}}
     proof.promises            markets and sums under rules: rounds that keep the guarantees, of prices alone
+    proof.alone               tsf of users with several types on machines, what each could run alone: {user: placement,
+                              a list of {class: tasks} type by type, and prices {class: {resource: price}}}
     proof.prices              sums, CEEI, alpha: prices of one unit, {resource: price} or {class: {resource: price}}
     proof.ceilings            prices of one unit of the ceilings of groups, beside those of resources
     proof.point               enclosures: an allocation {user: tasks} that is possible, and nearly optimal
@@ -113,6 +115,27 @@ class Names:
             "class": self.instance.machine_names[k],
             "load": {name: x for name, x in zip(who, load, strict=True) if x},
         }
+
+
+def _alone(instance: Instance, text: Text) -> Node:
+    """Return what every user with several types could run alone, and the prices that prove it."""
+
+    def row(names: Sequence[str], amounts: dict[int, Any]) -> Node:
+        return {names[at]: text(amount) for at, amount in amounts.items()}
+
+    classes = instance.machine_names
+    return {
+        user: {
+            "placement": [row(classes, placed) for placed in mine.placed],
+            "prices": {
+                name: row(instance.resources, prices)
+                for name, prices in zip(classes, mine.prices, strict=True)
+                if prices
+            },
+        }
+        for user, mine in zip(instance.users, instance.alone, strict=True)
+        if mine is not None
+    }
 
 
 def _row(names: Sequence[str], prices: Sequence[Any]) -> dict[str, str]:
@@ -259,4 +282,6 @@ def document(
             for user, row in zip(instance.users, placement, strict=True)
         }
     found["proof"] = evidence.written(instance, text)
+    if types is not None and policy == "tsf":
+        found["proof"] |= {"alone": _alone(instance, text)}
     return found | ({"long": long.table} if long.table else {})

@@ -195,8 +195,11 @@ class _Bound:
 
     def bends(self, users: Spending, spent: np.ndarray) -> np.ndarray:
         """Return the roots of what users add to M, (b, rows); none of who may be at its limit."""
-        weight = np.where((users.room > AFAR) & (users.tasks > 0), users.worth / self.alpha, 0.0)
-        return np.sqrt(weight)[:, None] * spent
+        return self._roots(users)[:, None] * spent
+
+    def _roots(self, users: Spending) -> np.ndarray:
+        """Return what parts are multiplied by for that, (b,)."""
+        return np.sqrt(np.where((users.room > AFAR) & (users.tasks > 0), users.worth / self.alpha, 0.0))
 
     def of_sample(self, parts: Partitions) -> float:
         """Return the bound that a sample gives."""
@@ -238,8 +241,11 @@ class _Bound:
 
     def triangles(self, users: Spending) -> tuple[np.ndarray, np.ndarray]:
         """Return what some users add to the triangles of what is spent, and of what bends."""
-        spent = self.spent(users)
-        return _triangle(spent), _triangle(self.bends(users, spent))
+        spent, roots = self.spent(users), self._roots(users)
+        triangle = _triangle(spent)
+        # Of users who pay alike, which is most of them, the one is a multiple of the other.
+        alike = roots.size and roots.min() == roots.max()
+        return triangle, roots[0] * triangle if alike else _triangle(roots[:, None] * spent)
 
     def moved(
         self, users: Spending, kept: np.ndarray, root: np.ndarray, reach: float, weights: np.ndarray

@@ -127,11 +127,12 @@ class Inquiry:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A row: when there is no answer, and why."""
+    """A row: when there is no answer, why in one line, and what stands against an answer, with its source."""
 
     name: str
     when: Callable[[Inquiry], bool]
     reason: str
+    against: str
 
 
 MARKETS = ("alpha", "sum")
@@ -143,30 +144,41 @@ ROWS = (
         lambda a: a.command == "schedule" and a.family not in ("leximin", "servers"),
         "Algorithm 1 starts the task of who is lowest, and a market, sum or file compares no levels one by one: "
         "use drf, or solve --integer",
+        "serving the lowest is what makes levels leximin (Ghodsi et al., NSDI 2011, section 4.2); the task that "
+        "gains most leads to no largest sum: of 4 cpu one of 3 gains most, after which nothing fits, and two of 2 "
+        "are worth more",
     ),
     Refusal(
         "best unknown",
         lambda a: a.command == "rebalance" and a.family == "formulation",
         "nothing says which whole tasks are best under the notion, so that there is nothing to move to: use drf, or "
         "another policy of levels, a market or a sum",
+        "a file gives one allocation and does not say which others are as good, and the nearest of these is what is "
+        "looked for",
     ),
     Refusal(
         "order",
         lambda a: a.family in MARKETS and not a.ordered,
         "inside a group that has others beside it, who wait for none of its tiers, a market or sum has no order of "
         "all: put the tiers at the top, or use drf",
+        "turns are defined where all wait for each other (the lexicographic sum or product); no source says whose "
+        "part of a sum, or of a group's income, waits for a tier inside of another group",
     ),
     Refusal(
         "levels",
         lambda a: a.family in MARKETS and a.levelled,
         "a market or sum has no levels, and surplus and normalised guarantees are levels: write them as floors, or use "
         "drf",
+        "the surplus is a level in Kueue, and the normalised share one in YuniKorn; the first-order conditions of a "
+        "product have tasks and prices, which floors and ceilings change and levels do not",
     ),
     Refusal(
         "servers rules",
         lambda a: a.family == "servers" and a.in_amounts,
         "every machine is divided by itself, and a guarantee, or a group's ceiling, is of all of them together: no "
         "source says what part of it is whose; leave it out (weights, tiers and groups alone are taken), or use drf",
+        "its source (Wang, Li and Liang, INFOCOM 2014) has neither promises nor ceilings; by size, by what fits, by "
+        "who needs it are three ways to split an amount, with three different answers",
     ),
     Refusal(
         "servers groups",
@@ -178,18 +190,23 @@ ROWS = (
         ),
         "a group has a level on each machine, and moves are sought by one program of all of them, in which it has one: "
         "leave groups out, or use drf",
+        "nothing is undefined here: of one machine or of all under one level the nearest best allocation is one "
+        "program, of a level on each machine and group it is none that is written",
     ),
     Refusal(
         "formulation rules",
         lambda a: a.family == "formulation" and bool(a.unasked),
         "a formulation file is the notion, and says what of the rules, and of the types of whole tasks, it knows: this "
         "one asks for less than there is; leave that out, or write a file that asks for it",
+        "nothing is undefined here: the same rules are answered under every leximin policy of the table",
     ),
     Refusal(
         "promised too much",
         lambda a: a.family == "formulation" and not a.whole and a.overpromised,
         "a formulation file of divisible tasks has guarantees as constraints, and these do not fit together: lower "
         "them, or use drf, which keeps them in part",
+        "the file's program is defined, and has no feasible point; that guarantees are then kept to the same part "
+        "is a rule beside it (YARN's fair scheduler)",
     ),
     Refusal(
         "servers limits",
@@ -197,20 +214,17 @@ ROWS = (
         "every machine is divided by itself, and a limit, count of tasks or ceiling is of their sum: which machine's "
         "tasks it stops first has many answers, and no source has one of them (per-server dominant share fairness, "
         "which takes limits, is another notion: on each machine it counts the tasks of all); leave it out, or use drf",
+        "Khamse-Ashari, Lambadaris, Kesidis, Urgaonkar and Zhao, ICC 2017, is the other notion",
     ),
     Refusal(
         "scalar",
         lambda a: a.policy.weights == "scalar" and a.instance.weights_per_resource,
         "an income, and a number of tasks, is one number, and weights by resource are of shares of resources: give "
         "everybody one weight, or use drf, asset or single:RESOURCE",
-    ),
-    Refusal(
-        "alike",
-        lambda a: (
-            a.policy.measure == "alone" and (a.instance.type_table is not None or (a.command == "schedule" and a.typed))
-        ),
-        "the notion compares tasks that are alike with those that somebody could run alone: of unlike types, on "
-        "machines or started one by one, its source does not say how many those are; use drf",
+        "as endowments of each resource they make an exchange economy, whose equilibria with Leontief utilities can "
+        "be several or none, and are hard to find (Codenotti, Saberi, Varadarajan and Ye, SODA 2006), so that no "
+        "product has them; in alpha fairness (Mo and Walrand, 2000) and task shares (Wang et al., SC 2016) a weight "
+        "is one number",
     ),
     Refusal(
         "resource",
@@ -219,29 +233,38 @@ ROWS = (
         ),
         "the notion compares shares of one resource, and some user demands none of it, so that its share is 0 whatever "
         "it has: leave it out, or use drf",
+        "leximin then decides nothing of what it has: all that is left, and nothing, are as fair by the definition "
+        "(NSDI 2011, section 7.2, and Choosy, EuroSys 2013, have one resource that all need)",
     ),
     Refusal(
         "irrational",
         lambda a: a.tasks == "exact" and a.family == "alpha" and Fraction(str(a.policy.alpha)).denominator > DEGREE,
         "irrational powers are bounded by roots whose degree, the denominator of alpha, is 1,000 at most: take an "
         "alpha of fewer digits, or ask in floats",
+        "how precise an enclosure may be is a limit of this package and not of the notion",
     ),
     Refusal(
         "exact",
         lambda a: a.tasks == "exact" and not a.exact,
         "a formulation file is solved as it is written, by a modelling language in floats: ask in floats",
+        "a file's arrays are computed in floats before any solver sees them, so that fractions of its program would "
+        "not be those of the instance",
     ),
     Refusal(
         "priced",
         lambda a: a.command == "price" and a.family == "formulation",
         "a price is the dual of an objective whose program is known, and of a file's rounds it is not: what something "
         "more brings, explain and whatif say",
+        "the dual of a round is of that round: how it moves with what earlier rounds have held, each file would "
+        "have to say",
     ),
     Refusal(
         "scheduled types",
         lambda a: a.command == "schedule" and a.typed and a.typed_and_promised,
         "which of somebody's task types, started one by one, a guarantee is of is nowhere defined: leave the guarantee "
         "out, or use solve --integer",
+        "counted by its average task, as solve --integer does, or by what is used, as queues do, it would end at "
+        "different tasks",
     ),
 )
 """Every reason, the first that holds being the one that is told."""

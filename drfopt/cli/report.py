@@ -15,6 +15,9 @@ from .working import working
 
 __all__ = ["report"]
 
+SECONDS = 100.0
+"""Of whole tasks, in which a search may know no end; of divisible ones there is none."""
+
 
 def report(
     instance: options.InstanceName,
@@ -55,6 +58,8 @@ def report(
 ) -> None:
     """Put shares, bottlenecks, policies side by side and what-ifs on one page that opens without a network.
 
+    Whole tasks stop after 100 seconds, or --time-limit, with the best known of each policy.
+
     Example: drfopt report nsdi2011 -o report.html
     """
     names = options.listed(policies, "--policies names no policy: write for example --policies drf,ceei")
@@ -79,7 +84,7 @@ def report(
             cluster,
             names,
             integer=integer,
-            time_limit=time_limit,
+            time_limit=SECONDS if time_limit is None and integer else time_limit,
             sweeps=sweep or (),
             what_ifs=whatif or (),
             name=options.title(cluster, instance),

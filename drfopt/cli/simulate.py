@@ -150,7 +150,7 @@ def simulate(
         int, typer.Option("--replications", metavar="N", min=1, help="Drawings, the same under every rule.")
     ] = 1,
     optimum: Annotated[
-        bool, typer.Option("--optimum", help="Measure the distance from the fair optimum of every moment.")
+        bool, typer.Option("--optimum", help="Measure the distance from the fair optimum of each sample.")
     ] = False,
     slowdown: Annotated[
         str | None,
@@ -178,7 +178,7 @@ def simulate(
             metavar="S",
             parser=_moment,
             help="Seconds between samples; 0 for every event.",
-            show_default="about 500 in all",
+            show_default="every event, of many about 500",
         ),
     ] = None,
     records: Annotated[

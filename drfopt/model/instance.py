@@ -18,6 +18,7 @@ from ..base.registry import door
 from ..base.tolerances import RATIOS
 from .arrays import MOST_IN_SETS, as_float, in_mid_range, needed_sets, table
 from .machine import Machine, accepts, capacity_table, devices_of, named_classes, resources_of
+from .monopolies import monopolies
 from .naming import Places, aligned, as_sequence, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
 from .users import (
@@ -474,6 +475,11 @@ class Instance:
                 demands.append(self.demands[i] if kind is None else [float(d) for d in kind.demand])
                 fits.append(self.fits[i] if kind is None else self.type_fits[i][t])
         return TypeTable(np.array(owner), np.array(part), np.array(demands), np.array(fits))
+
+    @cached_property
+    def alone(self) -> tuple[Any, ...]:
+        """What users with several task types could run alone, were all machines open to them; None of the others."""
+        return monopolies(self)
 
     def _taken(self, j: int, one: Any) -> np.ndarray:
         """Return whose task takes a part of one device of resource j, or whole ones, bool (n,)."""

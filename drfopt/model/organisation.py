@@ -323,7 +323,7 @@ def _above(path: str) -> list[str]:
 
 
 def _member(path: Any, owner: str, known: Mapping[str, Group]) -> str:
-    if path == "":
+    if isinstance(path, str) and not path:
         return ""
     _check_path(path, f"the group of {owner}")
     if known and path not in known:
@@ -350,7 +350,7 @@ def _tree(groups: Sequence[Group], paths: Sequence[str]) -> tuple[Group, ...]:
 def _excluded(names: Sequence[str], resources: Sequence[str]) -> tuple[str, ...]:
     names = listed(names, "excluded", InstanceError)
     for name in names:
-        if name not in resources:
+        if not isinstance(name, str) or name not in resources:
             raise InstanceError(
                 f"excluded names {str(name)!r}, but the cluster has {some(resources)}{suggestion(str(name), resources)}"
             )

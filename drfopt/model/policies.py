@@ -61,7 +61,7 @@ def _one_of_alone(instance: Instance, exact: bool) -> Any:
 
     Tasks are counted as if they were divisible, on machines too small for a whole one as well, as the notion's authors
     do; resources that are excluded as if there were enough of them, so that in a pool this is the dominant share.  Who
-    could run nothing at all is unplaced, and her level is 0 at any rate.
+    could run nothing at all is unplaced, and her level is 0 at any rate.  Several types run in their proportions.
     """
     counts, counted = instance.counts.tolist(), instance.counted
     if not exact:
@@ -70,13 +70,17 @@ def _one_of_alone(instance: Instance, exact: bool) -> Any:
             with np.errstate(divide="ignore", invalid="ignore"):
                 each = np.where((instance.demands > 0) & counted, capacity / instance.demands, np.inf).min(axis=1)
             alone += each * count
+        for i, mine in enumerate(instance.alone):
+            if mine is not None:
+                alone[i] = float(mine.tasks)
         return 1 / np.where(alone > 0, alone, 1.0)
     rates = []
-    for row in instance.exact_demands:
+    for row, mine in zip(instance.exact_demands, instance.alone, strict=True):
         whole = Fraction(0)
         for capacity, count in zip(instance.exact_machine_capacity, counts, strict=True):
             each = (c / d for c, d, there in zip(capacity, row, counted.tolist(), strict=True) if d and there)
             whole += int(count) * min(each, default=Fraction(0))
+        whole = whole if mine is None else mine.tasks
         uses = any(d and there for d, there in zip(row, counted.tolist(), strict=True))
         rates.append(1 / whole if whole else Fraction(int(uses)))
     return rates
@@ -159,8 +163,6 @@ class Policy:
             self._refuse_order(instance.organisation)
         if self.weights == "scalar" and instance.weights_per_resource:
             raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
-        if self.measure == "alone" and instance.type_table is not None:
-            raise PolicyError(f"{self.name} compares numbers of tasks that are alike, and on machines types are not")
         if self.objective == "servers" and instance.limited:
             i = int(np.isfinite(instance.limits).argmax())
             counted = instance.task_types is not None and instance.task_types[i] is not None

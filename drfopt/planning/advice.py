@@ -26,6 +26,7 @@ from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall, cells_of
 from ..solving.allocating import solve
 from .before_and_after import WhatIf, as_float
 from .changes import Change
+from .full_ceilings import full_ceilings
 from .least_needed import least_needed
 from .pricing.price_table import Prices, Worth
 from .pricing.units import units_of
@@ -296,7 +297,7 @@ def _rules(short: Shortfall, users: np.ndarray) -> str:
 
 def _by_rules(names: list[str]) -> str:
     rules = ", ".join(list(dict.fromkeys(names))[:SHOWN])
-    return f"nothing: ceilings and limits hold those who are short{f' ({rules})' if rules else ''}, not the cluster"
+    return f"nothing: ceilings and limits hold those who are short{f' ({rules})' if rules else ''}"
 
 
 def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) -> str:
@@ -311,6 +312,9 @@ def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) 
             map(len, held)
         ):
             return _by_rules(ruled)
+    elif all(full := [full_ceilings(allocation, i) for i in users.tolist()]):
+        # What is used up holds them as well: neither helps alone.
+        return _by_rules([name for names in full for name in names])
     return TARGET
 
 

@@ -277,6 +277,9 @@ def report(
     """
     policies = listed(policies, "policies", PolicyError)
     sweeps, what_ifs = listed(sweeps, "sweeps", InstanceError), listed(what_ifs, "what_ifs", InstanceError)
+    for what, text in {"name": name, "title": title, "date": date, "version": version}.items():
+        if not isinstance(text, str):
+            raise InstanceError(f"{what} is {text!r}: give it as text, or leave it out")
     left = len(sweeps) + len(what_ifs) + 1
     along: list[Sweep] = []
     changed: list[WhatIf] = []

@@ -12,7 +12,7 @@ from .state import ClusterState
 __all__ = ["Samples", "Timeline"]
 
 KEPT = 500
-"""Moments that are kept when no interval is asked for: as many as a picture is wide."""
+"""Moments that are kept of many when no interval is asked for: as many as a picture is wide."""
 
 MOST = 20_000_000
 """Numbers of users in all samples together: beyond, a timeline takes gigabytes."""
@@ -68,29 +68,29 @@ class Timeline:
     Parameters
     ----------
     every : float or None
-        Seconds between samples; 0 for every moment in which something happens.  By default an interval that makes
-        about `KEPT` of them.
+        Seconds between samples; 0 for every moment in which something happens.  By default these too, and where they
+        are more than twice `KEPT`, an interval that makes about `KEPT` of them.
     until : float or None
         When the run ends, if that is known; if not, the interval doubles when there are too many.
     """
 
     def __init__(self, every: float | None = None, until: float | None = None):
         self.every, self.until = every, until
-        self._step = every
+        self._step = every or 0.0
         self._next = 0.0
         self._rows: list[tuple] = []
 
     def upto(self, now: float, cluster: ClusterState) -> None:
         """Take the samples from the last one up to before `now`, in which nothing has changed."""
-        if self.every == 0:
+        if not self._step:
             self._keep(self._row(cluster.now, cluster), cluster)
+            if self.every is None and len(self._rows) >= min(2 * KEPT, MOST // (2 * cluster.n)):
+                self._take_even(self.until or now, now)
             return
-        if self._step is None:
-            self._step = now / 8 if self.until is None else self.until / KEPT
         row = None
         while self._next < now:
             if self.every is None and len(self._rows) >= 2 * KEPT:
-                self._thin()
+                self._take_even(2 * KEPT * self._step, now)
                 continue
             row = row or self._row(self._next, cluster)
             self._keep((self._next, *row[1:]), cluster)
@@ -122,17 +122,19 @@ class Timeline:
         waiting[waiting >= ENDLESS // 2] = np.inf
         return Samples(times, used / units, running, waiting, average / units, capacity / units)
 
-    def _thin(self) -> None:
-        """Keep every other sample, and take twice the interval from now on."""
-        self._rows = self._rows[::2]
-        self._step = 2 * (self._step or 1.0)
-        self._next = self._rows[-1][0]
+    def _take_even(self, whole: float, now: float) -> None:
+        """Keep what was so at even intervals, `KEPT` in the whole time, and go on like that from now on."""
+        self._step = whole / KEPT
+        times = np.array([row[0] for row in self._rows])
+        even = np.arange(math.ceil(now / self._step)) * self._step
+        at = np.searchsorted(times, even, "right") - 1
+        self._rows = [(time, *self._rows[k][1:]) for time, k in zip(even.tolist(), at.tolist(), strict=True)]
+        self._next = even[-1]
         self._advance()
 
     def _advance(self) -> None:
         # By counting, for sums of an interval would drift away from its multiples.
-        step = self._step or 1.0
-        self._next = (math.floor(self._next / step + 0.5) + 1) * step
+        self._next = (math.floor(self._next / self._step + 0.5) + 1) * self._step
 
     def _row(self, time: float, cluster: ClusterState) -> tuple:
         # Lists of what is held or wanted are made anew whenever it changes, so they may be kept as they are.

@@ -231,7 +231,7 @@ def simulate_each(
     replications : int
         Drawings of all times; the same ones under every rule.
     optimum : bool
-        Whether to measure the distance from the fair optimum of every moment.
+        Whether to measure the distance from the fair optimum, in the mean over the samples.
     jobs, dask : int, str
         Processes, None for one a core if the work is worth it, or the address of a Dask scheduler.  The answers do not
         depend on them.

@@ -100,12 +100,15 @@ class Disagreement:
         Who says so.
     size, allowed : float
         Largest relative difference, and what it may be.
+    of : str
+        Of what, where it is not of levels.
     """
 
     one: str
     other: str
     size: float
     allowed: float
+    of: str = ""
 
     @property
     def weight(self) -> float:
@@ -190,11 +193,12 @@ class CrossCheck(Result):
         if self.agree or self.between is None:
             without = [answer.engine for answer in self.methods if answer.levels is None]
             said = f"they agree: largest relative difference {self.max_disagreement or 0:.1e}"
+            said += self.between.of if self.between is not None else ""
             return said + (f"; no answer of {', '.join(without)}" if without else "")
         between = self.between
         allowed = f"{between.allowed:.0e} at most" if between.allowed else "not at all"
         return (
-            f"THEY DISAGREE: {between.one} and {between.other} differ by {between.size:.1e} of the larger, "
+            f"THEY DISAGREE: {between.one} and {between.other} differ by {between.size:.1e} of the larger{between.of}, "
             f"and may differ {allowed}"
         )
 
@@ -377,14 +381,17 @@ def _difference(problem: Problem, one: MethodAnswer, other: MethodAnswer) -> Dis
         size = _apart(one.value, other.value)
         # Whole tasks and fractions have to be the same.
         floats = any(isinstance(value, float) for value in np.ravel(np.array(one.value, dtype=object)).tolist())
-        return Disagreement(one.engine, other.engine, size, GAP if floats else 0.0)
+        of = " of the objective" if problem.policy.objective == "sum" else ""
+        return Disagreement(one.engine, other.engine, size, GAP if floats else 0.0, of)
     mine, theirs = np.asarray(one.by_user), np.asarray(other.by_user)
     scale = np.maximum(np.abs(mine), np.abs(theirs))
     size = float(np.divide(np.abs(mine - theirs), scale, where=scale > 0, out=np.zeros(len(scale))).max(initial=0.0))
     found = Disagreement(one.engine, other.engine, size, LEVEL_CEEI if problem.policy.objective == "alpha" else LEVEL)
     if problem.policy.objective != "alpha" or not (one.unpolished or other.unpolished):
         return found
-    product = Disagreement(one.engine, other.engine, _mean_apart(problem, mine, theirs), GAP)
+    name = one.engine if one.unpolished else other.engine
+    of = f" of the objective (levels of {name!r} are a solver's own)"
+    product = Disagreement(one.engine, other.engine, _mean_apart(problem, mine, theirs), GAP, of)
     return min(found, product, key=lambda difference: difference.weight)
 
 

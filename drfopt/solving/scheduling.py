@@ -443,17 +443,18 @@ def _lines(instance: Instance, policy: Policy, rule: str, ranks: Sequence[int]) 
 
 
 def _mixes(instance: Instance, policy: Policy) -> dict[int, Mix]:
-    """Return the users with several task types: their types as counted by the policy, which looks at what they use."""
+    """Return the users with several task types: their types as counted by the policy.
+
+    Shares of resources are those of what the started tasks use; task shares are of their number.
+    """
     if instance.task_types is None:
         return {}
-    if policy.measure == "alone":
-        raise PolicyError(f"{policy.name} compares numbers of tasks that are alike, and these are not: use drf")
-    capacity, weights = instance.exact_capacity, instance.exact_weights
+    capacity, weights, rates = instance.exact_capacity, instance.exact_weights, policy.exact_rates(instance)
     column = instance.resources.index(policy.argument) if policy.measure == "single" else None
 
     def level(i: int, rows: list[tuple[Fraction, ...]], started: Sequence[int]) -> Fraction:
-        if policy.measure == "tasks":
-            return sum(started) / weights[i]
+        if policy.measure in ("tasks", "alone"):
+            return sum(started) * rates[i]
         used = [sum(n * row[j] for n, row in zip(started, rows, strict=True)) for j in range(instance.m)]
         shares = [Fraction(u) / c if c else Fraction(0) for u, c in zip(used, capacity, strict=True)]
         return policy.exact_levels([shares], [weights[i]], instance.weights_per_resource, column)[0]

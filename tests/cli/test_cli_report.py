@@ -143,3 +143,20 @@ def test_of_one_policy_that_was_late_it_is_said_which(drfopt, tmp_path, monkeypa
     monkeypatch.setattr(module, "solve", lambda *given, **rest: replace(real(*given, **rest), status="feasible"))
     ran = drfopt("report", "nsdi2011", "-p", "drf", "-o", tmp_path / "r.html")
     assert (ran.status, ran.err) == (3, "incomplete: drf: not proven, feasible\n")
+
+
+@pytest.mark.parametrize(
+    ("asked", "limit"), [([], None), (["--integer"], 100), (["--integer", "--time-limit", "3"], 3)]
+)
+def test_whole_tasks_of_a_page_come_to_an_end(drfopt, tmp_path, monkeypatch, asked, limit):
+    from drfopt.reporting import pages
+
+    given, made = [], pages.report
+
+    def noted(*args, **how):
+        given.append(how["time_limit"])
+        return made(*args, **how)
+
+    monkeypatch.setattr(pages, "report", noted)
+    drfopt("report", "nsdi2011", "--policies", "drf", "-o", tmp_path / "page.json", *asked)
+    assert given == [limit]

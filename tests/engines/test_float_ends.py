@@ -1,5 +1,6 @@
 """At the ends of floats an answer is within 1e-9 of the exact one, level by level and task by task, or refused."""
 
+import json
 from fractions import Fraction
 
 import numpy as np
@@ -10,10 +11,12 @@ from drfopt import Group, Machine, Organisation, TaskType, explain, price
 from drfopt.base.errors import CertificateError, InstanceError, SolverError
 from drfopt.base.tolerances import LEVEL
 from drfopt.certificates import bottleneck
+from drfopt.certificates.document import certificate_document
 from drfopt.model.allocation import Allocation
 from drfopt.model.instance import Instance
 from drfopt.model.policies import policy_named
 from drfopt.solving.allocating import solve
+from drfopt.solving.verifying import verify
 
 
 def off(floats, exact):
@@ -180,7 +183,12 @@ def test_what_floats_cannot_hold_in_a_tree_is_not_nothing(case, pool, policy):
 
 
 def test_a_level_below_floats_is_no_proof_of_nothing():
+    """Its tasks are 1e-300, and its level of 1e-450 is written as 0, which `verify` takes for it."""
     rules = Organisation(paths={"B": "g"}, groups=[Group("g", 1e-300)])
     cluster = Instance([{"a": 1}] * 2, {"a": 1}, users=["A", "B"], weights=[1, 1e150], organisation=rules)
     with pytest.raises(CertificateError, match=r"leaves user 'B' less than floats can hold: ask for exact=True"):
         solve(cluster, "drf", engine="tree-filling")
+    document = json.loads(json.dumps(certificate_document(solve(cluster, "drf"))))
+    assert document["users"][1]["level"] == 0 and verify(document).valid
+    document["users"][1]["tasks"] = 0
+    assert verify(document).valid is False

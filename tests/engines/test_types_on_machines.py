@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -98,7 +99,7 @@ def test_a_type_that_fits_nowhere_names_its_user_as_unplaced():
     assert allocation.tasks.tolist() == [0, 40]
 
 
-@pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "single:cpu"])
+@pytest.mark.parametrize("policy", ["drf", "asset", "tasks", "single:cpu", "tsf"])
 def test_one_type_is_a_demand_with_a_limit(policy: str):
     demands = {"A": {"cpu": 2, "memory": 3}, "B": {"cpu": 1, "memory": 4}, "C": {"cpu": 5}}
     plain = solve(Instance(demands, machines=MACHINES, max_tasks={"A": 4}), policy)
@@ -134,7 +135,7 @@ def clusters(draw: st.DrawFn) -> Instance:
     return Instance(demands, machines=machines, max_tasks=limits, weights=weights)
 
 
-@given(clusters(), st.sampled_from(["drf", "asset", "tasks"]))
+@given(clusters(), st.sampled_from(["drf", "asset", "tasks", "tsf"]))
 def test_levels_are_those_of_the_literal_programs(instance: Instance, policy: str):
     allocation = solve(instance, policy)
     assert allocation.certificate.valid
@@ -191,15 +192,52 @@ def test_the_slow_chain_agrees():
 
 
 def test_who_was_not_taught_types_says_so():
-    for ask, error, words in (
-        (lambda: solve(cluster(), "tsf"), PolicyError, "tsf compares numbers of tasks that are alike"),
-        (lambda: solve(cluster(), "per-server", integer=True), PolicyError, "knows no count of tasks on all"),
-    ):
-        with pytest.raises(error, match=words):
-            ask()
+    with pytest.raises(PolicyError, match="knows no count of tasks on all"):
+        solve(cluster(), "per-server", integer=True)
 
 
-@given(clusters(), st.sampled_from(["drf", "asset", "tasks"]))
+def alone_by_scipy(instance: Instance, i: int) -> float:
+    """Return what a user could run alone by a program written out, types that run nowhere left out; 0 for nothing."""
+    kinds = instance.task_types[i] or [TaskType(instance.exact_demands[i], 1)]
+    needs, room = np.array([[float(d) for d in kind.demand] for kind in kinds]), instance.room
+    runs = [any(((room[k] > 0) | (need == 0)).all() for k in range(instance.k)) for need in needs]
+    needs, counts = needs[runs], np.array([kind.count for kind in kinds])[runs]
+    t, k = len(needs), instance.k
+    fill = [[0, *np.outer(needs[:, j], np.eye(k)[c]).ravel()] for c in range(k) for j in range(instance.m)]
+    each = [[counts[q], *np.outer(-np.eye(t)[q], np.ones(k)).ravel()] for q in range(t)]
+    tight = {"primal_feasibility_tolerance": 1e-10}
+    found = linprog(-np.eye(1 + t * k)[0], fill, room.ravel(), each, np.zeros(t), options=tight) if t else None
+    return 0.0 if found is None else -found.fun * sum(kind.count for kind in kinds)
+
+
+@given(clusters())
+def test_what_types_run_alone_anywhere_is_what_their_program_says(instance: Instance):
+    rates = policy_named("tsf").exact_rates(instance)
+    for i, rate in enumerate(rates):
+        alone = alone_by_scipy(instance, i)
+        assert float(rate * instance.exact_weights[i]) == pytest.approx(1 / alone if alone else 1.0, rel=1e-7)
+    assert policy_named("tsf").rates(instance) == pytest.approx([float(rate) for rate in rates], rel=1e-15)
+
+
+def test_what_types_run_alone_by_hand():
+    # Of every three tasks two take the memory of one machine and one the cpu of any, though it may use one only.
+    kinds = [TaskType({"cpu": 1, "memory": 4}, 2), TaskType({"cpu": 3}, 1, ["b"])]
+    machines = [Machine("a", {"cpu": 4, "memory": 8}), Machine("b", {"cpu": 4})]
+    instance = Instance({"A": kinds, "B": {"cpu": 1}}, machines=machines)
+    assert policy_named("tsf").exact_rates(instance) == [Fraction(1, 3), Fraction(1, 8)]
+    # At level t A uses 5 t cpu and B 8 t of the eight there are.
+    assert solve(instance, "tsf", exact=True).levels.tolist() == [Fraction(8, 13)] * 2
+
+
+@given(clusters(), st.booleans())
+def test_files_of_task_shares_are_decided(instance: Instance, integer: bool):
+    for exact in (False,) if integer else (False, True):
+        allocation = solve(instance, "tsf", integer=integer, exact=exact)
+        assert allocation.certificate.valid
+        assert verify(allocation).valid
+
+
+@given(clusters(), st.sampled_from(["drf", "asset", "tasks", "tsf"]))
 def test_the_clock_of_organisations_places_types_like_the_chain(instance: Instance, policy: str):
     # A guarantee of nothing hands the instance to the other engine, and changes nothing.
     idle = Organisation(guarantees={instance.users[0]: {instance.resources[0]: 0}})

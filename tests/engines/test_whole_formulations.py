@@ -237,7 +237,7 @@ def test_a_formulation_of_one_type_refuses_several():
 def test_files_are_told_what_is_compared(policy, file):
     agreed = 0
     for seed in range(8):
-        kinds = {"rules": seed % 4 > 0, "machines": seed % 2 > 0, "types": seed % 3 > 1 and policy != "tsf"}
+        kinds = {"rules": seed % 4 > 0, "machines": seed % 2 > 0, "types": seed % 3 > 1}
         instance = awkward(seed, **kinds, market=policy == "throughput")
         try:
             found = crosscheck(instance, policy, integer=True, formulation=file)

@@ -217,6 +217,13 @@ def test_a_name_is_no_instance(ask):
         ask("nsdi2011")
 
 
+ARRAY = np.array([1, 2])
+
+
+def ruled(cluster, **rules):
+    return Instance(**(cluster.parts() | {"organisation": drfopt.Organisation(**rules)}))
+
+
 WRONG = {
     "a limit in words": (lambda it: drfopt.solve(it, time_limit="3"), r"the time limit is '3': give a positive number"),
     "no limit at all": (lambda it: drfopt.audit(it, time_limit=0), "the time limit is 0: give a positive number"),
@@ -328,6 +335,14 @@ WRONG = {
     ),
     "an array of engines": (lambda it: solve(it, engine=np.array([1, 2])), "there is no engine"),
     "an array of users": (lambda it: drfopt.explain(it, user=np.array([1, 2])), "there is no user"),
+    "an array as title": (lambda it: drfopt.report(it, title=ARRAY), r"title is array\(\[1, 2\]\): give it as text"),
+    "an array as space": (lambda it: drfopt.search("drf", space=ARRAY), "the space of a search is array"),
+    "an array of jobs": (lambda it: drfopt.search("drf", jobs=ARRAY), "jobs is array"),
+    "an array as shape": (lambda it: drfopt.read("mesos", "a.json", shape=ARRAY), "shape is array.* give a table"),
+    "an array as machines": (lambda it: drfopt.read("mesos", "a.json", machines=ARRAY), "machines is array.* the path"),
+    "an array as group": (lambda it: ruled(it, paths={"A": ARRAY}), r"the group of user 'A'.* array\(\[1, 2\]\)"),
+    "arrays that are excluded": (lambda it: ruled(it, excluded=np.array([[1, 2]])), "but the cluster has"),
+    "groups in no dimension": (lambda it: ruled(it, groups=np.array(3)), "groups are of type ndarray: give a list"),
     "an array of names": (lambda it: Instance.library(np.array([1, 2])), "there is no library instance"),
 }
 

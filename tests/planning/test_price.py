@@ -1,5 +1,6 @@
 """Prices and slopes against dividing the changed cluster again: inside their range, at its ends, and just beyond."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,14 +8,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from drfopt import Organisation, price, what_if
+from drfopt import Organisation, TaskType, price, what_if
 from drfopt.base.errors import DrfoptError, InstanceError, PolicyError, SolverError
 from drfopt.io.readers.asking import read
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
-from drfopt.model.policies import MEASURES
+from drfopt.model.policies import MEASURES, policy_named
 from drfopt.planning.pricing import unit_price
-from drfopt.planning.pricing.feasible_growth import SLOPES
+from drfopt.planning.pricing.feasible_growth import SLOPES, Grown, slopes_of_rates
 from drfopt.planning.pricing.price_table import Prices, Worth
 from drfopt.planning.pricing.units import grown, units_named, units_of
 from drfopt.solving.allocating import solve
@@ -420,3 +421,19 @@ def test_a_unit_of_which_nothing_is_proven_leaves_the_others(monkeypatch):
     assert [row["unknown"] for row in found.to_dict()["units"]] == [None, "no division is proven near memory"]
     with pytest.raises(SolverError, match="no division is proven near memory"):
         price(PAPER, units=["memory"])
+
+
+def test_what_types_could_run_alone_turns_on_each_side_as_its_program_does():
+    chance, step, kinked = np.random.default_rng(3), 1e-5, 0
+    for _ in range(30):
+        k, m = int(chance.integers(1, 4)), 2
+        machines = [Machine(f"m{c}", chance.integers(1, 6, m).tolist(), int(chance.integers(1, 3))) for c in range(k)]
+        rows = [chance.integers(0, 3, m) + np.eye(m, dtype=int)[chance.integers(m)] for _ in range(3)]
+        kinds = [TaskType(row.tolist(), int(chance.integers(1, 4))) for row in rows[: chance.integers(1, 4)]]
+        instance, tsf = Instance({"A": kinds, "B": [1, 1]}, machines=machines), policy_named("tsf")
+        kinked += not instance.alone[0].unique
+        for cell, more in itertools.product(np.eye(k * m).reshape(-1, k, m), (True, False)):
+            sign = step if more else -step
+            drawn = (tsf.rates(Grown(instance, instance.room + sign * cell)) - tsf.rates(instance)) / sign
+            assert slopes_of_rates(tsf, instance, cell, more) == pytest.approx(drawn, abs=1e-4)
+    assert kinked > 1

@@ -132,3 +132,13 @@ def test_what_an_own_ceiling_is_of_is_named():
     assert "D: 2 of 4 tasks (50 %), short of 2 cpu, which its ceiling of cpu does not let it have" in "".join(
         found.shortfall.sentences()
     )
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei"])
+@pytest.mark.parametrize("pool", [True, False])
+def test_a_full_ceiling_and_a_full_capacity_at_one_point_are_both_named(policy, pool):
+    there = {"capacity": {"cpu": 2}} if pool else {"machines": [Machine("m", {"cpu": 2})]}
+    rules = Organisation(paths={"A": "g"}, groups=[Group("g", ceiling={"cpu": 2})])
+    found = solve(Instance({"A": {"cpu": 1}}, **there, max_tasks={"A": 5}, organisation=rules), policy)
+    assert advise(found).reason == "nothing: ceilings and limits hold those who are short (g ceiling of cpu)"
+    assert "g ceiling of cpu" in explain(found.instance, policy).users[0].remedy

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drfopt import Instance, Machine, Organisation, PolicyError, TaskType, schedule
+from drfopt import Instance, Machine, Organisation, TaskType, schedule
 
 CAPACITY = {"cpu": 9, "memory": 18}
 A = [TaskType({"cpu": 1, "memory": 4}, 2), TaskType({"cpu": 1}, 9)]
@@ -70,6 +70,10 @@ def test_a_ceiling_holds_for_what_unlike_tasks_use(trace):
     assert found.types == {"A": [6, 2]}
 
 
-def test_task_shares_of_unlike_tasks_are_refused():
-    with pytest.raises(PolicyError, match="tsf compares numbers of tasks that are alike"):
-        schedule(Instance({"A": A}, CAPACITY), "tsf")
+def test_task_shares_count_tasks_whatever_they_use():
+    # A could run 99/8 of its tasks, of 8/11 memory each in proportion, in parts of 99/4; B nine.
+    users = {"A": A, "B": {"cpu": 1}}
+    found = schedule(Instance(users, CAPACITY), "tsf")
+    assert [found.instance.users[step.user] for step in found.trace[:5]] == ["A", "B", "A", "B", "A"]
+    machines = [Machine("a", {"cpu": 5, "memory": 10}), Machine("b", {"cpu": 4, "memory": 8})]
+    assert schedule(Instance(users, machines=machines), "tsf").tasks.sum() == 9

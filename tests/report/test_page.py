@@ -287,9 +287,9 @@ def test_an_organisation_is_told_with_its_rules():
 
 
 def test_task_types_are_counted_and_their_demand_is_an_average():
-    document = study(typed(), ["drf", "tsf"])
+    document = study(typed(), ["drf", "single:gpu"])
     assert [user["types"] for user in document["users"]] == [2, None]
-    assert "tsf" in document["comparison"]["refusals"]
+    assert "single:gpu" in document["comparison"]["refusals"]
     assert document["measures"][0]["envious"] is None
     assert "needs for a task, on average" in page(document)
 

@@ -234,6 +234,22 @@ def test_samples_hold_what_is_true_between_events(two_users):
     assert (run.samples.used == at_the_moments.used[rows]).all()
 
 
+def test_where_little_happens_every_moment_is_a_sample(two_users):
+    """A mean over the samples is then one over the time, whatever the gaps between them."""
+    asked, unasked = simulate(two_users, every=0).samples, simulate(two_users).samples
+    assert unasked.times.tolist() == asked.times.tolist()
+    assert (unasked.used == asked.used).all()
+
+
+def test_many_moments_of_a_run_with_an_end_are_thinned():
+    job = Job(Stage({"cpu": 1}, tasks=1, duration=1), count=5000)
+    scenario = Scenario({"cpu": 1}, (User("A", job),), until=3000)
+    run, moments = simulate(scenario), simulate(scenario, every=0).samples
+    assert run.samples.times.tolist() == [*range(0, 3000, 6), 3000]
+    rows = np.searchsorted(moments.times, run.samples.times, side="right") - 1
+    assert (run.samples.waiting == moments.waiting[rows]).all()
+
+
 def test_many_moments_are_thinned():
     job = Job(Stage({"cpu": 1}, tasks=1, duration=1), count=5000)
     run = simulate(Scenario({"cpu": 1}, (User("A", job),)))

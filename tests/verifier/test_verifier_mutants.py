@@ -284,7 +284,19 @@ def more_and_not_promised():
     return in_vain((0, 3))
 
 
+def alone_in_less():
+    """What a user could run alone halved, and the division that is fair then."""
+    kinds, machines = [TaskType({"a": 1}, 5), TaskType({"a": 2}, 5)], [Machine("m", {"a": 6})]
+    halved, found = (
+        file_of(Instance({"A": kinds, "B": {"a": 1}}, machines=machines, weights=[w, 1]), "tsf") for w in ("1/2", 1)
+    )
+    less = {"A": {"placement": [{"m": "1"}, {"m": "1"}], "prices": {"m": {"a": "1"}}}}
+    claimed = {key: halved[key] for key in ("users", "placement", "types")}
+    return found | claimed | {"proof": halved["proof"] | {"alone": less}}
+
+
 FORGED = [
+    alone_in_less,
     lambda: a_tier_left_out(),
     more_and_not_promised,
     early_in_groups,

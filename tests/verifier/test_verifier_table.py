@@ -31,6 +31,7 @@ CASES = {
     "leximin": (["drf", "asset", "single:a", "tasks", "tsf"], [None], {}),
     "leximin: guarantees, surplus, normalised, tiers, weights of 0, excluded": (["drf"], [*SERVED, "last"], {}),
     "leximin: groups": (["drf"], [TREE], {}),
+    "leximin: task shares of several types of one user": (["tsf"], ["types", {"tiers": {"B": 1}}], {}),
     "sum": (["utilitarian", "throughput"], [None], {}),
     "sum: guarantees of users, groups, ceilings of groups, tiers, weights of 0": (
         ["utilitarian"],

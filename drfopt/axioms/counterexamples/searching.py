@@ -17,7 +17,7 @@ from typing import Any
 from ...base.deadline import Deadline
 from ...base.errors import CertificateError, InstanceError, PolicyError, SolverError, checked_flags
 from ...base.numbers.shown import counted
-from ...base.parallel import spread
+from ...base.parallel import checked_jobs, spread
 from ...base.progress import report
 from ...base.results import Result
 from ...base.tables import Column, Sheet
@@ -224,8 +224,9 @@ def search(
     ('user u1 ', True)
     """
     checked_flags(integer=integer, first=first)
+    checked_jobs(jobs)
     chosen, asked = policy_named(policy), properties_named(properties)
-    space = space or Space()
+    space = Space() if space is None else space
     if not isinstance(space, Space):
         raise InstanceError(f"the space of a search is {space!r}: give a Space, such as Space(users=3)")
     integer = in_whole(space, chosen, integer)

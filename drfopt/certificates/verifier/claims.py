@@ -15,6 +15,7 @@ from typing import Any
 
 from .cluster import Cluster
 from .groups import incomes, turns
+from .monopoly import alone
 from .reading import Report, dot, number, over_one, products, shown, total
 from .whole import allowed, sequences
 from .work import bits, spend
@@ -53,10 +54,11 @@ class Claim:
         self.objective = ("alpha" if self.alpha else "sum") if word == "alpha" else OBJECTIVES.get(word, "")
         if word == "per-server" and cluster.pool:  # A pool is one machine.
             self.objective = "leximin"
+        self.rows, self.proof = data["users"], data.get("proof") or {}
+        self.alone_said = self.said_alone(word)
         self.beyond = self.not_followed(word)
         if not known or self.beyond:
             self.objective = ""
-        self.rows, self.proof = data["users"], data.get("proof") or {}
         scalar = self.objective == "alpha" or (self.objective == "leximin" and word in ("tasks", "tsf"))
         # What is asked of a cluster on the way to a proof has no instance.
         if scalar and cluster.weighed and "instance" in data:
@@ -104,7 +106,8 @@ class Claim:
         # Along a path a task is worth what it is at this place: the bottleneck condition asks for the order only.
         if word == "path" and (self.whole or not cluster.pool):
             raise ValueError(f"{self.policy} is defined for one pool and divisible tasks")
-        lines = self.on_path if word == "path" else partial(cluster.lines, policy=self.policy)
+        most = {i: h for i, (h, _) in self.alone_said.items()}
+        lines = self.on_path if word == "path" else partial(cluster.lines, policy=self.policy, most=most)
         self.lines = self.by_weight = [lines(i) for i in self.n] if self.objective else []
         self.floor = list(cluster.floor)
         # What everybody has to spend in a market, of which a group's members have their parts.
@@ -129,9 +132,19 @@ class Claim:
         self.held: dict[int, tuple[int, list[tuple[int, Any]]]] = {}
         """What is placed on a class, over a common denominator: of long fractions that is worth doing once."""
 
+    def said_alone(self, word: str) -> dict[int, tuple[Fraction, str]]:
+        """Return what the file says that users with several types run alone on machines, and what is wrong with it."""
+        said = self.proof.get("alone", {}) if word == "tsf" and not self.c.pool else {}
+        return {i: alone(self.c, i, said[name]) for i in self.c.typed if (name := self.c.users[i]) in said}
+
     def not_followed(self, word: str) -> str:
-        """Return what of the rules of an organisation, which say what is fair and what a level is, is not followed."""
+        """Return what of the rules of an organisation, which say what is fair and what a level is, is not followed.
+
+        Or that the file does not say what users with several types could run alone.
+        """
         c = self.c
+        if word == "tsf" and not c.pool and (silent := [i for i in c.typed if i not in self.alone_said]):
+            return f"what {c.users[silent[0]]} could run alone, of which the file says nothing,"
         promised = any(map(any, c.guarantee)) or any(group.get("guarantee") for group in c.groups)
         if not (c.ruled or c.ordered or c.excluded) or (self.objective == "servers" and not c.amounts):
             return ""

@@ -271,14 +271,14 @@ class Cluster:
             k for k, fine in enumerate(runs) if fine and k in kind.open and taken(self.devices[k], kind.d) is not None
         ]
 
-    def lines(self, i: int, policy: str) -> list[tuple[Fraction, Fraction]]:
-        """Return slopes and offsets: the level of user i with x tasks is the largest slope * x - offset, or 0."""
+    def lines(self, i: int, policy: str, most: Mapping[int, Fraction]) -> list[tuple[Fraction, Fraction]]:
+        """Return slopes and offsets: the level is the largest slope * x - offset, or 0; `most` are tasks run alone."""
         word, _, argument = policy.partition(":")
         plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
         nothing = number(0)
         if word == "tsf":
             cells = [(j, d) for j, d in enumerate(self.d[i]) if d and j not in self.excluded]
-            alone = total(min((room[j] / d for j, d in cells), default=nothing) for room in self.room)
+            alone = most.get(i, total(min((room[j] / d for j, d in cells), default=nothing) for room in self.room))
             return [(1 / alone / self.w[i][0] if alone else nothing, nothing)]
         if word in ("tasks", "throughput"):
             return [(1 / self.w[i][0] if word == "tasks" else number(1), nothing)]

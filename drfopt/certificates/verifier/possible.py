@@ -11,6 +11,10 @@ from .whole import Row, unpacked
 __all__ = ["PossibleClaim"]
 
 
+SMALLEST = Fraction(1, 2**1074)
+"""The smallest float above 0: a level below it is written as 0."""
+
+
 class PossibleClaim(Claim):
     """The checks of step 1: the allocation is possible."""
 
@@ -29,7 +33,9 @@ class PossibleClaim(Claim):
         fine = [0 if self.exact or isinstance(row.get("level"), str) else ACCURACY for row in self.rows]
         given = (i for i, v in enumerate(stated) if self.r and v is not None and v != self.y[i])
         size = [r * x + max(o for _, o in line) for r, x, line in zip(self.r, x, self.lines, strict=bool(self.r))]
-        off = (i for i in given if abs(stated[i] - self.y[i]) > fine[i] * size[i])
+        off = (i for i in given if abs(stated[i] - self.y[i]) > fine[i] * size[i] + (SMALLEST if fine[i] else 0))
+        if self.alone_said:
+            add("what users run alone is the most", (fault for _, fault in self.alone_said.values() if fault))
         unmeasured = "" if self.objective else f"{self.beyond or 'how they are measured'} is not known here"
         add("levels are those of the tasks", self.names(off, stated, self.y), unmeasured)
         if self.enclosed:

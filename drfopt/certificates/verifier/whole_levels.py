@@ -29,7 +29,8 @@ def whole_promises(claim: Claim) -> list[int]:
     if claim.objective == "sum":  # Weights of users play no part.
         cluster.w = [[number(1)] * len(row) for row in cluster.w]
     rows = [{"name": name, "tasks": "0"} for name in cluster.users]
-    divisible = Claim(cluster, {"policy": policy, "integer": False, "users": rows})
+    known = {"alone": claim.proof["alone"]} if "alone" in claim.proof else {}
+    divisible = Claim(cluster, {"policy": policy, "integer": False, "users": rows, "proof": known})
     grouped = any(group.get("guarantee") for group in cluster.groups)
     worth = RuleClock(divisible).promised if grouped else dict(enumerate(cluster.floor))
     return [math.floor(worth[i]) if plays else 0 for i, plays in enumerate(divisible.plays)]

@@ -4,6 +4,7 @@ The program stands in `bounded`.
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,12 +46,16 @@ UNFILLED = 1e-8
 
 @dataclass(frozen=True)
 class _Algebra:
-    """How matrices are made, scaled by columns, searched for the largest entry of each row, and factorised."""
+    """How matrices are made, scaled by columns, put together, added to on the diagonal, and factorised.
+
+    And searched for the largest entry of each row.
+    """
 
     made: Callable[[Any], Any]
     scaled: Callable[[Any, np.ndarray], Any]
     diagonal: Callable[[np.ndarray], Any]
     block: Callable[[list[list[Any]]], Any]
+    ridged: Callable[[Any, np.ndarray], Any]
     largest: Callable[[Any], np.ndarray]
     factorised: Callable[[Any], Callable[[np.ndarray], np.ndarray]]
 
@@ -62,20 +67,59 @@ def _dense_factors(matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     return lambda right: lapack.dgetrs(factors, pivots, right)[0]
 
 
+def _scaled(matrix: Any, d: np.ndarray) -> Any:
+    """Return a sparse matrix, stored by rows or columns, scaled by columns; a product takes longer."""
+    found = copy(matrix)
+    found.data = matrix.data * (d[matrix.indices] if matrix.format == "csr" else np.repeat(d, np.diff(matrix.indptr)))
+    return found
+
+
+def _cells(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row and the column of each entry that a sparse matrix, or a diagonal, stores."""
+    if matrix.format == "dia":
+        return (np.arange(matrix.shape[0]),) * 2
+    outer = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
+    return (outer, matrix.indices) if matrix.format == "csr" else (matrix.indices, outer)
+
+
+def _block(blocks: list[list[Any]]) -> Any:
+    """Return sparse blocks as one matrix by rows; SciPy looks at each block several times."""
+    corner = [np.cumsum([0, *sizes]) for sizes in ([r[0].shape[0] for r in blocks], [c.shape[1] for c in blocks[0]])]
+    placed = [
+        (block.data.ravel(), *(at + first for at, first in zip(_cells(block), (top, left), strict=True)))
+        for top, line in zip(corner[0].tolist(), blocks, strict=False)
+        for left, block in zip(corner[1].tolist(), line, strict=False)
+    ]
+    data, rows, columns = (np.concatenate(part) for part in zip(*placed, strict=True))
+    return sparse.csr_array((data, (rows, columns)), shape=(corner[0][-1], corner[1][-1]))
+
+
+def _ridged(matrix: Any, d: np.ndarray) -> Any:
+    """Return a sparse matrix with something added to its diagonal."""
+    found, (rows, columns) = copy(matrix), _cells(matrix)
+    on = rows == columns
+    if np.count_nonzero(on) < len(d):  # Nobody needs anything of some row.
+        return matrix + sparse.diags_array(d)
+    found.data = matrix.data + np.where(on, d[rows], 0.0)
+    return found
+
+
 # Of a few users a sparse matrix costs more to make than to use.
 DENSE = _Algebra(
     lambda matrix: matrix.toarray(),
     lambda matrix, d: matrix * d,
     np.diag,
     np.block,
+    lambda matrix, d: matrix + np.diag(d),
     lambda matrix: matrix.max(axis=1, initial=-np.inf),
     _dense_factors,
 )
 SPARSE = _Algebra(
     sparse.csr_array,
-    lambda matrix, d: matrix @ sparse.diags_array(d),
+    _scaled,
     sparse.diags_array,
-    sparse.block_array,
+    _block,
+    _ridged,
     lambda matrix: matrix.max(axis=1).toarray().ravel(),
     lambda matrix: splu(sparse.csc_array(matrix)).solve,
 )
@@ -129,6 +173,11 @@ class BoundedMarket:
         self.algebra = DENSE if (q + A.shape[0]) * len(pairs) <= SMALL else SPARSE
         self.A, self.B, self.E, self.O = map(self.algebra.made, (A, B, E, owned))
         self.EA = self.algebra.made(sparse.vstack([E, -A]))
+        # SciPy takes longer to transpose a small matrix than to multiply by it.
+        self.AT, self.BT, self.ET, self.OT, self.EAT = (each.T for each in (self.A, self.B, self.E, self.O, self.EA))
+        r, c = len(self.rows.machine), B.shape[0]
+        self.OR = self.algebra.made(sparse.vstack([owned, sparse.csr_array((r, self.n))]))
+        self.nothing = self.algebra.made(sparse.csr_array((q + r, c)))
         self.low = np.where(self.fixed, 0.0, floors / self.scale)
         self.u = np.where(self.fixed, np.inf, limits / self.scale)
         self.floored, self.limited = self.low > 0, np.isfinite(self.u)
@@ -180,11 +229,11 @@ class BoundedMarket:
 
     def cost(self, p: np.ndarray) -> np.ndarray:
         """Return what one unit of each pair costs, (pairs,)."""
-        return np.asarray(self.A.T @ p)
+        return np.asarray(self.AT @ p)
 
     def user_cost(self, pi: np.ndarray, beta: np.ndarray) -> np.ndarray:
         """Return what one unit of each user costs, (n,)."""
-        return np.asarray(self.O.T @ pi + self.B.T @ beta)
+        return np.asarray(self.OT @ pi + self.BT @ beta)
 
     def answer(self, point: "BoundedPoint") -> Answer:
         """Return the point in the instance's units."""
@@ -250,17 +299,16 @@ class NewtonSystem:
         self.free = np.isfinite(b)
         keep = self.free.astype(float)
         self.O, self.B = algebra.scaled(market.O, keep), algebra.scaled(market.B, keep)
+        self.OT, self.BT = self.O.T, self.B.T
         self.b, self.P, self.Q = np.where(self.free, b, 1.0), P, Q
         self.inverse = np.where(np.isfinite(D), 1 / D, 0.0)
         n, q, r, c = market.n, len(market.types), len(P), len(Q)
-        schur = algebra.scaled(market.EA, self.inverse) @ market.EA.T
-        nobody, no_type, no_row = (algebra.made(sparse.csr_array(shape)) for shape in ((r, n), (q, c), (r, c)))
-        middle = schur + algebra.diagonal(np.concatenate([np.zeros(q), P]))
-        users = algebra.block([[self.O], [nobody]])
-        other = algebra.block([[no_type], [no_row]])
+        schur = algebra.scaled(market.EA, self.inverse) @ market.EAT
+        middle = algebra.ridged(schur, np.concatenate([np.zeros(q), P]))
+        users, other = algebra.scaled(market.OR, keep), market.nothing
         matrix = algebra.block(
             [
-                [algebra.diagonal(self.b), users.T, self.B.T],
+                [algebra.diagonal(self.b), users.T, self.BT],
                 [-users, middle, other],
                 [self.B, other.T, -algebra.diagonal(Q)],
             ]
@@ -271,7 +319,7 @@ class NewtonSystem:
         sign = np.concatenate([np.ones(n + q + r), -np.ones(c)])
         try:
             # What is left free by a few roundings is held by as many; refinement takes them back.
-            self.factors = algebra.factorised(scaled + algebra.diagonal(RIDGE * sign))
+            self.factors = algebra.factorised(algebra.ridged(scaled, RIDGE * sign))
         except RuntimeError:
             raise SolverError("the equations of the market are singular in floats") from None
         self.cut = np.cumsum([n, q, r])
@@ -288,8 +336,8 @@ class NewtonSystem:
         m = self.m
         (v, t, pi, p, beta), (r1, r2, r3, r4, r5) = found, right
         kept = np.isfinite(self.D)
-        one = np.where(kept, r1 - np.where(kept, self.D, 0.0) * v + m.E.T @ pi - m.A.T @ p, 0.0)
-        two = r2 - self.b * t - self.O.T @ pi - self.B.T @ beta
+        one = np.where(kept, r1 - np.where(kept, self.D, 0.0) * v + m.ET @ pi - m.AT @ p, 0.0)
+        two = r2 - self.b * t - self.OT @ pi - self.BT @ beta
         return (
             one,
             two,
@@ -304,7 +352,7 @@ class NewtonSystem:
         middle = np.concatenate([r3, -r4]) - self.m.EA @ base
         x = self.factors(np.concatenate([r2, middle, r5]) * self.size) * self.size
         t, pi, p, beta = np.split(x, self.cut)
-        v = base + self.inverse * (self.m.EA.T @ np.concatenate([pi, p]))
+        v = base + self.inverse * (self.m.EAT @ np.concatenate([pi, p]))
         return v, t, pi, p, beta
 
 
@@ -314,7 +362,7 @@ class ActiveSet:
     def __init__(self, m: BoundedMarket, point: BoundedPoint):
         self.m = m
         cost = m.cost(point.p)
-        y = np.where(m.fixed, np.maximum(np.asarray(m.O.T @ point.pi), TINY), m.g * point.t**-m.alpha)
+        y = np.where(m.fixed, np.maximum(np.asarray(m.OT @ point.pi), TINY), m.g * point.t**-m.alpha)
         worth = np.maximum(point.pi, ZERO * y[m.owner])
         dear = np.maximum(cost - point.pi[m.type], 0) / worth[m.type]
         t = point.t[m.owner[m.type]]
@@ -337,7 +385,7 @@ class ActiveSet:
         """Correct what has the wrong sign; say whether anything had."""
         m = self.m
         free = ~m.fixed
-        y = np.where(free, m.g * np.maximum(point.t, TINY) ** -m.alpha, np.maximum(np.asarray(m.O.T @ point.pi), TINY))
+        y = np.where(free, m.g * np.maximum(point.t, TINY) ** -m.alpha, np.maximum(np.asarray(m.OT @ point.pi), TINY))
         owner = m.owner[m.type]
         t = point.t[owner]
         negative = self.used & (point.v < -ZERO * t)

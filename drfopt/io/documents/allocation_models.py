@@ -253,10 +253,18 @@ class ServerRow(Keyed):
     trees: list[Tree] = []
 
 
+class AloneRow(Keyed):
+    """What a user with several types could run alone: where tasks of each type run, and prices that prove it."""
+
+    placement: list[dict[str, Fraction]]
+    prices: dict[str, dict[str, Fraction]]
+
+
 class ProofTable(Keyed):
     """What the proof is made of; which of it depends on the policy."""
 
     rounds: list[RoundRow] = []
+    alone: Annotated[dict[str, AloneRow], Field(description="of tsf, by users with several types on machines")] = {}
     prices: Anything = {}
     ceilings: Anything = {}
     promises: list[PaidRow] = []

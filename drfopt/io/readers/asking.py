@@ -96,6 +96,10 @@ def read(
     if user_by is not None and user_by.partition(":")[0] not in {user.partition(":")[0] for user in known.users}:
         ways = f"use {', '.join(known.users)}" if known.users else "leave it out"
         raise InstanceError(f"{format}: users by {user_by!r}: {ways}{suggestion(user_by, known.users)}")
+    if not isinstance(shape, Mapping | None):
+        raise InstanceError(f'{format}: shape is {shape!r}: give a table, such as {{"cpu": 1, "memory": "4Gi"}}')
+    if not isinstance(machines, str | Path | None):
+        raise InstanceError(f"{format}: machines is {machines!r}: give the path of a file that lists them")
     for option, given, can in (("--saturate", saturate, known.queues), ("--machines", machines, known.machines)):
         if given and not can:
             some = ", ".join(row.name for row in FORMATS if (row.queues if option == "--saturate" else row.machines))
@@ -105,8 +109,6 @@ def read(
     paths = [files] if isinstance(files, str | Path) else listed(files, f"{format}: files", InstanceError)
     if not paths:
         raise InstanceError(f"{format}: no files are given: name {known.files}")
-    if not isinstance(shape, Mapping | None):
-        raise InstanceError(f'{format}: shape is {shape!r}: give a table, such as {{"cpu": 1, "memory": "4Gi"}}')
     asked = ReadOptions(user_by, saturate, {r: amount(value, f"--shape: {r}") for r, value in (shape or {}).items()})
     if shape and not any(asked.shape.values()):
         raise InstanceError("--shape: the task needs nothing: give it some of a resource, such as cpu=1,memory=4Gi")

@@ -26,6 +26,7 @@ from ...model.policies import policy_named, policy_on
 from ...model.whole_values import WholeUsers
 from ...solving.allocating import solve
 from ..changes import changed
+from ..full_ceilings import full_ceilings
 
 __all__ = ["UNTRIED", "RemedyTrials", "WholeStops", "WholeTrials", "ceilings_met"]
 
@@ -240,7 +241,8 @@ class RemedyTrials:
         now = float(self.allocation.tasks[i])
         (after, will), change = max(found, default=((now, ""), ""))
         if after <= now * (1 + LEVEL):
-            what = ", ".join(names) or "a promise to others"
+            # A ceiling of a group may be full at the same point, and is no less in its way.
+            what = ", ".join(dict.fromkeys((*names, *full_ceilings(self.allocation, i)))) or "a promise to others"
             # A guarantee of hers or of others may be what counts: then it takes more before she has any of it.
             vain, even = (
                 " or ".join(each for (_, will), each in found if (will == EVEN) is so) for so in (False, True)

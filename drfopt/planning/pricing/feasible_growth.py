@@ -21,8 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from ...base.errors import SolverError
 from ...engines.problem import Problem
 from ...model.instance import Instance
+from ...model.monopolies import Monopoly, monopolies
 from ...model.policies import Policy
 
 __all__ = ["TIGHT", "Grown", "Room", "slopes_of_rates"]
@@ -136,6 +138,11 @@ class Grown:
         """Capacity of one machine of each class, k rows of m."""
         return tuple(tuple(map(Fraction, row)) for row in self.machine_capacity.tolist())
 
+    @cached_property
+    def alone(self) -> tuple[Any, ...]:
+        """What users with several task types could run alone."""
+        return monopolies(self)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._instance, name)
 
@@ -170,8 +177,43 @@ def _of_alone(policy: Policy, instance: Instance, growth: np.ndarray, more: bool
         rising = grows * inverse
         whole += least[:, 0]
         turn += np.where(mine, rising, np.inf).min(axis=1) if more else np.where(mine, rising, -np.inf).max(axis=1)
+    for i, alone in enumerate(instance.alone):
+        if alone is not None:
+            whole[i], turn[i] = float(alone.tasks), _of_types(instance, i, alone, growth, more)
     rates = policy.rates(instance)
     return np.where(whole > 0, -rates * turn / np.where(whole > 0, whole, 1.0), 0.0)
+
+
+def _of_types(instance: Instance, i: int, alone: Monopoly, growth: np.ndarray, more: bool) -> float:
+    """Return how what a user with several types could run alone turns: of all prices that prove it, the worst.
+
+    Of more room the least is true, and of less the most.
+    """
+    if alone.unique:
+        return float(sum(float(price) * growth[k, j] for k, row in enumerate(alone.prices) for j, price in row.items()))
+    from scipy.optimize import linprog
+
+    types, room = instance.type_table, instance.room
+    rows = np.flatnonzero(types.owner == i)
+    needs, size = np.where(instance.counted, types.demands[rows], 0.0), room.size
+    runs = [[k for k in range(instance.k) if need.any() and (room[k, need > 0] > 0).all()] for need in needs]
+    there = np.array([bool(classes) for classes in runs])
+    costs = [
+        np.concatenate([-np.where(np.arange(instance.k)[:, None] == k, need, 0.0).ravel(), np.eye(len(rows))[t]])
+        for t, (need, classes) in enumerate(zip(needs, runs, strict=True))
+        for k in classes
+    ]
+    spent = np.concatenate([room.ravel() / float(alone.tasks), np.zeros(len(rows))])
+    found = linprog(
+        np.concatenate([growth.ravel() if more else -growth.ravel(), np.zeros(len(rows))]),
+        np.array([*costs, spent]),
+        np.array([0.0] * len(costs) + [1 + NEGLIGIBLE]),
+        np.concatenate([np.zeros(size), np.where(there, types.part[rows], 0.0)])[None, :],
+        [1.0],
+    )
+    if found.x is None:
+        raise SolverError(f"what more room brings {instance.users[i]!r} alone was not found: leave its types out")
+    return float(growth.ravel() @ found.x[:size])
 
 
 Slope = Callable[[np.ndarray, np.ndarray, bool, int | None], np.ndarray]
