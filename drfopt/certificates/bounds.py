@@ -358,7 +358,8 @@ def _judged(
         more = abs(missed + float(gain.sum()))
         if value <= 0 and size:  # What is left to a tier that has nothing is a part of what it could have alone.
             value = size
-        gap = more / value if value > 0 else float(more > 0)  # the smallest sum is infinitely more than none
+        # The smallest sum is infinitely more than none, where somebody could have it.
+        gap = more / value if value > 0 else float(more > 0 and playing.any())
         return gap, np.zeros(instance.n), uncleared
     alpha = policy.alpha
     levels = rates * tasks

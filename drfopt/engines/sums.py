@@ -29,7 +29,17 @@ from .linear_programs import INFINITY, Rows, Solution, basis_to_mend, capacity_r
 from .problem import Answer, Problem, exact_types
 from .promised import Promised, kept
 
-__all__ = ["NOTHING", "Stated", "largest", "most_exactly", "most_tasks", "program", "solve", "solve_exactly"]
+__all__ = [
+    "NOTHING",
+    "Stated",
+    "largest",
+    "most_exactly",
+    "most_of_equals",
+    "most_tasks",
+    "program",
+    "solve",
+    "solve_exactly",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +243,19 @@ def most_tasks(problem: Problem, worth: np.ndarray, promised: Promised) -> np.nd
     tasks = np.full(problem.n, np.inf)
     np.minimum.at(tasks, by_type.user, placed / by_type.part)
     return tasks
+
+
+def most_of_equals(problem: Problem, tasks: np.ndarray, i: int) -> tuple[float, float]:
+    """Return what user i is owed, and the most that it has in divisions whose sums are those of `tasks` (n,)."""
+    promised, one = kept(problem), np.zeros(problem.n)
+    one[i] = 1.0
+    turns = promised.turns if len(promised.turns) else np.zeros(problem.n)
+    each = (np.where(turns == turn, promised.rates, 0.0) for turn in sorted(set(turns.tolist())))
+    sums = [(rates, float(rates @ tasks)) for rates in each]
+    held = replace(promised, sums=tuple((rates, value) for rates, value in sums if value > 0))
+    most = float(most_tasks(problem, one, held)[i])
+    # The spare of what is held is nothing.
+    return float(promised.floors[i]), most if most - tasks[i] > NOTHING * _alone(problem)[i] else float(tasks[i])
 
 
 def most_exactly(problem: Problem, worth: Sequence[Fraction], promised: Promised) -> Fraction:

@@ -40,6 +40,9 @@ NOWHERE = "its limit is {:.6g}, and its task fits on nothing open to it"
 
 SAME_POINT = "its limit stops it, and something else does at the same point: a higher limit alone does not help"
 
+EVEN = "as well as not"
+"""What a user would have after a change that makes no sum larger: more or less, as it has now."""
+
 NO_LARGER = "its {what} stops it, and the sum would be no larger without one"
 """Of a sum as large there may be others, in which it has more: who wins what another loses is not helped by it."""
 
@@ -152,13 +155,13 @@ class RemedyTrials:
             return NOWHERE.format(self.instance.limits[i])
         limits = self.instance.whole_limits if self.allocation.integer else self.instance.limits
         asked = self.instance.max_tasks[i]
-        limit, without = float(limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
+        limit, (without, will) = float(limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
         if without <= limit * (1 + LEVEL):
             if self._sums:
                 return NO_LARGER.format(what="limit")
             return SAME_POINT
         named = limit if asked is None else float(asked)
-        return f"raise its limit of {named:.6g}: without one it {self._will} have {without:.6g} tasks"
+        return f"raise its limit of {named:.6g}: without one it {will} have {without:.6g} tasks"
 
     def _helpless(self, i: int) -> bool:
         return bool(self.instance.helpless(self.allocation.integer)[i])
@@ -195,13 +198,15 @@ class RemedyTrials:
         one_of_several = rules is not None and len(rules.ceilings[i]) > 1
         # Of several the one that helps most, or else all that hold it, which may do so together.
         for tried in ([[name] for name in held], [held]):
-            after, names = max((self._after([f"set-ceiling {user}.{r}=none" for r in rs], i), rs) for rs in tried)
+            (after, will), names = max(
+                (self._after([f"set-ceiling {user}.{r}=none" for r in rs], i), rs) for rs in tried
+            )
             if after > now * (1 + LEVEL):
                 which = f" of {' and '.join(names)}" if one_of_several else ""
                 without = (
                     "without one" if not one_of_several else "without that" if len(names) == 1 else "without these"
                 )
-                has = f"it {self._will} have {after:.6g} tasks instead of {now:.6g}"
+                has = f"it {will} have {after:.6g} tasks instead of {now:.6g}"
                 return f"raise its ceiling{which}: {without} {has}"
         if self._sums:
             return NO_LARGER.format(what="ceiling")
@@ -234,29 +239,38 @@ class RemedyTrials:
         if failed is not None and not found:
             raise failed
         now = float(self.allocation.tasks[i])
-        after, change = max(found, default=(now, ""))
+        (after, will), change = max(found, default=((now, ""), ""))
         if after <= now * (1 + LEVEL):
             # A ceiling of a group may be full at the same point, and is no less in its way.
             what = ", ".join(dict.fromkeys((*names, *full_ceilings(self.allocation, i)))) or "a promise to others"
             # A guarantee of hers or of others may be what counts: then it takes more before she has any of it.
-            text = " or ".join(change for _, change in found)
-            return f"{text} would not raise it: what stops it is {what}" if text else f"what stops it is {what}"
-        return f"{change} {self._will} give it {after:.6g} tasks instead of {now:.6g}"
+            vain, even = (
+                " or ".join(each for (_, will), each in found if (will == EVEN) is so) for so in (False, True)
+            )
+            text = [f"{vain} would not raise it"] * bool(vain) + [f"with {even} the sum is no larger"] * bool(even)
+            return f"{', and '.join(text)}: what stops it is {what}".removeprefix(": ")
+        return f"{change} {will} give it {after:.6g} tasks instead of {now:.6g}"
 
     @property
     def _sums(self) -> bool:
         """Whether a sum decides, of which several divisions may be best: more for one may be worth nothing."""
         return policy_named(self.allocation.policy).objective == "sum"
 
-    @property
-    def _will(self) -> str:
-        return "could" if self._sums else "would"
+    def _after(self, change: str | list[str], i: int) -> tuple[float, str]:
+        """Return the tasks of a user after a change, and whether it would have them: of equal sums it could.
 
-    def _after(self, change: str | list[str], i: int) -> float:
-        """Return the tasks of a user after a change; of sums those of now, where the sum has not risen."""
+        Where the sum is what today's tasks make, and the user is not owed more, they are those of now (`EVEN`).
+        """
         changes = [change] if isinstance(change, str) else change
         found = solve(changed(self.instance, changes), self.allocation.policy)
-        return float((found if not self._sums or self._larger(found) else self.allocation).tasks[i])
+        if not self._sums:
+            return float(found.tasks[i]), "would"
+        now, (owed, most) = float(self.allocation.tasks[i]), _range(found, i)
+        if most <= now * (1 + LEVEL):
+            return now, "could"
+        if owed > now * (1 + LEVEL):
+            return most, "would" if most <= owed * (1 + LEVEL) else "could"
+        return (most, "could") if self._larger(found) else (now, EVEN)
 
     def _larger(self, found: Allocation) -> bool:
         """Say whether the sum is more than today's tasks make there: of tiers that of the first one which changes."""
@@ -265,6 +279,19 @@ class RemedyTrials:
         both = (sums_in_turn(there, rates * one.tasks.astype(float)) for one in (found, self.allocation))
         pairs = ((one, now) for one, now in zip(*both, strict=True) if abs(one - now) > now * LEVEL)
         return any(one > now for one, now in itertools.islice(pairs, 1))
+
+
+def _range(found: Allocation, i: int) -> tuple[float, float]:
+    """Return what user i is owed in a division by a sum, and the most that it has in one as good."""
+    from ...engines.problem import Problem
+    from ...engines.sums import most_of_equals
+
+    problem = Problem(found.instance, policy_named(found.policy))
+    (place,) = np.nonzero(problem.members == i)
+    if not len(place):
+        return 0.0, 0.0
+    owed, most = most_of_equals(problem, found.tasks[problem.members].astype(float), int(place[0]))
+    return owed, max(most, float(found.tasks[i]))
 
 
 def _full(amount: float) -> str:
@@ -406,9 +433,9 @@ class WholeTrials(RemedyTrials):
         lacks = self.stops.lacks(i)
         for times in TIMES:
             for changes in self._more(lacks, times):
-                after = self._after(changes, i)
+                after, will = self._after(changes, i)
                 if after > now:
-                    return f"{', '.join(changes)} would give it {after:.0f} tasks instead of {now}"
+                    return f"{', '.join(changes)} {will} give it {after:.0f} tasks instead of {now}"
         what = ", ".join(lacks) or "a promise to others"
         added = "machines" if instance.machines is not None else "times what a task of it lacks"
         return f"what stops it is {what}; {TIMES[-1]} {added} more would not raise it"
@@ -425,11 +452,11 @@ class WholeTrials(RemedyTrials):
             if any(cell.startswith(f"{name}/") for cell in lacks):
                 yield [f"add {times}*{name}"]
 
-    def _after(self, change: str | list[str], i: int) -> float:
+    def _after(self, change: str | list[str], i: int) -> tuple[float, str]:
         changes = [change] if isinstance(change, str) else change
         # Of the time that is left half is for what is tried next.
         limit = Deadline.asked(None).share(2)
         found = solve(changed(self.instance, changes), self.allocation.policy, integer=True, time_limit=limit)
         if not found.finished:
             raise TimeLimitError(found.certificate.reason)
-        return float(np.asarray(found.tasks)[i])
+        return float(np.asarray(found.tasks)[i]), "could" if self._sums else "would"
