@@ -13,7 +13,7 @@ from .auditing import audit
 from .claim_rows import BENT, BREAKS, HOLDS
 from .claims import POSITIVE, ZERO, claim_for, cut, proven, selected
 from .counterexamples.space import Case, Space
-from .economy import Economy, cluster_of, low, shown
+from .economy import Economy, Row, cluster_of, low, shown
 from .outcomes import outcome, rates
 from .properties.property_table import EIGHT
 from .verdicts import FAILS, row
@@ -64,12 +64,14 @@ def one_task_apart(cluster: Economy) -> Telling:
     ]
     first = gaps["stop"][1] <= most < gaps["skip"][1]
     alone = cluster_of(Instance([[2, 7], [4, 1]], [10, 10]))
-    tasks = _of_the_proof(alone)
+    needed = tuple(map(max, zip(*alone.demands, strict=True)))
+    tasks = _of_the_proof(alone, needed)
     speeds, divisible = rates(alone, DRF), _drf(alone)
     short, largest = [s * (y - x) for s, x, y in zip(speeds, tasks, divisible, strict=True)], max(speeds)
     lines += [
         "the other reading, nobody is more than one largest task from its divisible allocation, is false:",
-        f"of (10, 10), demands (2, 7) and (4, 1), the algorithm of the proof runs {row(tasks)} tasks, "
+        f"of (10, 10), demands (2, 7) and (4, 1), the algorithm of the proof, which ends where {row(needed)}, the most "
+        f"needed of each resource, does not fit (Algorithm 1 goes on), runs {row(tasks)} tasks, "
         f"the divisible optimum {row(divisible)}: u2 is short of a share of {shown(max(short))}, "
         f"the largest task is {shown(largest)}",
     ]
@@ -88,12 +90,11 @@ def one_task_apart(cluster: Economy) -> Telling:
     return lines, verdict, first and max(short) > largest and worst > 1
 
 
-def _of_the_proof(cluster: Economy) -> list[Fraction]:
-    """Return what the algorithm in the proof runs on one machine: it is left when a largest task does not fit."""
+def _of_the_proof(cluster: Economy, needed: Row) -> list[Fraction]:
+    """Return what the algorithm in the proof runs on one machine: it is left when the largest needs (m,) do not fit."""
     tasks, left = [Fraction(0)] * cluster.n, list(cluster.pool)
-    largest = [max(column) for column in zip(*cluster.demands, strict=True)]
     speeds = rates(cluster, DRF)
-    while all(rest >= need for rest, need in zip(left, largest, strict=True)):
+    while all(rest >= need for rest, need in zip(left, needed, strict=True)):
         i = min(range(cluster.n), key=lambda k: (speeds[k] * tasks[k], k))
         tasks[i] += 1
         left = [rest - d for rest, d in zip(left, cluster.demands[i], strict=True)]

@@ -169,6 +169,7 @@ def test_a_theorem_that_is_not_told():
 def test_theorem_7_is_true_in_one_reading_and_false_in_the_other():
     text = str(theorem("7").checked())
     assert "(1, 0) tasks, shares 1/2 apart" in text
+    assert "ends where (4, 7), the most needed of each resource, does not fit (Algorithm 1 goes on)" in text
     assert "u2 is short of a share of 7/9, the largest task is 7/10" in text
     assert "somebody is 37/20 tasks off" in text
 
