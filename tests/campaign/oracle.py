@@ -126,13 +126,29 @@ class Model:
         if policy == "tasks":
             return 1 / self.weights[i][0]
         if policy == "tsf":
-            alone = Fraction(0)
-            for room, count in self.classes:
-                # Of what is excluded there is enough.
-                rows = zip(self.demands[i], room, range(self.m), strict=True)
-                alone += count * min((c / d for d, c, j in rows if d and f"r{j}" not in out), default=Fraction(0))
+            # Of what is excluded there is enough.
+            alone = self.alone(i, [j for j in range(self.m) if f"r{j}" not in out])
             return 1 / alone / self.weights[i][0] if alone else Fraction(0)
         return max(weighted)
+
+    def alone(self, i: int, counted: Sequence[int]) -> Fraction:
+        """Return the tasks that a user could run, its types in their parts, if all machines were its own and open."""
+        able = [
+            (t, k)
+            for t, (_, row, _) in enumerate(self.kinds[i])
+            for k, (room, _) in enumerate(self.classes)
+            if any(row[j] for j in counted) and all(room[j] for j in counted if row[j])
+        ]
+        found = Polytope([*able, "h"])
+        for k, (room, count) in enumerate(self.classes):
+            for j in counted:
+                if use := {(t, k): -row[j] for t, (_, row, _) in enumerate(self.kinds[i]) if (t, k) in able and row[j]}:
+                    found.add(("capacity", k, j), use, count * room[j])
+        for t in {t for t, _ in able}:
+            part = self.kinds[i][t][0]
+            found.add(("mix", t), {"h": -part} | {c: Fraction(1) for c in able if c[0] == t}, Fraction(0))
+        found.add("tasks", {"h": Fraction(1)}, Fraction(0), free=True)
+        return (found.maximise("tasks") or Fraction(0)) if able else Fraction(0)
 
     def polytope(self) -> Polytope:
         """Return all divisible allocations: a variable for every type and class, and a free row ("X", i) a user."""

@@ -276,6 +276,8 @@ class Enumeration:
 
     def alone(self, i: int) -> Fraction:
         """Return the divisible tasks that a user could run if every machine were its own, with all that is excluded."""
+        if self.instance.type_table is not None and self.instance.alone[i] is not None:
+            return self.instance.alone[i].tasks  # a program, which has its own tests
         out = self.rules.excluded if self.ruled and self.rules else ()
         # Of what there is nothing at all only a type that is left out needs any.
         needs = [(j, d) for j, d in enumerate(self.instance.exact_demands[i]) if d and self.instance.exact_capacity[j]]
