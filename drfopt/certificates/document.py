@@ -51,6 +51,7 @@ from ..model.document import as_text
 from ..model.document import document as instance_document
 from ..model.evidence import Evidence, Text, type_names
 from ..model.instance import Instance
+from ..model.monopolies import monopolies_written
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
 from .level_bounds import BoundedLevel
@@ -115,27 +116,6 @@ class Names:
             "class": self.instance.machine_names[k],
             "load": {name: x for name, x in zip(who, load, strict=True) if x},
         }
-
-
-def _alone(instance: Instance, text: Text) -> Node:
-    """Return what every user with several types could run alone, and the prices that prove it."""
-
-    def row(names: Sequence[str], amounts: dict[int, Any]) -> Node:
-        return {names[at]: text(amount) for at, amount in amounts.items()}
-
-    classes = instance.machine_names
-    return {
-        user: {
-            "placement": [row(classes, placed) for placed in mine.placed],
-            "prices": {
-                name: row(instance.resources, prices)
-                for name, prices in zip(classes, mine.prices, strict=True)
-                if prices
-            },
-        }
-        for user, mine in zip(instance.users, instance.alone, strict=True)
-        if mine is not None
-    }
 
 
 def _row(names: Sequence[str], prices: Sequence[Any]) -> dict[str, str]:
@@ -282,6 +262,5 @@ def document(
             for user, row in zip(instance.users, placement, strict=True)
         }
     found["proof"] = evidence.written(instance, text)
-    if types is not None and policy == "tsf":
-        found["proof"] |= {"alone": _alone(instance, text)}
+    found["proof"] |= monopolies_written(instance, policy, text)
     return found | ({"long": long.table} if long.table else {})

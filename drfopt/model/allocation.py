@@ -20,6 +20,7 @@ from .document import as_text
 from .document import document as instance_document
 from .evidence import Evidence, QuotedEvidence, WholeEvidence
 from .instance import Instance
+from .monopolies import monopolies_written
 from .policies import policy_named
 from .shortfall import HAS_ALL, Shortfall, asked_by
 
@@ -434,7 +435,9 @@ class Allocation(Result):
         """
         long = LongNumbers(WRITTEN_ONCE)
         found = self._document(long)
-        written = self.certificate.evidence.written(self.instance, partial(_plain, long=long))
+        plain = partial(_plain, long=long)
+        written = self.certificate.evidence.written(self.instance, plain)
+        written |= monopolies_written(self.instance, self.policy, plain)
         if (instance if proof is None else proof) and written.keys() - {"prices"}:
             found["proof"] = written
         if instance:

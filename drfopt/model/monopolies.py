@@ -22,7 +22,7 @@ that no machine has everything for are left out, as whole tasks that fit nowhere
 Source: Wang, Li, Liang and Li, "Multi-resource fair sharing for datacenter jobs with placement constraints", SC 2016.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -31,7 +31,7 @@ import numpy as np
 
 from ..base.solvers.exact_lp import ExactProgram, maximise
 
-__all__ = ["Monopoly", "monopolies", "monopoly"]
+__all__ = ["Monopoly", "monopolies", "monopolies_written", "monopoly"]
 
 NOTHING = 1e-9
 """Part of a row, or of what a class could run, below which a float is read as 0 when a basis is guessed."""
@@ -124,6 +124,30 @@ def monopolies(instance: Any) -> tuple[Monopoly | None, ...]:
         return known[key]
 
     return tuple(None if kinds is None else of(kinds) for kinds in instance.task_types or (None,) * instance.n)
+
+
+def monopolies_written(instance: Any, policy: str, text: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return what a document under a policy says of who has several types, as ``alone``, with what proves it."""
+    if policy != "tsf" or instance.type_table is None:
+        return {}
+
+    def row(names: Sequence[str], amounts: dict[int, Any]) -> dict[str, Any]:
+        return {names[at]: text(amount) for at, amount in amounts.items()}
+
+    classes = instance.machine_names
+    alone = {
+        user: {
+            "placement": [row(classes, placed) for placed in mine.placed],
+            "prices": {
+                name: row(instance.resources, prices)
+                for name, prices in zip(classes, mine.prices, strict=True)
+                if prices
+            },
+        }
+        for user, mine in zip(instance.users, instance.alone, strict=True)
+        if mine is not None
+    }
+    return {"alone": alone}
 
 
 def _guess(program: ExactProgram, capacities: int) -> list[int]:

@@ -427,10 +427,9 @@ def _lines(instance: Instance, policy: Policy, rule: str, ranks: Sequence[int]) 
     """Return what puts users in line where guarantees, tiers or groups do; None where their levels alone do."""
     if "organisation" not in instance.features:
         return None
-    if AHEAD[rule]:
-        raise PolicyError(
-            f"rule {rule!r} and guarantees, tiers or groups are not scheduled together: leave one of them out"
-        )
+    if AHEAD[rule] and instance.organisation is not None:
+        others = replace(instance.organisation, ceilings=()).rules
+        raise PolicyError(f"rule {rule!r} knows no {others}: leave them out, or use rule 'algorithm-1'")
     clock = Clock(instance, policy, exact=True)
     types = enumerate(instance.task_types or ())
     kinds = {i: [kind.demand for kind in mine] for i, mine in types if mine is not None}

@@ -110,7 +110,7 @@ def test_where_there_is_too_much_to_list_a_bound_is_near(monkeypatch):
     monkeypatch.setattr(meet_in_the_middle, "CHOICES", 10)
     monkeypatch.setattr(price_tree, "NODES", 1)
     monkeypatch.setattr(load_prices, "LISTED", 0)
-    found = solve(instance, "ceei", integer=True, time_limit=1, engine="priced-halves")
+    found = solve(instance, "ceei", integer=True, time_limit=4, engine="priced-halves")
     assert found.status == "feasible"
     assert 0 < found.certificate.gap < 0.01
     evidence = found.certificate.evidence

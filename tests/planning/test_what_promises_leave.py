@@ -87,7 +87,8 @@ def test_where_floors_move_with_the_cluster_nobody_says_how_far_a_price_holds():
     worth = price(with_guarantee(2), "utilitarian")
     rows = {row[0]: row for row in worth.sheet().rows}
     assert rows["gpu"][2] == pytest.approx(2) and rows["gpu"][6:8] == (None, None)
-    assert any("how far they hold is not known" in note for note in worth.sheet().notes)
+    assert not any("slopes" in note for note in worth.sheet().notes)
+    assert any("how far these prices hold is not known" in note for note in worth.sheet().notes)
     rows = {row[0]: row for row in price(with_guarantee("7/4"), "utilitarian").sheet().rows}
     assert rows["gpu"][6:8] == pytest.approx((1.75, 2.25))
 

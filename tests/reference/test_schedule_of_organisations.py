@@ -68,11 +68,12 @@ def test_where_tasks_are_small_the_schedule_is_the_optimum(name: str):
 
 
 def test_what_is_not_scheduled_together_is_refused():
-    rules = Organisation(tiers={"A": 1})
-    with pytest.raises(
-        PolicyError, match="rule 'sequential-min-max' and guarantees, tiers or groups are not scheduled"
-    ):
+    rules = Organisation(tiers={"A": 1}, ceilings={"A": {"cpu": 1}})
+    with pytest.raises(PolicyError, match="rule 'sequential-min-max' knows no tiers: leave them out"):
         schedule(Instance({"A": {"cpu": 1}}, {"cpu": 1}, organisation=rules), rule="sequential-min-max")
+    late = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 1}, weights={"A": 1, "B": 0})
+    with pytest.raises(PolicyError, match="knows no weights of 0: leave them out, or use rule 'algorithm-1'"):
+        schedule(late, rule="sequential-min-max")
     promised = Organisation(paths={"A": "g"}, groups=[Group("g", guarantee={"cpu": 1})])
     with pytest.raises(PolicyError, match="user 'A' is promised something, and which of its task types"):
         schedule(Instance({"A": [TaskType({"cpu": 1}, 1)]}, {"cpu": 1}, organisation=promised))

@@ -279,7 +279,15 @@ class Prices(Result):
         rules = self.allocation.instance.organisation
         drawn = drawn or not all(side.ranged for side in sides)
         drawn = drawn or (objective == "servers" and rules is not None and not rules.only_excludes)
-        return "slopes are drawn between clusters next to this one; how far they hold is not known" if drawn else ""
+        if not drawn:
+            return ""
+        between = "slopes are drawn between clusters next to this one; how far they hold is not known"
+        return between if self._sloped else "how far these prices hold is not known"
+
+    @property
+    def _sloped(self) -> bool:
+        """Whether there are slopes beside the prices: a sum leaves a choice, and has none."""
+        return any(side.tasks is not None for worth in self.units for side in worth.one_sided)
 
     @property
     def price_of(self) -> str:
@@ -301,8 +309,10 @@ class Prices(Result):
     def _notes(self, hidden: int) -> list[str]:
         lowest = self.lowest_level
         notes = [
-            "price: of " + self.price_of + ", in shares of the cluster as it is; the slopes"
-            " beside it are of the cluster enlarged and divided again",
+            "price: of "
+            + self.price_of
+            + ", in shares of the cluster as it is"
+            + "; the slopes beside it are of the cluster enlarged and divided again" * self._sloped,
             "total price: of the largest sum of dominant shares any policy could reach"
             + (", if there were no guarantees and no ceilings of groups" * ("organisation" in self.instance.features)),
         ]
