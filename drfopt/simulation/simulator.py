@@ -143,7 +143,7 @@ class Simulator:
         for user, row in enumerate(scenario.users):
             for index, job in enumerate(row.jobs):
                 coming = Coming(user, index, job, seed)
-                self.cluster.foresee(job.arrival, "comes", partial(self._come, coming))
+                self._foresee(coming, job.arrival)
             if row.leaves < math.inf:
                 self.cluster.foresee(row.leaves, "leaves", partial(self._leave, user))
         for outage in scenario.outages:
@@ -242,6 +242,11 @@ class Simulator:
 
     # ---- jobs -------------------------------------------------------------------------------------------------
 
+    def _foresee(self, coming: Coming, time: float) -> None:
+        """Foresee that a job comes, unless its user leaves before: then the run need not last until that moment."""
+        if time <= self.scenario.users[coming.user].leaves:
+            self.cluster.foresee(time, "comes", partial(self._come, coming))
+
     def _come(self, coming: Coming) -> None:
         if self._gone[coming.user]:
             return
@@ -249,7 +254,7 @@ class Simulator:
         visit = Visit(coming, coming.came, self.cluster.now)
         self._visits[coming.user][visit] = None
         if coming.job.every is not None and coming.more:
-            self.cluster.foresee(self.cluster.now + coming.gap(), "comes", partial(self._come, coming))
+            self._foresee(coming, self.cluster.now + coming.gap())
         self._open(visit)
 
     def _open(self, visit: Visit) -> None:
@@ -310,7 +315,7 @@ class Simulator:
         now = self.cluster.now
         self._write(visit, *((math.nan, now) if visit.cut else (now, math.nan)))
         if coming.job.every is None and coming.more:
-            self.cluster.foresee(self.cluster.now, "comes", partial(self._come, coming))
+            self._foresee(coming, self.cluster.now)
 
     def _leave(self, user: int) -> None:
         self._gone[user] = True

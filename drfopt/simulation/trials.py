@@ -280,7 +280,9 @@ def _margins(values: np.ndarray) -> np.ndarray:
         return np.full((values.shape[0], values.shape[2]), np.nan)
     from scipy.stats import t
 
-    return t.ppf((1 + CONFIDENCE) / 2, count - 1) * values.std(axis=1, ddof=1) / np.sqrt(count)
+    # Beside the first, so that rounding makes nothing of values that are equal.
+    spread = (values - values[:, :1]).std(axis=1, ddof=1)
+    return t.ppf((1 + CONFIDENCE) / 2, count - 1) * spread / np.sqrt(count)
 
 
 def _spoken(mean: float, margin: float) -> str | None:

@@ -226,6 +226,11 @@ def test_tasks_that_fit_nowhere_are_named():
     assert simulate(Scenario((Machine("m", {"cpu": 2}, 2),), users), Drf("stop")).jobs_ended.tolist() == [1, 0]
 
 
+def test_a_run_does_not_wait_for_jobs_of_who_has_left():
+    first, late = Job(Stage({"cpu": 1}, duration=5)), Job(Stage({"cpu": 1}, duration=5), arrival=11)
+    assert simulate(Scenario({"cpu": 1}, (User("A", (first, late), leaves=9),))).seconds == 9
+
+
 def test_samples_hold_what_is_true_between_events(two_users):
     run = simulate(two_users, every=4)
     assert run.samples.times.tolist() == [*range(0, 60, 4), 60]

@@ -360,3 +360,8 @@ def test_a_measure_that_is_0_has_its_column():
     columns = [column.heading for column in found.sheet().columns if column.shown]
     assert {"lowest level", "Nash welfare", "whole tasks", "tasks done"} <= set(columns)
     assert not {"tasks revoked", "jobs cut short"} & set(columns)
+
+
+def test_what_is_the_same_in_every_drawing_has_no_interval():
+    found = simulate_each(Scenario.library("two-users"), ["drf", "fifo"], replications=3, optimum=True)
+    assert (found.margins == 0).all()
