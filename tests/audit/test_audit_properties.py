@@ -342,6 +342,16 @@ def test_the_table_of_properties():
     assert len({row.name for row in PROPERTIES}) == len(PROPERTIES) == 11
 
 
+def test_more_of_what_is_not_used_up_changes_no_market():
+    held = audit(Instance([[0, 2], [1, 2]], [3, 6], max_tasks=[1, 1]), "ceei", "resource-monotonicity").results[0]
+    assert (held.verdict, held.exact) == ("holds", True)
+    # There is nothing of cpu, and more than nothing is not tried: what is known without asking is counted.
+    open_yet = audit(Instance([[1, 2], [0, 3]], [0, 6], max_tasks=[None, 1]), "ceei", "resource-monotonicity").results[
+        0
+    ]
+    assert (open_yet.verdict, open_yet.trials > 0) == ("no violation found", True)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_resource_monotonicity_of_sums_of_shares_is_decided_by_polynomials(seed, draw):
     case = draw(seed, users=(2, 3), resources=(2, 2), zero=False)

@@ -162,6 +162,8 @@ def check(case: AuditCase) -> Finding:
     by_a_tie: Finding | None = None
     for change in _changes(case):
         if change.j in idle:
+            # Known without asking, and so a comparison all the same.
+            count.made += case.cluster.n
             continue
         if case.nobody_loses(change.cluster, users):
             computed = True
@@ -177,7 +179,8 @@ def check(case: AuditCase) -> Finding:
                 if not finding.tied:
                     return finding
                 by_a_tie = by_a_tie or finding
-    return by_a_tie or count.finding(NAME, exact=not computed, decided=_decided(case), tied=tied)
+    decided = _decided(case) or len(idle) == case.cluster.m
+    return by_a_tie or count.finding(NAME, exact=not computed, decided=decided, tied=tied)
 
 
 def grown(case: AuditCase, witness: Shrunk) -> Economy:
