@@ -26,7 +26,8 @@ from ...text.files import File, failure, shown
 from ...writers.amounts import SLURM
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
 from ..queues.tree import QueueNode, organised
-from .rows import DOWN, FLAGS, NOTHING, UP, SlurmRow, rows
+from .row import NOTHING, SlurmRow
+from .rows import DOWN, FLAGS, UP, rows
 from .tres import array_size, gres, hosts, tres
 
 __all__ = ["read"]

@@ -8,16 +8,17 @@ what its column asks for: a row of another command is never taken for a node.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from ....base.errors import suggestion
 from ...text.files import File, failure, shown
-from ...text.parts import TreePart, parts
+from ...text.parts import parts
 from ..conversion import Notes
-from .tres import hosts
+from .configuration import configured, is_configuration
+from .json_rows import of_json
+from .row import NOTHING, UNMODELLED, SlurmRow
 
-__all__ = ["DOWN", "FLAGS", "NOTHING", "UP", "SlurmRow", "rows"]
+__all__ = ["DOWN", "FLAGS", "UP", "rows"]
 
 UP = ("idle", "mixed", "allocated", "completing", "planned", "reserved", "alloc", "mix", "comp", "resv", "plnd")
 DOWN = (
@@ -144,54 +145,12 @@ LOADED = re.compile(r"(?P<what>Cluster|Parent|Account|User) - '(?P<name>[^']*)'(
 FIELD = re.compile(r":(?=[A-Z][A-Za-z]*=)")
 """What is before a field of ``sacctmgr dump``; a type of devices, ``gres/gpu:a100=1``, is in small letters."""
 
-NOTHING = ("", "(null)", "N/A", "n/a", "None", "none", "Unknown", "UNLIMITED")
-"""What is printed for nothing."""
-
-UNMODELLED: Mapping[str, tuple[str, str]] = {
-    "licence of a job": ("licenses", "licenses"),
-    "job that waits for others (its dependency)": ("dependency", "dependency"),
-    "node that a job names": ("reqnodelist", "required_nodes"),
-    "node that a job keeps away from": ("excnodelist", "excluded_nodes"),
-    "reservation of a job": ("reservation", "resv_name"),
-}
-"""What a job may ask for and no instance can say: the field of ``scontrol show job``, and the key of the JSON."""
-
-CONFIGURED = {
-    "nodename": "nodes",
-    "partitionname": "partitions",
-}
-"""How lines of ``slurm.conf`` begin that tell of nodes; its keys are in any letters."""
-
-SIZES = ("cpus", "sockets", "boards", "corespersocket", "realmemory", "nodes")
-"""Keys of which such a line has one."""
-
-CORES = ("boards", "socketsperboard", "sockets", "corespersocket", "threadspercore")
-TOLD_OF_NODES = (
-    *("nodename", "cpus", "realmemory", "gres", "feature", "features", "state", "memspeclimit", "corespeccount"),
-    *CORES,
-)
-TOLD_OF_PARTITIONS = ("partitionname", "nodes", "default", "state", "maxtime", "defaulttime")
-"""Keys of such lines that are used, or bear on nothing that is divided."""
-
 COMPACT = {"PD": "PENDING", "R": "RUNNING", "CG": "COMPLETING", "CF": "CONFIGURING", "S": "SUSPENDED", "RQ": "REQUEUED"}
 
 EXPECTED = "what sinfo, squeue, sacct, sshare, sacctmgr or scontrol show print, with its header"
 
 Cut = tuple[int, int | None]
 """Where a column begins and ends."""
-
-
-@dataclass(frozen=True)
-class SlurmRow:
-    """A line: where it is, which kind, and its columns by name."""
-
-    place: str
-    kind: str
-    cells: dict[str, str] = field(default_factory=dict)
-
-    def __getitem__(self, column: str) -> str:
-        """Return a column without spaces around it; empty where the file does not have it."""
-        return self.cells.get(column, "").strip()
 
 
 @dataclass
@@ -220,11 +179,11 @@ def rows(file: File, notes: Notes) -> Iterator[SlurmRow]:
     """
     if file.text.lstrip()[:1] in ("{", "["):
         for part in parts(file):
-            yield from _of_json(part, notes)
+            yield from of_json(part, notes)
         return
     lines = file.text.splitlines()
-    if _is_configuration(lines):
-        yield from _configured(file, lines, notes)
+    if is_configuration(lines):
+        yield from configured(file, lines, notes)
         return
     if any(line.strip().startswith(tuple(f"{key}=" for key in ENTRIES)) for line in lines):
         yield from _entries(file, lines, notes)
@@ -409,88 +368,6 @@ def _entry(kind: str, at: str, fields: Mapping[str, str], notes: Notes) -> Slurm
     return SlurmRow(at, kind, _settled(cells))
 
 
-def _is_configuration(lines: Sequence[str]) -> bool:
-    """Return whether this is ``slurm.conf``, or what ``slurmd -C`` prints: nodes without what is allocated of them."""
-    low = [line.lower() for line in lines]
-    if any(line.lstrip().startswith("jobid=") or "cputot=" in line for line in low):
-        return False
-    begins = tuple(f"{key}=" for key in CONFIGURED)
-    return any(line.startswith(begins) and any(f" {key}=" in line for key in SIZES) for line in low)
-
-
-def _configured(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow]:
-    """Yield the nodes of ``slurm.conf``; a line named DEFAULT says what those below it have that do not say it."""
-    nodes: list[tuple[str, dict[str, str]]] = []
-    partitions: dict[str, str] = {}
-    usual: dict[str, dict[str, str]] = {kind: {} for kind in CONFIGURED.values()}
-    number = 0
-    while number < len(lines):
-        at, line = f"{file.place}: line {number + 1}", ""
-        while True:
-            line, number = line.rstrip("\\") + " " + lines[number].partition("#")[0].rstrip(), number + 1
-            if not line.endswith("\\") or number == len(lines):
-                break
-        fields = {key.lower(): value for key, _, value in (word.partition("=") for word in line.split())}
-        first = next(iter(fields), "")
-        kind = CONFIGURED.get(first)
-        if kind is None:
-            if first:
-                notes.unused("setting of no node and no partition", line.split()[0].partition("=")[0])
-            continue
-        told = TOLD_OF_NODES if kind == "nodes" else TOLD_OF_PARTITIONS
-        for key in fields.keys() - set(told):
-            notes.unused(f"{key} of {kind}", fields[first])
-        if fields[first].upper() == "DEFAULT":
-            usual[kind] |= fields
-        elif kind == "nodes":
-            # Who says its sockets or cores has not the usual number of CPUs.
-            own = {key: value for key, value in usual[kind].items() if key != "cpus" or not fields.keys() & set(CORES)}
-            nodes.append((at, own | fields))
-        else:
-            fields = usual[kind] | fields
-            if fields.get("state", "UP").upper() != "UP":
-                notes.unused(f"partition that is {fields['state'].lower()}", fields[first])
-            else:
-                partitions[fields[first]] = fields.get("nodes", "")
-    homes: dict[str, list[str]] = {}
-    everywhere = [name for name, some in partitions.items() if some.upper() == "ALL"]
-    for name, some in partitions.items():
-        for host in hosts(some, file.place) if name not in everywhere else ():
-            homes.setdefault(host, []).append(name)
-    for at, fields in nodes:
-        for host in hosts(fields["nodename"], at):
-            yield _configured_node(at, host, fields, [*homes.get(host, []), *everywhere], notes)
-
-
-def _configured_node(at: str, host: str, fields: Mapping[str, str], homes: Sequence[str], notes: Notes) -> SlurmRow:
-    state = fields.get("state", "UNKNOWN").lower()
-    if state in ("unknown", "cloud", "idle"):
-        notes.assumed("node is in use: a configuration does not tell its state", host)
-        state = "idle"
-
-    def count(*keys: str) -> int:
-        text = next((fields[key] for key in keys if key in fields), "1")
-        if not (text.isdecimal() and len(text) < 10):
-            raise failure(at, f"{keys[0]} is {shown(text)}: write a whole number")
-        return int(text)
-
-    sockets = count("sockets") if "sockets" in fields else count("boards") * count("socketsperboard")
-    threads = count("threadspercore")
-    cpus = count("cpus") if "cpus" in fields else sockets * count("corespersocket") * threads
-    reserved = count("corespeccount") * threads if "corespeccount" in fields else 0
-    cells = {
-        "NODELIST": host,
-        "CPUS": str(max(0, cpus - reserved)),
-        "MEMORY": fields.get("realmemory", "1"),
-        "MEMSPEC": fields.get("memspeclimit", ""),
-        "GRES": fields.get("gres", ""),
-        "FEATURES": fields.get("features", fields.get("feature", "")),
-        "PARTITION": ",".join(homes),
-        "STATE": state,
-    }
-    return SlurmRow(at, "nodes", cells)
-
-
 def _loaded(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
     """Yield what ``sacctmgr dump`` writes: accounts and users below the parent that was named last."""
     parent = "root"
@@ -515,131 +392,3 @@ def _loaded(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
 def _near(names: tuple[str, ...]) -> str:
     known = [column for columns in COLUMNS.values() for column in columns.values()]
     return next((near for name in names if len(name) > 3 and (near := suggestion(name, known))), "")
-
-
-# ---- JSON --------------------------------------------------------------------------------------------------
-
-
-def _of_json(part: TreePart, notes: Notes) -> Iterator[SlurmRow]:
-    if not isinstance(part.value, dict):
-        raise part.wrong("give what a command of Slurm prints with --json")
-    found = False
-    if "nodes" in part:
-        found = True
-        for one in part["nodes"].each():
-            yield _node(one)
-    if "sinfo" in part:
-        found = True
-        for one in part["sinfo"].each():
-            yield from _nodes_of_sinfo(one)
-    if "jobs" in part:
-        found = True
-        for one in part["jobs"].each():
-            yield _job(one, notes)
-    if "shares" in part:
-        found = True
-        shares = part["shares"]
-        for one in (shares["shares"] if isinstance(shares.value, dict) else shares).each():
-            yield _share(one)
-    if "associations" in part:
-        found = True
-        for one in part["associations"].each():
-            yield _association(one)
-    if not found:
-        raise failure(
-            part.place,
-            "has neither nodes, sinfo, jobs nor shares, nor associations: give what a command prints with --json",
-        )
-
-
-def _node(one: TreePart) -> SlurmRow:
-    cells = {
-        "NODELIST": one["name"].text(),
-        "CPUS": _number(one["effective_cpus"]) or _number(one["cpus"]),
-        "MEMORY": _number(one["real_memory"]),
-        "MEMSPEC": _number(one["specialized_memory"]),
-        "GRES": one["gres"].text(),
-        "FEATURES": ",".join(_words(one["active_features"]) or _words(one["features"])),
-        "PARTITION": ",".join(one["partitions"].texts()),
-        "STATE": "+".join(_words(one["state"])),
-    }
-    return SlurmRow(one.place, "nodes", cells)
-
-
-def _nodes_of_sinfo(one: TreePart) -> Iterator[SlurmRow]:
-    cells = {
-        "CPUS": _number(one["cpus"]["maximum"]),
-        "MEMORY": _number(one["memory"]["maximum"]),
-        "GRES": one["gres"]["total"].text(),
-        "FEATURES": one["features"]["active"].text() or one["features"]["total"].text(),
-        "PARTITION": one["partition"]["name"].text(),
-        "STATE": "+".join(_words(one["node"]["state"])),
-    }
-    for name in one["nodes"]["nodes"].texts():
-        yield SlurmRow(one.place, "nodes", cells | {"NODELIST": name})
-
-
-def _job(one: TreePart, notes: Notes) -> SlurmRow:
-    for what, (_, key) in UNMODELLED.items():
-        if isinstance(one[key].value, str) and one[key].value not in NOTHING:
-            notes.unused(what, one["job_id"].text())
-    states = _words(one["job_state"]) or _words(
-        one["state"]["current"] if isinstance(one["state"].value, dict) else one["state"]
-    )
-    array = one["array_task_string"].text()
-    cells = {
-        "JobIDRaw": one["job_id"].text() + (f"_[{array}]" if array else ""),
-        "User": one["user_name"].text() or one["user"].text(),
-        "Account": one["account"].text(),
-        "Partition": one["partition"].text(),
-        "State": (states or [""])[0],
-        "NNodes": _number(one["node_count"]) or _number(one["allocation_nodes"]),
-        "Constraint": one["features"].text() or one["constraints"].text(),
-        "ReqTRES": one["tres_req_str"].text() or _tres(one["tres"], "requested"),
-        "AllocTRES": one["tres_alloc_str"].text() or _tres(one["tres"], "allocated"),
-        "NodeList": one["nodes"].text() if not isinstance(one["nodes"].value, dict | list) else "",
-    }
-    return SlurmRow(one.place, "jobs", cells)
-
-
-def _tres(part: TreePart, key: str) -> str:
-    """Return the list of a job's TRES in the words of the text format."""
-    found = []
-    for one in part[key].each() if isinstance(part.value, dict) else ():
-        kind, name = one["type"].text(), one["name"].text()
-        found.append(f"{kind}{'/' if name else ''}{name}={_number(one['count'])}")
-    return ",".join(found)
-
-
-def _share(one: TreePart) -> SlurmRow:
-    user = "USER" in _words(one["type"])
-    cells = {
-        "Account": one["parent"].text() if user else one["name"].text(),
-        "User": one["name"].text() if user else "",
-        "Parent": "" if user else one["parent"].text(),
-        "RawShares": _number(one["shares"]),
-    }
-    return SlurmRow(one.place, "shares", cells)
-
-
-def _association(one: TreePart) -> SlurmRow:
-    cells = {
-        "Account": one["account"].text(),
-        "User": one["user"].text(),
-        "Parent": one["parent_account"].text(),
-        "Share": _number(one["shares_raw"]),
-        "GrpTRES": _tres(one["max"]["tres"], "total"),
-    }
-    return SlurmRow(one.place, "limits", cells)
-
-
-def _number(part: TreePart) -> str:
-    """Return a number, which newer versions wrap in a table that says whether it is set."""
-    if isinstance(part.value, dict):
-        return part["number"].text() if part["set"].value is not False else ""
-    return part.text()
-
-
-def _words(part: TreePart) -> list[str]:
-    value: Any = part.value
-    return part.texts() if isinstance(value, list) else [part.text()] if value is not None else []

@@ -1,0 +1,109 @@
+"""Nodes and partitions as ``slurm.conf`` tells them: what there is, without what is allocated of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...text.files import File, failure, shown
+from ..conversion import Notes
+from .row import SlurmRow
+from .tres import hosts
+
+__all__ = ["configured", "is_configuration"]
+
+CONFIGURED = {
+    "nodename": "nodes",
+    "partitionname": "partitions",
+}
+"""How lines of ``slurm.conf`` begin that tell of nodes; its keys are in any letters."""
+
+SIZES = ("cpus", "sockets", "boards", "corespersocket", "realmemory", "nodes")
+"""Keys of which such a line has one."""
+
+CORES = ("boards", "socketsperboard", "sockets", "corespersocket", "threadspercore")
+TOLD_OF_NODES = (
+    *("nodename", "cpus", "realmemory", "gres", "feature", "features", "state", "memspeclimit", "corespeccount"),
+    *CORES,
+)
+TOLD_OF_PARTITIONS = ("partitionname", "nodes", "default", "state", "maxtime", "defaulttime")
+"""Keys of such lines that are used, or bear on nothing that is divided."""
+
+
+def is_configuration(lines: Sequence[str]) -> bool:
+    """Return whether this is ``slurm.conf``, or what ``slurmd -C`` prints: nodes without what is allocated of them."""
+    low = [line.lower() for line in lines]
+    if any(line.lstrip().startswith("jobid=") or "cputot=" in line for line in low):
+        return False
+    begins = tuple(f"{key}=" for key in CONFIGURED)
+    return any(line.startswith(begins) and any(f" {key}=" in line for key in SIZES) for line in low)
+
+
+def configured(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow]:
+    """Yield the nodes of ``slurm.conf``; a line named DEFAULT says what those below it have that do not say it."""
+    nodes: list[tuple[str, dict[str, str]]] = []
+    partitions: dict[str, str] = {}
+    usual: dict[str, dict[str, str]] = {kind: {} for kind in CONFIGURED.values()}
+    number = 0
+    while number < len(lines):
+        at, line = f"{file.place}: line {number + 1}", ""
+        while True:
+            line, number = line.rstrip("\\") + " " + lines[number].partition("#")[0].rstrip(), number + 1
+            if not line.endswith("\\") or number == len(lines):
+                break
+        fields = {key.lower(): value for key, _, value in (word.partition("=") for word in line.split())}
+        first = next(iter(fields), "")
+        kind = CONFIGURED.get(first)
+        if kind is None:
+            if first:
+                notes.unused("setting of no node and no partition", line.split()[0].partition("=")[0])
+            continue
+        told = TOLD_OF_NODES if kind == "nodes" else TOLD_OF_PARTITIONS
+        for key in fields.keys() - set(told):
+            notes.unused(f"{key} of {kind}", fields[first])
+        if fields[first].upper() == "DEFAULT":
+            usual[kind] |= fields
+        elif kind == "nodes":
+            # Who says its sockets or cores has not the usual number of CPUs.
+            own = {key: value for key, value in usual[kind].items() if key != "cpus" or not fields.keys() & set(CORES)}
+            nodes.append((at, own | fields))
+        else:
+            fields = usual[kind] | fields
+            if fields.get("state", "UP").upper() != "UP":
+                notes.unused(f"partition that is {fields['state'].lower()}", fields[first])
+            else:
+                partitions[fields[first]] = fields.get("nodes", "")
+    homes: dict[str, list[str]] = {}
+    everywhere = [name for name, some in partitions.items() if some.upper() == "ALL"]
+    for name, some in partitions.items():
+        for host in hosts(some, file.place) if name not in everywhere else ():
+            homes.setdefault(host, []).append(name)
+    for at, fields in nodes:
+        for host in hosts(fields["nodename"], at):
+            yield _configured_node(at, host, fields, [*homes.get(host, []), *everywhere], notes)
+
+
+def _configured_node(at: str, host: str, fields: Mapping[str, str], homes: Sequence[str], notes: Notes) -> SlurmRow:
+    state = fields.get("state", "UNKNOWN").lower()
+    if state in ("unknown", "cloud", "idle"):
+        notes.assumed("node is in use: a configuration does not tell its state", host)
+        state = "idle"
+
+    def count(*keys: str) -> int:
+        text = next((fields[key] for key in keys if key in fields), "1")
+        if not (text.isdecimal() and len(text) < 10):
+            raise failure(at, f"{keys[0]} is {shown(text)}: write a whole number")
+        return int(text)
+
+    sockets = count("sockets") if "sockets" in fields else count("boards") * count("socketsperboard")
+    threads = count("threadspercore")
+    cpus = count("cpus") if "cpus" in fields else sockets * count("corespersocket") * threads
+    reserved = count("corespeccount") * threads if "corespeccount" in fields else 0
+    cells = {
+        "NODELIST": host,
+        "CPUS": str(max(0, cpus - reserved)),
+        "MEMORY": fields.get("realmemory", "1"),
+        "MEMSPEC": fields.get("memspeclimit", ""),
+        "GRES": fields.get("gres", ""),
+        "FEATURES": fields.get("features", fields.get("feature", "")),
+        "PARTITION": ",".join(homes),
+        "STATE": state,
+    }
+    return SlurmRow(at, "nodes", cells)

@@ -1,0 +1,137 @@
+"""What Slurm's commands print with ``--json``, as rows."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...text.files import failure
+from ...text.parts import TreePart
+from ..conversion import Notes
+from .row import NOTHING, UNMODELLED, SlurmRow
+
+__all__ = ["of_json"]
+
+
+def of_json(part: TreePart, notes: Notes) -> Iterator[SlurmRow]:
+    """Yield the rows of one document, of every kind that is in it."""
+    if not isinstance(part.value, dict):
+        raise part.wrong("give what a command of Slurm prints with --json")
+    found = False
+    if "nodes" in part:
+        found = True
+        for one in part["nodes"].each():
+            yield _node(one)
+    if "sinfo" in part:
+        found = True
+        for one in part["sinfo"].each():
+            yield from _nodes_of_sinfo(one)
+    if "jobs" in part:
+        found = True
+        for one in part["jobs"].each():
+            yield _job(one, notes)
+    if "shares" in part:
+        found = True
+        shares = part["shares"]
+        for one in (shares["shares"] if isinstance(shares.value, dict) else shares).each():
+            yield _share(one)
+    if "associations" in part:
+        found = True
+        for one in part["associations"].each():
+            yield _association(one)
+    if not found:
+        raise failure(
+            part.place,
+            "has neither nodes, sinfo, jobs nor shares, nor associations: give what a command prints with --json",
+        )
+
+
+def _node(one: TreePart) -> SlurmRow:
+    cells = {
+        "NODELIST": one["name"].text(),
+        "CPUS": _number(one["effective_cpus"]) or _number(one["cpus"]),
+        "MEMORY": _number(one["real_memory"]),
+        "MEMSPEC": _number(one["specialized_memory"]),
+        "GRES": one["gres"].text(),
+        "FEATURES": ",".join(_words(one["active_features"]) or _words(one["features"])),
+        "PARTITION": ",".join(one["partitions"].texts()),
+        "STATE": "+".join(_words(one["state"])),
+    }
+    return SlurmRow(one.place, "nodes", cells)
+
+
+def _nodes_of_sinfo(one: TreePart) -> Iterator[SlurmRow]:
+    cells = {
+        "CPUS": _number(one["cpus"]["maximum"]),
+        "MEMORY": _number(one["memory"]["maximum"]),
+        "GRES": one["gres"]["total"].text(),
+        "FEATURES": one["features"]["active"].text() or one["features"]["total"].text(),
+        "PARTITION": one["partition"]["name"].text(),
+        "STATE": "+".join(_words(one["node"]["state"])),
+    }
+    for name in one["nodes"]["nodes"].texts():
+        yield SlurmRow(one.place, "nodes", cells | {"NODELIST": name})
+
+
+def _job(one: TreePart, notes: Notes) -> SlurmRow:
+    for what, (_, key) in UNMODELLED.items():
+        if isinstance(one[key].value, str) and one[key].value not in NOTHING:
+            notes.unused(what, one["job_id"].text())
+    states = _words(one["job_state"]) or _words(
+        one["state"]["current"] if isinstance(one["state"].value, dict) else one["state"]
+    )
+    array = one["array_task_string"].text()
+    cells = {
+        "JobIDRaw": one["job_id"].text() + (f"_[{array}]" if array else ""),
+        "User": one["user_name"].text() or one["user"].text(),
+        "Account": one["account"].text(),
+        "Partition": one["partition"].text(),
+        "State": (states or [""])[0],
+        "NNodes": _number(one["node_count"]) or _number(one["allocation_nodes"]),
+        "Constraint": one["features"].text() or one["constraints"].text(),
+        "ReqTRES": one["tres_req_str"].text() or _tres(one["tres"], "requested"),
+        "AllocTRES": one["tres_alloc_str"].text() or _tres(one["tres"], "allocated"),
+        "NodeList": one["nodes"].text() if not isinstance(one["nodes"].value, dict | list) else "",
+    }
+    return SlurmRow(one.place, "jobs", cells)
+
+
+def _tres(part: TreePart, key: str) -> str:
+    """Return the list of a job's TRES in the words of the text format."""
+    found = []
+    for one in part[key].each() if isinstance(part.value, dict) else ():
+        kind, name = one["type"].text(), one["name"].text()
+        found.append(f"{kind}{'/' if name else ''}{name}={_number(one['count'])}")
+    return ",".join(found)
+
+
+def _share(one: TreePart) -> SlurmRow:
+    user = "USER" in _words(one["type"])
+    cells = {
+        "Account": one["parent"].text() if user else one["name"].text(),
+        "User": one["name"].text() if user else "",
+        "Parent": "" if user else one["parent"].text(),
+        "RawShares": _number(one["shares"]),
+    }
+    return SlurmRow(one.place, "shares", cells)
+
+
+def _association(one: TreePart) -> SlurmRow:
+    cells = {
+        "Account": one["account"].text(),
+        "User": one["user"].text(),
+        "Parent": one["parent_account"].text(),
+        "Share": _number(one["shares_raw"]),
+        "GrpTRES": _tres(one["max"]["tres"], "total"),
+    }
+    return SlurmRow(one.place, "limits", cells)
+
+
+def _number(part: TreePart) -> str:
+    """Return a number, which newer versions wrap in a table that says whether it is set."""
+    if isinstance(part.value, dict):
+        return part["number"].text() if part["set"].value is not False else ""
+    return part.text()
+
+
+def _words(part: TreePart) -> list[str]:
+    value: Any = part.value
+    return part.texts() if isinstance(value, list) else [part.text()] if value is not None else []

@@ -1,0 +1,31 @@
+"""A row of what Slurm prints, whatever printed it, and what several ways of printing share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["NOTHING", "UNMODELLED", "SlurmRow"]
+
+NOTHING = ("", "(null)", "N/A", "n/a", "None", "none", "Unknown", "UNLIMITED")
+"""What is printed for nothing."""
+
+UNMODELLED: Mapping[str, tuple[str, str]] = {
+    "licence of a job": ("licenses", "licenses"),
+    "job that waits for others (its dependency)": ("dependency", "dependency"),
+    "node that a job names": ("reqnodelist", "required_nodes"),
+    "node that a job keeps away from": ("excnodelist", "excluded_nodes"),
+    "reservation of a job": ("reservation", "resv_name"),
+}
+"""What a job may ask for and no instance can say: the field of ``scontrol show job``, and the key of the JSON."""
+
+
+@dataclass(frozen=True)
+class SlurmRow:
+    """A line: where it is, which kind, and its columns by name."""
+
+    place: str
+    kind: str
+    cells: dict[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, column: str) -> str:
+        """Return a column without spaces around it; empty where the file does not have it."""
+        return self.cells.get(column, "").strip()
