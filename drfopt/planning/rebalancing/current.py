@@ -85,7 +85,7 @@ def _crowded(cluster: Instance, place: str, k: int, count: int, tasks: Mapping[i
 
     On one machine that is exact; on several no packing is looked for, and what is said is so in every one.
     """
-    found, machine = [], cluster.machines[k]
+    found, machine = [], (cluster.machines or ())[k]
     demands = {q: cluster.exact_demands[q] for q in tasks}
     for j, resource in enumerate(cluster.resources):
         sizes = [(demands[q][j], x) for q, x in tasks.items() if demands[q][j]]
