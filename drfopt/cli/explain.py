@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from ..base.deadline import ending
+from ..base.deadline import Budget
 from . import options
 from .output import Output
 from .status import FAILED
-from .working import working
+from .working import if_not_stopped, working
 
 __all__ = ["explain", "price"]
 
@@ -40,15 +40,16 @@ def explain(
     cluster = options.read(instance)
     from ..planning.explaining.explanation import explain as explained
 
-    with ending(time_limit), working("explaining"):
+    budget = Budget(time_limit)
+    with working("explaining"), budget.spent():
         found = explained(cluster, policy, user, integer=integer, fragmentation=fragmentation, time_limit=time_limit)
         sheet = found.sheet()
-        if out.format == "table":
-            sheet = replace(sheet, notes=(*sheet.notes, *found.allocation.shortfall.sentences()))
-        if out.format == "table" and not integer:
-            from ..planning.advice import advise
+    if out.format == "table":
+        from ..planning.advice import advise
 
-            sheet = replace(sheet, notes=(*sheet.notes, *advise(found.allocation).sentences()))
+        short = found.allocation.shortfall.sentences()
+        helps = if_not_stopped("looking for what helps", lambda: advise(found.allocation).sentences(), budget.left)
+        sheet = replace(sheet, notes=(*sheet.notes, *short, *(helps or ())))
     out.write(sheet, found.to_dict, title=options.title(cluster, instance))
     if not found.allocation.finished:
         raise typer.Exit(FAILED)

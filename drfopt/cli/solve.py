@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from ..base.deadline import Budget, ending
+from ..base.deadline import Budget
 from ..base.errors import suggestion
 from . import options
 from .output import Output, check, deliver_proof, versions
 from .status import FAILED, USAGE_ERROR
-from .working import stoppable, working
+from .working import if_not_stopped, stoppable, working
 
 __all__ = ["schedule", "solve"]
 
@@ -109,8 +109,9 @@ def solve(
     if out.format == "table":
         from ..planning.advice import advise
 
-        with ending(budget.left), working("looking for what helps"):
-            sheet = replace(sheet, notes=(*allocation.notes(unplaced=False), *advise(allocation).sentences()))
+        helps = if_not_stopped("looking for what helps", lambda: advise(allocation).sentences(), budget.left)
+        if helps is not None:
+            sheet = replace(sheet, notes=(*allocation.notes(unplaced=False), *helps))
     out.write(sheet, lambda: allocation.to_dict(instance=False, proof=True), title=options.title(cluster, instance))
     if not allocation.finished:
         raise typer.Exit(FAILED)

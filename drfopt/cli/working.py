@@ -10,14 +10,17 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from ..base import progress
-from ..base.deadline import stopping
+from ..base.deadline import ending, stopping
+from ..base.errors import TimeLimitError
 from ..io.text.files import abandon
 from .status import INTERRUPTED
 
-__all__ = ["GRACE", "interruptible", "stoppable", "working"]
+__all__ = ["GRACE", "if_not_stopped", "interruptible", "stoppable", "working"]
 
+Found = TypeVar("Found")
 
 GRACE = 1.0
 """Seconds in which the interpreter may still end the work in its own, orderly way."""
@@ -51,11 +54,14 @@ def interruptible(last_words: Callable[[], None] = lambda: None) -> Iterator[Non
 
 
 @contextmanager
-def stoppable() -> Iterator[None]:
-    """Let a first Ctrl-C end the search for more, with what is known by then; a second one ends everything."""
+def stoppable() -> Iterator[Callable[[], bool]]:
+    """Let a first Ctrl-C end the search for more, with what is known by then; a second one ends everything.
+
+    The block is given what says whether that was asked.
+    """
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if not usual or threading.current_thread() is not threading.main_thread():
-        yield
+        yield lambda: False
         return
     asked = threading.Event()
 
@@ -68,9 +74,19 @@ def stoppable() -> Iterator[None]:
     signal.signal(signal.SIGINT, hear)
     try:
         with stopping(asked.is_set):
-            yield
+            yield asked.is_set
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def if_not_stopped(task: str, work: Callable[[], Found], time_limit: float | None) -> Found | None:
+    """Return what is found beside an answer that is known; None after Ctrl-C, or where it fails for lack of time."""
+    try:
+        with stoppable() as stopped, ending(time_limit), working(task):
+            found = work()
+            return None if stopped() else found
+    except (KeyboardInterrupt, TimeLimitError):
+        return None
 
 
 def _listen(heard: socket.socket, finished: threading.Event, last_words: Callable[[], None]) -> None:

@@ -226,8 +226,10 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
     if not wanting.size:
         return Advice(allocation, (), nowhere)
     instance, policy = allocation.instance, policy_on(allocation.policy, allocation.instance)
-    if instance.n * max(instance.k, 1) > LARGEST or policy.objective == "formulation":
-        return Advice(allocation, (), nowhere, "'drfopt price' and 'drfopt size' say what helps")
+    if (unknown := policy.objective == "formulation") or instance.n * max(instance.k, 1) > LARGEST:
+        # Of formulation files and of whole tasks there are no prices.
+        other = "whatif" if unknown or allocation.integer else "price"
+        return Advice(allocation, (), nowhere, f"'drfopt {other}' and 'drfopt size' say what helps")
     if allocation.exact:
         # Ends of enclosures and floats are not ordered; in floats both are.
         allocation = solve(instance, policy)

@@ -98,11 +98,13 @@ def _bought(document: Document) -> Markup:
     """Return what the first purchase does."""
     bought = document["advice"]["to_buy"][0]
     what = Markup("{} more <bdi>{}</bdi>").format(amount_of(document, 0), clean(bought["name"]))
-    if document["short"]["users"]:
-        after = bought["short"]["after"]
+    if (after := bought["short"]["after"]) < bought["short"]["before"]:
         left = shown(document, ("advice", "to_buy", 0, "short", "after"), "count")
         end = Markup("nobody would be") if after == 0 else Markup("only {} would be").format(left)
         return Markup("With <strong>{}</strong> {} short.").format(what, end)
+    if bought["demand_met"]["before"] is not None:
+        met = [shown(document, ("advice", "to_buy", 0, "demand_met", when), "share") for when in ("after", "before")]
+        return Markup("With <strong>{}</strong> {} of what is asked for would be met instead of {}.").format(what, *met)
     return Markup("With <strong>{}</strong> {} would have more.").format(what, f"{len(bought['winners']):,}")
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from drfopt import solve
+from drfopt import Instance, solve
 from drfopt.planning.changes import KINDS
 
 
@@ -25,6 +25,18 @@ def test_explain(drfopt, cluster):
     assert ran.status == 0
     assert "B: more of cpu (now 9) would begin to give it 0.3636 tasks for each" in ran.out
     assert "A:" not in ran.out
+
+
+def test_explain_ends_as_solve_does(drfopt, tmp_path):
+    file = tmp_path / "cluster.toml"
+    Instance({"A": {"cpu": 1}, "B": {"cpu": 2}}, {"cpu": 5}, max_tasks={"B": 4}).save(file)
+    for how in ([], ["--integer"]):
+        last = []
+        for command in ("solve", "explain"):
+            lines = drfopt(command, file, *how).out.splitlines()
+            last.append(lines[next(k for k, line in enumerate(lines) if line.startswith("short: ")) :])
+        assert last[0] == last[1]
+        assert last[0][-1].startswith("to buy: ")
 
 
 def test_whatif(drfopt, cluster):

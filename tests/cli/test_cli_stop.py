@@ -13,6 +13,7 @@ import pytest
 from drfopt.cli import working
 from drfopt.io.text.files import unfinished
 from drfopt.model.instance import Instance
+from drfopt.planning import advice
 
 STOPPED = """
 import os, signal
@@ -50,6 +51,30 @@ def test_ctrl_c_prints_what_is_known(hard):
     assert found["status"] == "time_limit"
     assert found["certificate"]["valid"] is None
     assert sum(user["tasks"] for user in found["users"]) > 0
+
+
+@pytest.mark.usefixtures("hears_control_c")
+@pytest.mark.parametrize("presses", [1, 2])
+@pytest.mark.parametrize("command", [["solve"], ["solve", "--integer"], ["explain"], ["explain", "--integer"]])
+def test_ctrl_c_in_the_advice_leaves_the_answer(command, presses, drfopt, tmp_path, monkeypatch):
+    """What is proven is printed, with its own exit status; only what to buy is left out."""
+    file = tmp_path / "cluster.toml"
+    Instance({"A": {"cpu": 1}, "B": {"cpu": 2}}, {"cpu": 5}, max_tasks={"B": 4}).save(file)
+    whole = drfopt(command[0], file, *command[1:])
+    tried = advice._tried
+
+    def pressed(*given):
+        for _ in range(presses):
+            signal.raise_signal(signal.SIGINT)
+        return tried(*given)
+
+    monkeypatch.setattr(advice, "_tried", pressed)
+    ran = drfopt(command[0], file, *command[1:])
+    assert (ran.status, whole.status) == (0, 0)
+    assert "Ctrl-C again" in ran.err
+    lines = [[line for line in found.out.splitlines() if "engine" not in line] for found in (ran, whole)]
+    assert lines[1][-1].startswith("to buy: ")
+    assert lines[0] == lines[1][:-1]
 
 
 def test_a_time_limit_prints_what_is_known(hard):

@@ -1,8 +1,11 @@
 """What to buy is divided again: what is said of it holds, and machines are not proposed against a rule."""
 
+from pathlib import Path
+
 import pytest
 
 from drfopt import price, what_if
+from drfopt.base.errors import PolicyError
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
@@ -11,6 +14,8 @@ from drfopt.planning import advice
 from drfopt.planning.advice import advise
 from drfopt.planning.least_needed import least_needed
 from drfopt.solving.allocating import solve
+
+FORMULATION = str(Path(__file__).parents[2] / "formulations" / "drf.py")
 
 CLUSTER = Instance(
     {"train": {"cpu": 4, "gpu": 1}, "web": {"cpu": 2, "gpu": 0}, "huge": {"cpu": 500, "gpu": 0}},
@@ -73,6 +78,20 @@ def test_nothing_is_proposed_where_all_is_met_or_no_end_is_named():
     endless = solve(Instance([[1.0]], [9.0]))
     assert advise(endless).sentences() == []
     assert advise(endless, endless=True).purchases[0].name == "r1"
+
+
+@pytest.mark.parametrize(
+    ("policy", "integer", "named"),
+    [(FORMULATION, False, "whatif"), ("drf", True, "whatif"), ("drf", False, "price")],
+)
+def test_where_nothing_is_tried_a_command_is_named_that_takes_it(policy, integer, named, monkeypatch):
+    monkeypatch.setattr(advice, "LARGEST", 0)
+    pool = Instance({"A": {"cpu": 1}}, {"cpu": 1}, max_tasks={"A": 2})
+    assert advise(solve(pool, policy, integer=integer)).reason == f"'drfopt {named}' and 'drfopt size' say what helps"
+    if policy == FORMULATION:
+        with pytest.raises(PolicyError, match="has no prices"):
+            price(pool, policy)
+    assert what_if(pool, ["add 1*cpu"], policy, integer=integer).after.tasks.tolist() == pytest.approx([2])
 
 
 def test_whole_tasks_and_fractions_have_an_answer_too():

@@ -335,6 +335,17 @@ def test_the_first_screen_says_who_is_short_of_what_and_what_to_buy():
     assert not re.search(r"\d\.\d+e\+\d", text[: text.index("<script")])
 
 
+def test_a_purchase_after_which_as_many_are_short_is_told_by_what_it_meets():
+    """Of 4 tasks B has 1; with six cpu more it has 3, and is short as before."""
+    cluster = Instance({"A": {"cpu": 1}, "B": {"cpu": 2}}, {"cpu": 5}, max_tasks={"B": 4})
+    said = words_of(verdict(study(cluster, ["drf"], integer=True)))
+    assert said.endswith("With 6 more cpu 75 % of what is asked for would be met instead of 25 %.")
+    capped = Organisation(ceilings={"C": {"cpu": 1}})
+    users = {"A": {"cpu": 1}, "C": {"cpu": 1}}
+    fewer = study(Instance(users, {"cpu": 2}, max_tasks={"A": 4, "C": 3}, organisation=capped), ["drf"])
+    assert words_of(verdict(fewer)).endswith("With 3 more cpu only 1 would be short.")
+
+
 def test_where_all_is_met_or_no_end_is_named_the_page_says_so():
     met = study(Instance([[1.0]], [9.0], max_tasks=[3]))
     assert words_of(verdict(met)) == "Everybody has all it asked for."
