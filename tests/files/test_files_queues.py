@@ -117,7 +117,8 @@ spec: {queue: root-eng-dev}
     assert organisation.ceilings[0] == {"cpu": 20, "memory": 40 * GIB}
     assert organisation.tiers == (0, 2)
     assert [machine.count for machine in instance.machines] == [1, 1], "what is in no queue is subtracted from its node"
-    assert "parent of a queue: its hierarchy is annotated too" in told(found)
+    assert "parent of a queue: its hierarchy is annotated too (root-eng-dev)" in told(found)
+    assert "not used: weight of a queue: its hierarchy is annotated too (root-eng-dev)" in told(found)
 
 
 def test_kai(tmp_path: Path) -> None:
@@ -531,6 +532,19 @@ def test_the_label_of_an_owner_says_the_queue_of_its_pods(tmp_path: Path, kind: 
     listed = pod("p", memory="", ownerReferences=reference)
     found = read("kueue", [write(tmp_path / "k2.json", *queues, item, listed)])
     assert found.instance.max_tasks == (1,)
+
+
+def test_the_priority_of_an_owner_is_told(tmp_path: Path) -> None:
+    mark = "kueue.x-k8s.io/priority-class"
+    job = owner("batch/v1", "Job", {"parallelism": 2, "template": TEMPLATE})
+    job["metadata"]["labels"] |= {mark: "research"}
+    queues = [cluster_queue("A", quota("9")), local_queue("a", "A")]
+    notes = told(read("kueue", [write(tmp_path / "k.json", *queues, job)]))
+    assert f"not used: 2 x priority of a pod (label {mark}) (such as a/o)" in notes
+    task = {"name": "w", "replicas": 3, "template": TEMPLATE}
+    job = owner("batch.volcano.sh/v1alpha1", "Job", {"queue": "q", "priorityClassName": "high", "tasks": [task]})
+    notes = told(read("volcano", [write(tmp_path / "v.json", *NODES, job)]))
+    assert "not used: 3 x priority of a pod (such as a/o)" in notes
 
 
 def test_a_suspended_job_waits_beside_the_pods_of_others(tmp_path: Path) -> None:

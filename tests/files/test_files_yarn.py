@@ -217,6 +217,27 @@ def test_the_simulator(tmp_path: Path) -> None:
     assert "container that does not say its size has 1024 MB and 1 vcore (j1)" in told(found)
 
 
+def test_times_and_priorities_of_the_simulator_are_told(tmp_path: Path) -> None:
+    rack = {"rack": "r", "nodes": [{"node": "n"}]}
+    container = {"container.start.ms": 0, "container.end.ms": 900, "container.priority": 20, "container.yarn.io/gpu": 0}
+    job = {"job.id": "j", "job.start.ms": 0, "job.end.ms": 1000, "job.priority": 5, "job.tasks": [container] * 2}
+    path = tmp_path / "sls.json"
+    path.write_text(json.dumps(rack) + "\n" + json.dumps(job), encoding="utf-8")
+    unused = [str(note) for note in read("yarn", [path]).notes if note.kind == "not used"]
+    assert unused == [
+        "not used: times of a job of the simulator: all of them are there at once (j)",
+        "not used: job.priority of a job of the simulator (j)",
+        "not used: 2 x times of a container of the simulator: all of them are there at once (such as j)",
+        "not used: 2 x container.priority of a container of the simulator (such as j)",
+    ]
+
+
+def test_the_priority_of_an_app_is_told(tmp_path: Path) -> None:
+    some = [app(name, "root.a", request(1024, 1, 2)) | {"priority": at} for at, name in enumerate("ab")]
+    notes = told(read("yarn", write(tmp_path, nodes=nodes(node("h")), apps=apps(*some))))
+    assert "not used: priority of an app (b)" in notes
+
+
 BAD_XML = {
     "entity": ('<!DOCTYPE a [<!ENTITY b "c">]><allocations>&b;</allocations>', "declares a document type or an entity"),
     "laughs": (

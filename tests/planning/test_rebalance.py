@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -171,3 +172,44 @@ def test_what_cannot_run_today_is_said():
     at_home = rebalance(Instance({"a": {"cpu": 1}}, machines=machines), {"placement": {"a": {"m": 8}}})
     assert "runs what cannot" not in str(at_home)
     assert at_home.to_dict()["impossible_today"] == []
+
+
+GPUS = Machine("g", {"gpu": 2}, 2, devices={"gpu": 2})
+PARTS = {"a": {"gpu": Fraction(3, 5)}, "b": {"gpu": 1}, "c": {"gpu": Fraction(2, 5)}}
+TIGHT = Machine("m", {"cpu": 5}, 2)
+
+
+@pytest.mark.parametrize(
+    ("machine", "users", "current", "said"),
+    [
+        # By sums 3.8 of 4 gpu; of three fifths one goes on a device.
+        (GPUS, PARTS, {"placement": {"a": {"g": 3}, "b": {"g": 2}}}, ["g needs at least 5 devices of gpu and has 4"]),
+        (GPUS, PARTS, {"placement": {"a": {"g": 2}, "b": {"g": 2}, "c": {"g": 2}}}, []),
+        # 0.5 + 0.4 and 0.4 + 0.3 + 0.3 go on two devices; 0.5 + 3 x 0.4 + 0.3 would have to fill both and do not.
+        (
+            Machine("g", {"gpu": 2}, devices={"gpu": 2}),
+            {"a": {"gpu": Fraction(1, 2)}, "b": {"gpu": Fraction(2, 5)}, "c": {"gpu": Fraction(3, 10)}},
+            {"machines": {"g": {"a": 1, "b": 2, "c": 2}}},
+            [],
+        ),
+        (
+            Machine("g", {"gpu": 2}, devices={"gpu": 2}),
+            {"a": {"gpu": Fraction(1, 2)}, "b": {"gpu": Fraction(2, 5)}, "c": {"gpu": Fraction(3, 10)}},
+            {"machines": {"g": {"a": 1, "b": 3, "c": 1}}},
+            ["the devices of g cannot be shared so"],
+        ),
+        # By sums 9 of 10 cpu; of 3 cpu one goes on a machine.
+        (TIGHT, {"a": {"cpu": 3}}, {"placement": {"a": {"m": 3}}}, ["m needs at least 3 machines for cpu and has 2"]),
+        (TIGHT, {"a": {"cpu": 3}, "b": {"cpu": 2}}, {"placement": {"a": {"m": 2}, "b": {"m": 2}}}, []),
+    ],
+)
+def test_what_is_too_large_to_share_machines_or_devices_is_said(machine, users, current, said):
+    instance = Instance(users, machines=[machine])
+    found = rebalance(instance, current)
+    assert found.to_dict()["impossible_today"] == said
+    assert all(f"there runs what cannot: {line}" in str(found) for line in said)
+    if said:
+        with pytest.raises(InstanceError, match="does not fit where it runs"):
+            rebalance(instance, current, moves=0)
+    else:
+        assert rebalance(instance, current, moves=0).status == "optimal"

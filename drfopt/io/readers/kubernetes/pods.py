@@ -160,6 +160,15 @@ NOT_MODELLED: tuple[tuple[str, str, Callable[[TreePart], Any]], ...] = (
 )
 """What a pod may ask for and no instance can say: in words, the key of its spec, and whether that asks for it."""
 
+PRIORITIES = (
+    "kueue.x-k8s.io/priority-class",
+    "priorityClassName",
+    "ray.io/priority-class-name",
+    "koordinator.sh/priority-class",
+    "koordinator.sh/priority",
+)
+"""Labels of pods and of what makes them that say a priority; of KAI it is the second one."""
+
 
 @dataclass(frozen=True)
 class Pod:
@@ -229,7 +238,9 @@ def pod_of(
     home = item if count is None else above[0]
     number = 1 if count is None else count
     title = f"{namespace(home)}/{name(home)}"
-    for what in dict.fromkeys(what for what, key, asked in NOT_MODELLED if key in spec and asked(spec[key])):
+    asked_for = [what for what, key, asked in NOT_MODELLED if key in spec and asked(spec[key])]
+    asked_for += ["priority" for owner in above if _is_volcano(owner) and owner["spec"]["priorityClassName"]]
+    for what in dict.fromkeys(asked_for):
         notes.unused(f"{what} of a pod", title, number)
     found, marks = labels(item), annotations(item)
     for owner in above:
@@ -237,6 +248,9 @@ def pod_of(
         queue = owner["spec"]["queue"] if _is_volcano(owner) else None
         if queue is not None:
             marks.setdefault(VOLCANO_QUEUE, queue.text("default"))
+    for label in PRIORITIES:
+        if found.get(label):
+            notes.unused(f"priority of a pod (label {label})", title, number)
     first = next(item["metadata"]["ownerReferences"].each(), None)
     kind = first["kind"].text() if first is not None else ""
     called = name(home) if first is None else first["name"].text()

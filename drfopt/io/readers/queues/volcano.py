@@ -54,6 +54,8 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
             if parent:
                 notes.unused("parent of a queue: its hierarchy is annotated too", name(item))
             parent, weight = _ancestors(item, marks[HIERARCHY], marks.get(WEIGHTS, ""), found)
+            if "weight" in spec and spec["weight"].amount() != weight:
+                notes.unused("weight of a queue: its hierarchy is annotated too", name(item))
         found[name(item)] = QueueNode(
             name(item),
             parent,

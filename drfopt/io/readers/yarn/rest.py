@@ -1,11 +1,12 @@
 """What the resource manager's REST interface and the simulator SLS tell: nodes, containers and queues."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from ...text.parts import TreePart
 from ..conversion import ListedMachine, Notes, Task
+from ..kubernetes.objects import tell_unused
 from ..queues.tree import QueueNode
 from .capacity import CapacityQueue
 from .queues import UNITS
@@ -33,6 +34,13 @@ SOMEWHERE = ""
 
 SIMULATED = {MEMORY: Fraction(10240), CORES: Fraction(10)}
 """What a node of the simulator has that does not say it."""
+
+JOB = ("job.id", "job.user", "job.queue.name", "job.label", "job.count", "job.tasks")
+CONTAINER = ("count", "container.memory", "container.vcores")
+"""What jobs and containers of the simulator say that is used."""
+
+TIMES = (".ms", ".delay")
+"""How the keys of their times end."""
 
 UNSET, UNLABELLED = "<Not set>", "<DEFAULT_PARTITION>"
 """What is printed for a label that an app does not name, and for the nodes without one."""
@@ -95,6 +103,8 @@ def app_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
         return []
     user = part["user"].text() if by_user else part["queue"].text("default").removeprefix("root.")
     title = part["name"].text() or name
+    if part["priority"].number():
+        notes.unused("priority of an app", name)
     found: list[Task] = []
     label = _label(part["appNodeLabelExpression"])
     for request in part["resourceRequests"].each():
@@ -219,6 +229,7 @@ def simulated_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
     title = part["job.id"].text("job")
     label = part["job.label"].text()
     copies = part["job.count"].count(missing=1)
+    _tell_rest(part, JOB, "a job", title, notes)
     found = []
     for one in part["job.tasks"].each():
         demand = {
@@ -228,7 +239,17 @@ def simulated_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
         for key, amount in one.pairs():
             if key.startswith("container.") and "/" in key:
                 demand[key.removeprefix("container.")] = amount.amount()
+        named = [f"container.{resource}" for resource in demand]
+        _tell_rest(one, (*CONTAINER, *named), "a container", title, notes)
         if "container.memory" not in one:
             notes.assumed("container that does not say its size has 1024 MB and 1 vcore", title)
         found.append(Task(user, demand, one["count"].count(missing=1) * copies, label, title))
     return found
+
+
+def _tell_rest(part: TreePart, used: Sequence[str], whose: str, title: str, notes: Notes) -> None:
+    """Note what is not used of a job or container; its times in one note."""
+    times = [key for key, _ in part.pairs() if key.endswith(TIMES)]
+    if times:
+        notes.unused(f"times of {whose} of the simulator: all of them are there at once", title)
+    tell_unused(part, (*used, *times), f"{whose} of the simulator", title, notes)
