@@ -15,6 +15,7 @@ OTHER_STOPS = (
     ("limit", "their own limit"),
     ("ceiling", "a ceiling"),
     ("unplaced", "a task that fits on nothing open to it"),
+    ("notion", "nothing but the notion, which leaves them there"),
     ("unknown", "what is not known"),
 )
 """What stops users beside resources."""

@@ -49,7 +49,7 @@ MOST_SHORT, MOST_EXPLAINED = 200, 12
 KINDS = {HAS_ALL: "met", "its limit": "limit", "its ceiling": "ceiling", "": "unknown"}
 """How those are counted whom no resource stops, by what a table says of them."""
 
-WORDS = {kind: words for words, kind in KINDS.items()} | {"unplaced": "unplaced"}
+WORDS = {kind: words for words, kind in KINDS.items()} | {"unplaced": "unplaced", "notion": "notion"}
 """What a table says of them, by how they are counted."""
 
 
@@ -70,6 +70,7 @@ class Stops:
     limit: int
     ceiling: int
     unplaced: int
+    notion: int
     unknown: int
     resources: list[int]
     places: list[list[int]]
@@ -136,7 +137,10 @@ def study(
         "users": _users(instance, each),
         "resources": _resources(instance, stops),
         "machines": _machines(instance, found, stops),
-        "stops": [{key: getattr(s, key) for key in ("met", "limit", "ceiling", "unplaced", "unknown")} for s in stops],
+        "stops": [
+            {key: getattr(s, key) for key in ("met", "limit", "ceiling", "unplaced", "notion", "unknown")}
+            for s in stops
+        ],
         "sweeps": [sweep_to_dict(sweep) for sweep in sweeps],
         "whatifs": [whatif_to_dict(found) for found in whatifs],
     }
@@ -419,6 +423,7 @@ def _stops(instance: Instance, users: Sequence[Stop]) -> Stops:
         counts["limit"],
         counts["ceiling"],
         counts["unplaced"],
+        counts["notion"],
         counts["unknown"],
         [resources[name] for name in instance.resources],
         [[at[f"{c}/{r}"] for r in instance.resources] for c in instance.machine_names],

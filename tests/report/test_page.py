@@ -283,6 +283,14 @@ def test_the_page_says_of_what_stops_users_what_explain_says(policy, integer):
         assert "not known" not in str(gist(document)[1])
 
 
+def test_whom_the_notion_of_a_file_leaves_where_it_is_is_counted_so():
+    policy = FORMULATIONS / "drf_equality.py"
+    document = study(machines(), [policy])
+    left = [row.reason for row in explain(machines(), policy).users].count("notion")
+    assert document["stops"][0]["notion"] == left > 0
+    assert document["stops"][0]["unknown"] == 0
+
+
 def test_a_page_of_whole_tasks_says_that_prices_are_left_out():
     instance = Instance([[1], [2]], [5])
     assert "drfopt explain --integer" in page(study(instance, ["drf"], integer=True))

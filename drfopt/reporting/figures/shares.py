@@ -199,6 +199,7 @@ def _stops_rows(document: dict[str, Any], place: int) -> list[tuple[str, int]]:
         ("its limit", others["limit"]),
         ("a ceiling", others["ceiling"]),
         ("unplaced", others["unplaced"]),
+        ("the notion", others["notion"]),
         ("not known", others["unknown"]),
     ]
 
