@@ -130,11 +130,14 @@ class AuditCase:
         """Return how many tasks of user i the amounts (m,) carry, fractions of a task counted."""
         return min(b / d for b, d in zip(bundle, self.cluster.demands[i], strict=True) if d)
 
-    def of_another(self, i: int, k: int) -> Number:
-        """Return the tasks of user i that the bundle of user k carries, scaled to her own weight, beyond any limit."""
+    def of_another(self, i: int, k: int, found: Outcome | None = None) -> Number:
+        """Return the tasks of user i that the bundle of user k carries, scaled to her own weight, beyond any limit.
+
+        The bundle is that of an outcome, or of what is `given`.
+        """
         cluster = self.cluster
         scale = tuple(cluster.weight(i, j) / cluster.weight(k, j) for j in range(cluster.m))
-        return self.carried(self.given, i, k, cluster.demands[k], scale)
+        return self.carried(found or self.given, i, k, cluster.demands[k], scale)
 
     def with_what(self, found: Outcome, i: int, k: int, task: Row) -> Number:
         """Return the tasks user i would run with what user k holds for tasks like this one, (m,), in an outcome."""

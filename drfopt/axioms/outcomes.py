@@ -24,6 +24,7 @@ from ..base.tolerances import FILE_ERROR, LEVEL, LEVEL_CEEI
 from ..engines.reference import enumeration
 from ..engines.reference.algorithm1 import Machines
 from ..engines.reference.path_filling import path_filling, progressive_filling
+from ..model.allocation import Allocation
 from ..model.devices import Dealt
 from ..model.paths import Traveller
 from ..model.policies import Policy
@@ -32,7 +33,7 @@ from ..solving.batches.batch import solve_many
 from .economy import Economy, Number, around, exactly, low
 from .exact_market import clear
 
-__all__ = ["Outcome", "batched", "computed", "outcome", "packed", "pays", "rates", "travellers"]
+__all__ = ["Outcome", "batched", "computed", "outcome", "packed", "pays", "rates", "travellers", "whole_outcome"]
 
 
 NOTHING = Fraction(0)
@@ -188,12 +189,7 @@ def computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
     """Return what `solve` gives on the cluster; of whole tasks one optimum, others may be as good."""
     instance = cluster.instance()
     if integer:
-        whole = solve(instance, policy, integer=True)
-        proof = whole.certificate.evidence
-        packing = None if cluster.machines is None else proof.packing
-        tasks = tuple(Fraction(int(x)) for x in whole.tasks)
-        shared = tuple(on or {} for on in proof.devices or ())
-        return Outcome(tasks, packing=None if packing is None else tuple(packing), shared=shared)
+        return whole_outcome(solve(instance, policy, integer=True))
     try:
         allocation, error = solve(instance, policy, exact=True), 0.0
     except EngineError:
@@ -209,6 +205,15 @@ def computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
         tied=policy.objective == "sum",
         computed=bool(error),
     )
+
+
+def whole_outcome(whole: Allocation) -> Outcome:
+    """Return an allocation of whole tasks, with its packing on machines."""
+    proof = whole.certificate.evidence
+    packing = None if whole.instance.machines is None else proof.packing
+    tasks = tuple(Fraction(int(x)) for x in whole.tasks)
+    shared = tuple(on or {} for on in proof.devices or ())
+    return Outcome(tasks, packing=None if packing is None else tuple(packing), shared=shared)
 
 
 def _known(value: Any, error: float) -> Number:

@@ -25,14 +25,28 @@ GLOSSARY = (
         "level",
         "dominant share divided by the weight; DRF makes the lowest as large as can be, then the next, and so on",
     ),
-    ("stopped by", "the bottleneck: a resource that is used up where the user may run, and that it needs"),
+    (
+        "stopped by",
+        "the bottleneck: a resource that is used up where the user may run, and that it needs; of whole tasks what its "
+        "next task finds too little of",
+    ),
     ("price of fairness", "the part of the largest possible sum of dominant shares that the policy gives up"),
     ("Jain's index", "1 when all levels are equal, 1/n when one of n users has everything"),
     ("geometric mean", "of the levels, by weight; CEEI makes it as large as can be"),
-    ("envious", "users who could run more tasks with what another holds, scaled by their weights"),
+    (
+        "envious",
+        "users who could run more tasks with what another holds, scaled by their weights; of whole tasks more whole "
+        "ones; – where it is not counted, as among too many users, and of whole tasks under rules or with task types",
+    ),
     ("proof", "the certificate that was computed from the instance and the tasks alone: no solver is believed"),
 )
 """Words of the page, explained at its end."""
+
+
+UNPRICED = Markup(
+    "What one more is worth, and what would raise whom, is left out of a page of whole tasks: "
+    "<code>drfopt explain --integer</code> tries what would raise a user."
+)
 
 
 def verdict(document: Document) -> Markup:
@@ -168,6 +182,8 @@ def gist(document: Document) -> list[Markup]:
     if len(document["shown"]) > 1:
         said += _best(document)
     said += _owed(document)
+    if document["instance"]["integer"]:
+        said.append(UNPRICED)
     refusals = document["comparison"].get("refusals", {})
     said += [Markup("{} gave no answer: <bdi>{}</bdi>.").format(*map(clean, pair)) for pair in refusals.items()]
     return said

@@ -18,10 +18,11 @@ from ..base.tables import finite
 from ..model.allocation import Allocation, stopped
 from ..model.instance import Instance
 from ..model.organisation import Organisation
-from ..model.policies import AnyPolicy
+from ..model.policies import AnyPolicy, policy_on
 from ..model.shortfall import ENDLESS, HAS_ALL, MET, SHORT
 from ..planning.advice import LARGEST, advise, most_priced, priced_quickly
 from ..planning.before_and_after import WhatIf
+from ..planning.explaining.explanation import UNKNOWN, what_stops
 from ..planning.explaining.remedies import Remedies
 from ..planning.pricing.price_table import Prices
 from ..planning.sweeping import Sweep
@@ -47,6 +48,18 @@ MOST_SHORT, MOST_EXPLAINED = 200, 12
 
 KINDS = {HAS_ALL: "met", "its limit": "limit", "its ceiling": "ceiling", "": "unknown"}
 """How those are counted whom no resource stops, by what a table says of them."""
+
+WORDS = {kind: words for words, kind in KINDS.items()} | {"unplaced": "unplaced"}
+"""What a table says of them, by how they are counted."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """What stopped one user: how it is counted, or empty and the names of what did; and what a table says."""
+
+    kind: str
+    words: str
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -99,7 +112,8 @@ def study(
     report("laying out the page")
     name = instance.name or name
     found = comparison.allocations
-    stops = [_stops(allocation) for allocation in found]
+    each = [_each_stop(allocation) for allocation in found]
+    stops = [_stops(instance, users) for users in each]
     shown, titles = _distinct(found)
     document = {
         "schema": SCHEMA,
@@ -119,7 +133,7 @@ def study(
         **_answer(found[0]),
         "order": found[0].shortfall.order.tolist(),
         "queues": _queues(found[0]),
-        "users": _users(instance, found),
+        "users": _users(instance, each),
         "resources": _resources(instance, stops),
         "machines": _machines(instance, found, stops),
         "stops": [{key: getattr(s, key) for key in ("met", "limit", "ceiling", "unplaced", "unknown")} for s in stops],
@@ -318,10 +332,8 @@ def _comparison(comparison: Comparison, name: str, version: str) -> Document:
     return document | {"instance": name}
 
 
-def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Document]:
+def _users(instance: Instance, stops: Sequence[Sequence[Stop]]) -> list[Document]:
     """Return what is known of every user beside her allocations: what she asks for, and what stopped her."""
-    unplaced = [set(allocation.unplaced) for allocation in allocations]
-    bottlenecks = [allocation.certificate.bottlenecks or (None,) * instance.n for allocation in allocations]
     weights, rules = instance.weights.tolist(), instance.organisation
     units = dict(zip(instance.resources, instance.units, strict=True))
     types = instance.task_types or (None,) * instance.n
@@ -337,10 +349,7 @@ def _users(instance: Instance, allocations: Sequence[Allocation]) -> list[Docume
             "demand": dict(zip(instance.resources, row, strict=True)),
             "types": len(kinds) if (kinds := types[i]) else None,
             **({} if rules is None else _rules(rules, i, units)),
-            "stopped": [
-                stopped(instance, i, names[i], allocation.tasks[i], user in helpless, allocation.integer)
-                for names, allocation, helpless in zip(bottlenecks, allocations, unplaced, strict=True)
-            ],
+            "stopped": [users[i].words for users in stops],
         }
         for i, (user, limit, row) in enumerate(
             zip(instance.users, instance.limits.tolist(), instance.demands.tolist(), strict=True)
@@ -364,29 +373,47 @@ def _rules(rules: Organisation, i: int, units: Mapping[str, str]) -> Document:
     }
 
 
-def _stops(allocation: Allocation) -> Stops:
-    instance = allocation.instance
+def _each_stop(allocation: Allocation) -> list[Stop]:
+    """Return what stopped each user, (n,): of whole tasks and formulation files, whose certificate names nothing, as
+    `explain` says it.
+    """
+    instance, integer = allocation.instance, allocation.integer
     bottlenecks = allocation.certificate.bottlenecks or (None,) * instance.n
-    helpless = set(allocation.unplaced)
+    if integer or policy_on(allocation.policy, instance).objective in UNKNOWN:
+        report("looking for what stops users")
+        return [_explained(allocation, i, *found) for i, found in enumerate(what_stops(allocation))]
+    helpless, stops = set(allocation.unplaced), []
+    for i, user in enumerate(instance.users):
+        words = stopped(instance, i, bottlenecks[i], allocation.tasks[i], user in helpless, integer)
+        names = bottlenecks[i] or ()
+        names = (names,) if isinstance(names, str) else tuple(names)
+        kind = "unplaced" if user in helpless else "met" if words == HAS_ALL else "" if names else KINDS[words]
+        stops.append(Stop(kind, words, names))
+    return stops
+
+
+def _explained(allocation: Allocation, i: int, reason: str, names: tuple[str, ...]) -> Stop:
+    kind = reason if reason in WORDS else "" if names else "unknown"
+    words = (
+        WORDS[kind] if kind else stopped(allocation.instance, i, names, allocation.tasks[i], False, allocation.integer)
+    )
+    return Stop(kind, words, names)
+
+
+def _stops(instance: Instance, users: Sequence[Stop]) -> Stops:
     counts: Counter[str] = Counter()
     at: Counter[str] = Counter()
     resources: Counter[str] = Counter()
-    for i, user in enumerate(instance.users):
-        names = bottlenecks[i] or ()
-        names = (names,) if isinstance(names, str) else names
-        if user in helpless:
-            counts["unplaced"] += 1
-        elif stopped(instance, i, bottlenecks[i], allocation.tasks[i], False, allocation.integer) == HAS_ALL:
-            counts["met"] += 1
-        elif names:
-            at.update(names)
-            # "class/resource"; a name of either may hold a slash of its own, so it is looked up as a whole.
-            mine = {resource for name in names for resource in _resource(instance, name)}
-            resources.update(mine)
-            # What is no resource is the ceiling of a group; her own is told below.
-            counts["ceiling"] += len(mine) == 0
-        else:
-            counts[KINDS[stopped(instance, i, None, allocation.tasks[i], False, allocation.integer)]] += 1
+    for stop in users:
+        if stop.kind:
+            counts[stop.kind] += 1
+            continue
+        at.update(stop.names)
+        # "class/resource"; a name of either may hold a slash of its own, so it is looked up as a whole.
+        mine = {resource for name in stop.names for resource in _resource(instance, name)}
+        resources.update(mine)
+        # What is no resource is the ceiling of a group; her own is told apart.
+        counts["ceiling"] += len(mine) == 0
     return Stops(
         counts["met"],
         counts["limit"],

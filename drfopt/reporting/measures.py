@@ -8,21 +8,27 @@ Levels are weighted dominant shares, whatever the policy compares: those of DRF.
     nash            exp(sum_i w_i log l_i / sum_i w_i)           the weighted geometric mean, which CEEI makes largest
     sum_of_shares   sum of the unweighted dominant shares, of everybody
     utilization     mean over the resources that the cluster has
-    envious         users who could run more tasks with w_i / w_k of what user k holds, for some k
+    envious         users who could run more tasks with w_i / w_k of what user k holds, for some k; of whole tasks more
+                    whole ones, as the audit counts them
     envy            the largest such gain, relative to what she runs
 
-Envy on machines is that of the placement at hand, class by class.  Jain, Chiu, Hawe, DEC-TR-301, 1984;
-Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3 (envy-freeness).
+Envy on machines is that of the placement at hand, class by class, and of whole tasks machine by machine.
+Jain, Chiu, Hawe, DEC-TR-301, 1984; Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3 (envy-freeness).
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from ..axioms.case import AuditCase
+from ..axioms.economy import cluster_of, low
+from ..axioms.outcomes import whole_outcome
+from ..axioms.ruled import beyond
 from ..base.tolerances import LEVEL_CEEI
 from ..model.allocation import Allocation
 from ..model.instance import Instance
-from ..model.policies import policy_named
+from ..model.policies import policy_named, policy_on
 from ..planning.baseline import Baseline
 from ..solving.comparing import taking_part
 
@@ -30,6 +36,9 @@ __all__ = ["Measures", "envy", "measures"]
 
 ENVY_USERS = 2000
 """Users up to which everybody is compared with everybody: four million pairs, a second."""
+
+WHOLE_PAIRS = 200_000
+"""Pairs of users, times the kinds of machines in the packing, up to which whole tasks are compared: some seconds."""
 
 ROWS = 64
 """Users compared with all others at a time, so that the table of pairs stays small."""
@@ -57,7 +66,7 @@ def measures(allocation: Allocation, baseline: Baseline | None = None) -> Measur
     levels = (policy_named("drf").rates(ruler) * tasks)[there]
     squares = float(levels @ levels)
     positive = instance.capacity > 0
-    pairs = envy(instance, tasks, allocation.placement, there)
+    pairs = _whole_envy(allocation, there) if allocation.integer else envy(instance, tasks, allocation.placement, there)
     return Measures(
         lowest=float(levels.min(initial=np.inf)) if len(levels) else 0.0,
         jain=float(levels.sum()) ** 2 / (len(levels) * squares) if squares else None,
@@ -80,6 +89,26 @@ def _geometric_mean(levels: np.ndarray, instance: Instance, there: np.ndarray) -
     if not len(levels) or not levels.all():
         return 0.0 if len(levels) else None
     return float(np.exp(weights @ np.log(levels) / weights.sum()))
+
+
+def _whole_envy(allocation: Allocation, there: np.ndarray) -> np.ndarray | None:
+    """Return by how much each user would gain in whole tasks with the bundle she likes best, (n,), as in `envy`.
+
+    None beyond `WHOLE_PAIRS`, under rules, and where users have several task types: of these no audit knows envy.
+    """
+    instance = allocation.instance
+    if beyond(instance, True):
+        return None
+    found = whole_outcome(allocation)
+    if instance.n**2 * max(len(found.packing or ()), 1) > WHOLE_PAIRS:
+        return None
+    case = AuditCase(cluster_of(instance), policy_on(allocation.policy, instance), integer=True)
+    gains = np.zeros(instance.n)
+    for i in np.flatnonzero(there).tolist():
+        bundles = [low(case.limited(i, case.of_another(i, k, found))) for k in range(instance.n) if k != i]
+        instead, own = max(bundles, default=Fraction(0)), low(found.tasks[i])
+        gains[i] = max(float(instead / own) - 1, 0.0) if own else np.inf if instead else 0.0
+    return gains
 
 
 def envy(instance: Instance, tasks: np.ndarray, placement: np.ndarray | None, there: np.ndarray) -> np.ndarray | None:

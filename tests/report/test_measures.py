@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from clusters_to_show import NSDI, crowd, machines
+from clusters_to_show import NSDI, crowd, machines, typed
 
 from drfopt.axioms.auditing import audit
 from drfopt.model.instance import Instance
+from drfopt.model.machine import Machine
 from drfopt.reporting.measures import ENVY_USERS, envy, measures
 from drfopt.solving.allocating import solve
 
@@ -65,6 +66,33 @@ def test_envy_is_the_audits(policy, seed):
     found = measures(solve(instance, policy))
     (verdict,) = audit(instance, policy, properties=["envy-freeness"]).results
     assert (found.envious > 0) == (verdict.verdict == "fails")
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei"])
+@pytest.mark.parametrize("seed", range(6))
+def test_envy_of_whole_tasks_is_the_audits(policy, seed):
+    random = np.random.default_rng(seed)
+    n = 2 + seed % 3
+    demands, weights = random.integers(1, 5, (n, 2)), random.integers(1, 3, n)
+    if seed % 2:
+        instance = Instance(demands, machines=[Machine("a", [6, 7], 2), Machine("b", [9, 5], 1)], weights=weights)
+    else:
+        instance = Instance(demands, random.integers(9, 20, 2), weights=weights)
+    found = measures(solve(instance, policy, integer=True))
+    (verdict,) = audit(instance, policy, properties=["envy-freeness"], integer=True).results
+    assert (found.envious > 0) == (verdict.verdict == "fails")
+
+
+def test_half_a_task_is_nothing_to_envy():
+    # What A holds is a task and a half of B, who has one.
+    assert measures(solve(Instance([[1], [2]], [5]), "drf", integer=True)).envious == 0
+    # A counts twice: what B holds is then four tasks of A, who has three.
+    found = measures(solve(Instance([[1], [2]], [5], weights=[2, 1]), "drf", integer=True))
+    assert (found.envious, found.envy) == (1, pytest.approx(1 / 3))
+
+
+def test_whole_tasks_of_types_are_not_compared():
+    assert measures(solve(typed(), "drf", integer=True)).envious is None
 
 
 def test_the_greatest_gain_is_that_of_the_best_bundle():

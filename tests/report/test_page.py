@@ -9,11 +9,12 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines, organised, typed
 
-from drfopt import Group, Organisation, TaskType, what_if
+from drfopt import Group, Organisation, TaskType, explain, what_if
 from drfopt.base.errors import PolicyError
 from drfopt.base.tables import clean
 from drfopt.model.instance import Instance
@@ -21,7 +22,7 @@ from drfopt.model.machine import Machine
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import page, study
 from drfopt.reporting.charts import unkeyed
-from drfopt.reporting.contents import verdict
+from drfopt.reporting.contents import gist, verdict
 from drfopt.reporting.figures import figures
 from drfopt.reporting.figures.shares import stops_figure
 from drfopt.reporting.page_tables import MOST_ROWS
@@ -256,6 +257,48 @@ def test_whole_tasks_have_a_page_too():
     document = study(machines(), ["drf"], integer=True)
     assert all(isinstance(user["tasks"], int) for user in document["comparison"]["allocations"][0]["users"])
     assert "whole tasks" in page(document)
+
+
+FORMULATIONS = Path(__file__).parents[2] / "formulations"
+
+
+@pytest.mark.parametrize("integer", [False, True])
+@pytest.mark.parametrize("policy", ["drf", FORMULATIONS / "drf.py"], ids=["drf", "formulation"])
+def test_the_page_says_of_what_stops_users_what_explain_says(policy, integer):
+    if integer and policy != "drf":
+        policy = FORMULATIONS / "drf_integer.py"
+    one = Instance([[1, 0], [2, 0], [1, 1]], {"cpu": 5, "gpu": 9}, max_tasks=[9, 4, 1], users=["A", "B", "C"])
+    row = {"cpu": 5, "gpu": 2}
+    classes = Instance([[1, 0], [3, 1]], machines=[Machine("m", row, 2), Machine("n", row)], max_tasks=[None, 9])
+    for instance in (one, classes):
+        document = study(instance, [policy], integer=integer)
+        explained = explain(instance, policy, integer=integer).users
+        assert [user["stopped"] for user in document["users"]] == [
+            [", ".join(row.stopped_by) or "has all it asked for"] for row in explained
+        ]
+        assert document["stops"][0]["unknown"] == 0
+        for name, resource in zip(instance.resources, document["resources"], strict=True):
+            held = sum(any(at.rpartition("/")[2] == name for at in row.stopped_by) for row in explained)
+            assert resource["stopped"] == [held]
+        assert "not known" not in str(gist(document)[1])
+
+
+def test_a_page_of_whole_tasks_says_that_prices_are_left_out():
+    instance = Instance([[1], [2]], [5])
+    assert "drfopt explain --integer" in page(study(instance, ["drf"], integer=True))
+    assert "drfopt explain --integer" not in page(study(instance, ["drf"]))
+
+
+def test_levels_of_changed_clusters_are_said_to_be_of_the_cluster_as_it_is():
+    instance = Instance([[1], [2]], {"cpu": 20})
+    smaller = sweep(instance, ["1/2", "1"], resource="cpu", jobs=1)
+    document = study(instance, ["drf"], sweeps=[smaller], whatifs=[what_if(instance, ["set-capacity cpu=10"])])
+    # With 10 cpu both have half of them, which is a quarter of today's.
+    assert [step["lowest"] for step in document["sweeps"][0]["steps"]] == pytest.approx([0.25, 0.5])
+    assert [row["lowest level"] for row in document["whatifs"][0]["totals"]] == pytest.approx([0.5, 0.25])
+    assert "Levels and shares here are of the cluster as it is" in page(document)
+    assert "Levels and shares are of the cluster as it is" in figures(document)["sweep-1"].caption
+    assert "of the cluster as it is" not in page(study(instance, ["drf"]))
 
 
 @pytest.mark.parametrize("cluster", [machines, typed], ids=["machines", "types"])

@@ -37,7 +37,7 @@ from .remedies import Remedies, alone
 from .tried_remedies import RemedyTrials, WholeStops, WholeTrials
 from .used_up import UsedUpTrials, used_up
 
-__all__ = ["Explained", "Explanation", "explain"]
+__all__ = ["UNKNOWN", "Explained", "Explanation", "explain", "what_stops"]
 
 
 FEW, FEW_WHOLE = 20, 6
@@ -334,6 +334,13 @@ def explain(
         pooled = solve(instance, chosen) if fragmentation and integer else allocation
         lost = fragments_of(pooled, deadline.share(1 + integer)) if fragmentation else None
     return Explanation(instance, chosen.name, allocation, tuple(found), lost)
+
+
+def what_stops(allocation: Allocation) -> list[tuple[str, tuple[str, ...]]]:
+    """Return of each user, (n,), why it has no more, as in `Explained`, and what is used up or lacks where it is."""
+    facts = _Facts(allocation, False, Budget(None))
+    reasons = [facts.reason(i) for i in range(allocation.instance.n)]
+    return [(why, facts.stopped_by[i] if why in HELD else ()) for i, why in enumerate(reasons)]
 
 
 class _Facts:

@@ -92,7 +92,8 @@ def sweep_figure(sweep: dict[str, Any], place: int) -> Figure:
     return Figure(
         name=f"sweep-{place}",
         title=f"{title_of(sweep['policy'])} as {what} changes",
-        caption="The lowest level, the sum of the dominant shares, and the used part of every resource.",
+        caption="The lowest level, the sum of the dominant shares, and the used part of every resource. Levels and "
+        "shares are of the cluster as it is, whatever the value; used parts are of the changed one.",
         alternative=f"From {what} {number(first['at'])} to {number(last['at'])} the lowest level goes from "
         f"{percent(first['lowest'])} to {percent(last['lowest'])}, the sum of dominant shares from "
         f"{number(first['sum_of_shares'])} to {number(last['sum_of_shares'])}.",

@@ -28,7 +28,12 @@ def figure(document: dict[str, Any]) -> Figure | None:
     left_out = len(machines) - len(shown)
     allocations = document["comparison"]["allocations"]
     caption = "Used part of what all machines of a class have together; framed where somebody is stopped. "
-    if document["instance"]["choice"]:
+    if document["instance"]["integer"]:
+        caption += (
+            "This is one packing, and others may give the same tasks: framed is what the next task of somebody lacks "
+            "on the machine of the class where it lacks least; it need not be used up."
+        )
+    elif document["instance"]["choice"]:
         caption += (
             "This is one placement, and others may give the same tasks: what is framed is used up in all that do, "
         )
@@ -41,7 +46,7 @@ def figure(document: dict[str, Any]) -> Figure | None:
         name="classes",
         title="How full the machine classes are",
         caption=caption,
-        alternative=" ".join(_in_words(a, place, machines) for place, a in enumerate(allocations)),
+        alternative=" ".join(_in_words(document, a, place) for place, a in enumerate(allocations)),
         panels=tuple(
             _panel(title_of(a["policy"], a["integer"]), place, [machines[k] for k in shown])
             for place, a in enumerate(allocations)
@@ -55,16 +60,17 @@ def _weight(machine: dict[str, Any]) -> tuple[float, float]:
     return -stopped, -machine["count"]
 
 
-def _in_words(allocation: dict[str, Any], place: int, machines: list[dict[str, Any]]) -> str:
+def _in_words(document: dict[str, Any], allocation: dict[str, Any], place: int) -> str:
     full = [
         f"{machine['name']} {resource['name']}"
-        for machine in machines
+        for machine in document["machines"]
         for resource in machine["resources"]
         if resource["allocations"][place]["stopped"]
     ]
     names = ", ".join(full[:12]) + (f" and {len(full) - 12} more" if len(full) > 12 else "")
     title = title_of(allocation["policy"], allocation["integer"])
-    none = "what stops users is not known by class" if allocation["integer"] else "no class stops anybody"
+    unknown = document["stops"][place]["unknown"]
+    none = "what stops users is not known by class" if unknown else "no class stops anybody"
     return f"{title}: users are stopped by {names}." if full else f"{title}: {none}."
 
 

@@ -162,16 +162,21 @@ def stops_figure(document: dict[str, Any]) -> Figure:
     rows = [_stops_rows(document, place) for place in range(len(allocations))]
     # A reason that nobody has under any policy needs no bar, unless it is a resource.
     kept = [r for r in range(len(rows[0])) if r < len(document["resources"]) or any(counted[r][1] for counted in rows)]
+    # A certificate of a pool names one resource for a user; of whole tasks and formulation files all are known.
+    users = document["instance"]["users"]
+    several = document["machines"] is not None or document["instance"]["integer"]
+    several |= any(sum(count for _, count in counted) > users for counted in rows)
     most = max((counted[r][1] for counted in rows for r in kept), default=0) or 1
     return Figure(
         name="stops",
         title="What stops the users",
-        caption="Number of users who cannot have more because of a resource that is used up where they may run, or of "
-        "their own limit. "
+        caption="Number of users who cannot have more because of a resource "
+        + ("of which their next task finds too little" if document["instance"]["integer"] else "that is used up")
+        + " where they may run, or of their own limit. "
         + (
-            "Of several resources of a pool that run out together one is counted."
-            if document["machines"] is None
-            else "Who has several bottlenecks is counted at each."
+            "Who has several bottlenecks is counted at each."
+            if several
+            else "Of several resources of a pool that run out together one is counted."
         ),
         alternative=" ".join(
             f"{title_of(a['policy'], a['integer'])}: "
