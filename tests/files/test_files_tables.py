@@ -236,6 +236,8 @@ def test_alibaba_2018(tmp_path: Path) -> None:
     assert found.instance.counts.tolist() == [1]
     assert sum(found.placement["app_1"].values()) == 1
     assert "batch task that has ended (t3)" in told(found)
+    for kind in ("failure domains of machines", "start, end and type of batch tasks", "limit of cpu of containers"):
+        assert f"not used: {kind} (" in told(found)
     only_ended = saved(tmp_path, batch=batch.splitlines()[2] + "\n", machines=machines)
     assert read("alibaba2018", only_ended).instance.users == ("job j_2",)
     with pytest.raises(InstanceError, match="has 2 columns: machine_meta has 7, batch_task 9, container_meta 8"):

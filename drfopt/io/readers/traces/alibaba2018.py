@@ -26,6 +26,13 @@ AMOUNTS = ("cpu", "memory")
 ENDED = ("terminated", "failed", "cancelled", "interrupted", "stopped")
 CENTICORES = 100
 
+IGNORED = {
+    MACHINES: "failure domains of machines",
+    BATCH: "start, end and type of batch tasks",
+    CONTAINERS: "limit of cpu of containers",
+}
+"""Columns that play no part."""
+
 
 def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     """Read machines with batch tasks, containers or both.
@@ -45,6 +52,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         if columns is None:
             wanted = f"machine_meta has {len(MACHINES)}, batch_task {len(BATCH)}, container_meta {len(CONTAINERS)}"
             raise failure(file.place, f"has {len(first_line(file))} columns: {wanted}")
+        notes.unused(IGNORED[columns], file.name)
         for row in without_header(file, columns):
             if columns is MACHINES:
                 _latest(machines, row["machine"], row)
