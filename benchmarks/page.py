@@ -23,6 +23,12 @@ Written by `python -m benchmarks`; all rows are in [measurements.csv](measuremen
 expectation that was written down before anything was measured, right or wrong, and with what happened.
 """
 
+MEASURED_ON = """## Machine
+
+Of the questions that were measured last. The others keep the rows of their own runs, of which each is one, on machines
+of this size with what was installed there.
+"""
+
 READING = """## How to read the tables
 
 Seconds are the shortest of the repetitions, taken in turns with the other rows of the column, each on an instance that
@@ -88,7 +94,7 @@ def _row(line: dict[str, str]) -> Row:
 
 
 def _page(rows: list[Row], machine: dict[str, str]) -> str:
-    parts = [OPENING, "## Machine\n", _table([("", "")], [], [[key, value] for key, value in machine.items()])]
+    parts = [OPENING, MEASURED_ON, _table([("", "")], [], [[key, value] for key, value in machine.items()])]
     parts += ["", READING, f"![seconds over users, both scales logarithmic]({PICTURE})\n"]
     for question in QUESTIONS:
         own = [row for row in rows if row.question == question.name]
