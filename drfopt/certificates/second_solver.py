@@ -5,8 +5,10 @@ packings of a machine, which the exact check of every answer's packing does not 
 """
 
 import math
+import operator
 import warnings
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +20,7 @@ from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
 from .exhaustive_search import playing, worth
 
-__all__ = ["FAR_APART", "TooLargeToAsk", "fewer", "larger", "optimum", "variable"]
+__all__ = ["FAR_APART", "TooLargeToAsk", "fewer", "hides_tasks", "larger", "optimum", "variable"]
 
 CBC = "CBC"
 
@@ -66,12 +68,25 @@ def optimum(
     if policy.objective != "leximin" and instance.features:
         return larger(WholeUsers(instance, policy, members), tasks, deadline, solver, packings)
     if policy.objective != "leximin":
+        if policy.objective == "sum":
+            rates = policy.exact_rates(instance)
+            _ask_of([rates[i] for i in members], [tasks[i] for i in members])
         return _largest(instance, policy, members, deadline, solver, packings)
     users = WholeUsers(instance, policy, members)
     for level in sorted(set(users.values(tasks))):
         if (found := fewer(users, tasks, level, deadline, solver, packings)) is not None:
             return found
     return list(tasks)
+
+
+def hides_tasks(rates: Sequence[Fraction], tasks: Sequence[int]) -> bool:
+    """Say whether a solver does not see a task of the least value beside the sum of all that is had."""
+    return sum(map(operator.mul, rates, tasks)) > FAR_APART * min(filter(None, rates), default=0)
+
+
+def _ask_of(rates: Sequence[Fraction], tasks: Sequence[int]) -> None:
+    if hides_tasks(rates, tasks):
+        raise TooLargeToAsk
 
 
 def _cluster(
@@ -237,6 +252,7 @@ def _larger_to(
     ]
     for mine in users.tiers[: tier + 1]:
         if users.policy.objective == "sum":
+            _ask_of([users.rates[p] for p in mine], [own[p] for p in mine])
             rates = program_values([users.rates[p] for p in mine])
             total = _sum(rate * columns[p] for p, rate in zip(mine, rates, strict=True))
             least = math.fsum(rate * own[p] for p, rate in zip(mine, rates, strict=True))

@@ -608,3 +608,19 @@ def test_ceilings_of_a_user_with_types_count_what_these_need(policy, limit, has,
     for rules in (own, group):
         found = solve(Instance(users, **cluster, max_tasks=[limit, None], organisation=rules), policy, integer=True)
         assert found.tasks.tolist() == [has, 10 - has] and verify(found).valid is not False
+
+
+def test_a_solver_that_does_not_see_a_task_is_no_judge_of_a_sum():
+    """One task of the large user is worth a thousand million of the others': the program left them out, as optimal."""
+    large = 10**9
+    users = {
+        "u0": [TaskType({"b": 1, "c": 2}, 1, ["m0"]), TaskType({"a": 5}, 5, ["m0"])],
+        "u1": {"a": 5 * large, "b": 2 * large, "c": 3 * large},
+        "u2": [TaskType({"b": 1, "c": 5}, 3)],
+    }
+    rooms = {"m0": (18, 2, 12), "m1": (2, 2, 2)}
+    machines = [Machine(name, dict(zip("abc", [x * large for x in room], strict=True))) for name, room in rooms.items()]
+    found = solve(Instance(users, machines=machines), "utilitarian", integer=True)
+    assert dict(zip(found.users, found.tasks.tolist(), strict=True))["u2"] == 3
+    assert found.certificate.valid is None
+    assert 0 < found.certificate.gap < 1e-8

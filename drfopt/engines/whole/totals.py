@@ -33,7 +33,7 @@ from ...certificates.exhaustive_search import SearchTooLong, worth
 from ...certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from ...certificates.packable import Packable
 from ...certificates.refutation import Inconclusive
-from ...certificates.second_solver import FAR_APART
+from ...certificates.second_solver import FAR_APART, hides_tasks
 from ...certificates.utility_losses import BITS
 from ...model.packings import program_rows, program_values
 from ...model.whole_values import WholeUsers
@@ -41,7 +41,7 @@ from ..problem import Answer, Problem
 from . import frontier, leximin_milp
 from .integer_program import Model, Terms, UnfinishedProgram
 from .milp import SEARCH, Supply, placed, supply
-from .rounding import densest_first, task_by_task
+from .rounding import densest_first, filled, task_by_task
 
 __all__ = [
     "first_chords",
@@ -247,7 +247,11 @@ def _worse(users: WholeUsers, mine: Sequence[int], answer: Answer, known: Answer
 def solve(problem: Problem) -> Answer:
     """Return whole tasks of the largest sum, tier by tier."""
     users = problem.whole_users
-    return _in_time(problem, lambda: _in_turn(users, partial(_largest_sum, problem, kept_parts(problem, users))))
+    found = _in_time(problem, lambda: _in_turn(users, partial(_largest_sum, problem, kept_parts(problem, users))))
+    if problem.instance.machines is None or not hides_tasks(users.rates, found.tasks.tolist()):
+        return found
+    # The program leaves out tasks that it does not see, where there is room for them.
+    return replace(filled(problem, found), status=found.status)
 
 
 def _largest_sum(problem: Problem, kept: dict[int, int], tiers: Tiers) -> Answer:
