@@ -624,3 +624,14 @@ def test_a_solver_that_does_not_see_a_task_is_no_judge_of_a_sum():
     assert dict(zip(found.users, found.tasks.tolist(), strict=True))["u2"] == 3
     assert found.certificate.valid is None
     assert 0 < found.certificate.gap < 1e-8
+
+
+def test_a_pool_that_has_learned_that_not_all_have_a_task_asks_the_program():
+    """Two machines run no task of each; filling the pool up went on for ever where nothing was left of it."""
+    machines = [Machine("m", {"cpu": 5, "gpu": 3}, 2)]
+    instance = Instance([[3, 1], [3, 2], [1, 1], [3, 1]], machines=machines, weights=["1/2", 3, "1/2", 2])
+    found = solve(instance, "ceei", integer=True)
+    assert (found.status, Enumeration(instance, "ceei").score(found.tasks.tolist())) == (
+        "optimal",
+        Enumeration(instance, "ceei").best(),
+    )

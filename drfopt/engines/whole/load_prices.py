@@ -129,6 +129,8 @@ def solve_product(problem: Problem) -> Answer:
             found = totals.nearest(priced.halves, totals.greedily(priced.halves), deadline, BEST_WAYS)
             if not priced.learn(found[0]):
                 break
+            if not priced.halves.fit:  # a task each is more than machines can pack, as is known now
+                return _program(problem)
         for way, tasks in enumerate(found):
             if (packing := priced.loads.pack(priced.whole(tasks))) is not None:
                 return _answer(problem, users, tasks, packing, "feasible" if way else "optimal")

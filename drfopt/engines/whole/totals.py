@@ -557,7 +557,7 @@ def greedily(halves: MeetInTheMiddle) -> list[int]:
     while queue:
         _, i = heapq.heappop(queue)
         more = min((f // d for d, f in zip(halves.rows[i], left, strict=True) if d), default=0)
-        if more := min(more, halves.most[i] - tasks[i]):
+        if (more := min(more, halves.most[i] - tasks[i])) > 0:
             # A part of what fits at once: one by one, billions would not end.
             more = max(1, more // (4 * len(tasks)))
             tasks[i] += more
