@@ -314,9 +314,9 @@ def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) 
             map(len, held)
         ):
             return _by_rules(ruled)
-    elif all(full := [full_ceilings(allocation, i) for i in users.tolist()]):
+    elif (full := full_ceilings(allocation)).keys() >= set(users.tolist()):
         # What is used up holds them as well: neither helps alone.
-        return _by_rules([name for names in full for name in names])
+        return _by_rules([name for i in users.tolist() for name in full[i]])
     return TARGET
 
 

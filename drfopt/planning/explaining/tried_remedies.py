@@ -64,6 +64,11 @@ class RemedyTrials:
     def __init__(self, allocation: Allocation, thorough: bool):
         self.allocation, self.instance, self.thorough = allocation, allocation.instance, thorough
 
+    @cached_property
+    def _full(self) -> dict[int, list[str]]:
+        """The full ceilings of groups above users."""
+        return full_ceilings(self.allocation)
+
     def ceilings(self, i: int) -> list[str]:
         """Return the resources of which its own ceilings hold user i."""
         return ceilings_met(self.allocation, i)
@@ -242,7 +247,7 @@ class RemedyTrials:
         (after, will), change = max(found, default=((now, ""), ""))
         if after <= now * (1 + LEVEL):
             # A ceiling of a group may be full at the same point, and is no less in its way.
-            what = ", ".join(dict.fromkeys((*names, *full_ceilings(self.allocation, i)))) or "a promise to others"
+            what = ", ".join(dict.fromkeys((*names, *self._full.get(i, [])))) or "a promise to others"
             # A guarantee of hers or of others may be what counts: then it takes more before she has any of it.
             vain, even = (
                 " or ".join(each for (_, will), each in found if (will == EVEN) is so) for so in (False, True)
