@@ -403,6 +403,9 @@ def test_where_all_is_met_or_no_end_is_named_the_page_says_so():
     endless = study(NSDI)
     assert words_of(verdict(endless)).startswith("2 of 2 users ask for tasks without an end; cpu stops them. With 0.9")
     assert page(met) and page(endless)
+    both = study(Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 4}, max_tasks={"A": 1}), ["drf"])
+    assert words_of(verdict(both)).endswith("With 0.4 more cpu 1 would have more.")
+    assert "B 3.4 tasks instead of 3" in words_of(page(both))
 
 
 def test_queues_are_a_tree_with_what_they_use_and_wait_for():
