@@ -284,6 +284,7 @@ class RebalancingDocument(Headed):
     placement: dict[str, dict[str, int]]
     types: dict[str, list[TypeRow]] = Field(default={})
     impossible_today: list[str]
+    undecided_today: list[str]
     seconds: float
 
 
