@@ -388,3 +388,13 @@ def test_shares_of_several_types_in_whole_tasks_are_of_what_runs_and_sums_of_one
     compared = compare(instance, ["drf", "utilitarian"], integer=True)
     # Four and six tasks of 1 and 8/3 of 24 on average: 4/9 and 6/9; two of b are 2/5.
     assert compared.price_of_fairness["drf"] == pytest.approx(1 - (4 / 9 + 3 / 5) / (6 / 9 + 2 / 5))
+
+
+def test_who_fits_nowhere_is_told_that_its_ceiling_is_too_low_as_well():
+    rules = Organisation(ceilings={"A": {"cpu": 4, "mem": 1}})
+    pool = Instance({"A": {"cpu": 6, "mem": 1}, "B": {"cpu": 1}}, {"cpu": 5, "mem": 1}, organisation=rules)
+    found = solve(pool, integer=True)
+    assert found.unplaced == ("A",) and verify(found).valid
+    said = "the pool would have to have 6 of cpu instead of 5; its ceiling of cpu (4) would keep it from that too"
+    assert explain(pool, "drf", "A", integer=True).users[0].remedy == said
+    assert advise(found).nowhere == (("A", said),)
