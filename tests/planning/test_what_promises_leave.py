@@ -20,7 +20,7 @@ MARKETS = ("ceei", "alpha:2", "alpha:1/2", "utilitarian", "throughput")
 
 
 @pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("policy", ["ceei", "alpha:2", "alpha:1/2"])
+@pytest.mark.parametrize("policy", MARKETS)
 @pytest.mark.parametrize(
     ("cluster", "cell", "bought", "more"),
     [(POOL, "gpu", ("gpu", 2), "gpu=+1%"), (MACHINES, "m/gpu", ("m", 1), "add 1*m")],
@@ -71,7 +71,7 @@ def test_where_promises_leave_nothing_to_anybody_no_sum_is_to_be_proven(policy):
 
 
 @pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("policy", MARKETS)
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2", "alpha:1/2"])
 def test_who_is_left_no_more_and_would_pay_more_than_the_prices_say_is_named(policy, exact):
     """A keeps all cpu, of which B would buy at any price and A at 1/9 or less; C has what it pays for."""
     users = {"A": {"cpu": 1}, "B": {"cpu": 1, "mem": 1}, "C": {"mem": 1}}
