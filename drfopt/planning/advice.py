@@ -87,11 +87,21 @@ class ToBuy:
         return Shortfall.of(before.instance, after.tasks, before.integer, ())
 
     @property
+    def for_endless(self) -> bool:
+        """Whether all who say how much they want have it, so that it is bought for who names no end."""
+        return not self.found.before.shortfall.count(SHORT)
+
+    @property
+    def gained(self) -> float:
+        """Return what it brings: the part of what is asked for that is met, or the sum of dominant shares."""
+        return float(self.after.got @ self.after.shares) if self.for_endless else self.after.demand_met or 0.0
+
+    @property
     def helps(self) -> bool:
-        """Whether more of what is asked for is met, or somebody has more where nobody says how much it wants."""
+        """Whether more of what is asked for is met, or somebody has more where that is bought for who names no end."""
         short, then = self.found.before.shortfall, self.after
         before, after = short.demand_met, then.demand_met
-        if before is None or after is None:
+        if self.for_endless or before is None or after is None:
             return bool(self.found.winners)
         # What is said of it must show: a purchase of which a thousandth is to be seen is none.
         seen = percent(after) != percent(before) or then.count(SHORT) < short.count(SHORT)
@@ -110,7 +120,7 @@ class ToBuy:
         """Return what it brings, as it was computed."""
         before, after, losers = self.found.before.shortfall, self.after, self.found.losers
         text = f"{self.what} (now {number(self.now)})" if self.machines else self.what
-        if before.demand_met is None:
+        if self.for_endless or before.demand_met is None:
             text += f": {self._winners()}"
         else:
             text += f": {percent(after.demand_met)} of what is asked for is met instead of {percent(before.demand_met)}"
@@ -236,7 +246,7 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
     if allocation.exact:
         # Ends of enclosures and floats are not ordered; in floats both are.
         allocation = solve(instance, policy)
-    wanted = list(_wanted(short, wanting))[:TRIED]
+    wanted = list(_wanted(short, wanting, allocation.integer))[:TRIED]
     if not wanted:
         return Advice(allocation, (), nowhere, _rules(short, wanting))
     worths = _priced(allocation, [name for name, _ in wanted], prices)
@@ -244,11 +254,11 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
     tried = (_bought(allocation, name, amount, worths.get(name), deadline) for name, amount in wanted)
     found = [bought for bought in tried if bought is not None]
     # What meets most comes first; of what meets the same the smaller purchase.
-    found.sort(key=lambda one: (-(one.after.demand_met or one.after.got @ one.after.shares), one.amount))
+    found.sort(key=lambda one: (-one.gained, one.amount))
     return Advice(allocation, tuple(found), nowhere, "" if found else _nothing_helps(allocation, short, wanting))
 
 
-def _wanted(short: Shortfall, users: np.ndarray) -> Iterator[tuple[str, Fraction]]:
+def _wanted(short: Shortfall, users: np.ndarray, integer: bool) -> Iterator[tuple[str, Fraction]]:
     """Yield what is missing where most is missing: machines of classes, or resources of a pool."""
     instance = short.instance
     weight: dict[str, float] = {}
@@ -265,7 +275,10 @@ def _wanted(short: Shortfall, users: np.ndarray) -> Iterator[tuple[str, Fraction
     for name in sorted(weight, key=lambda name: -weight[name]):
         if instance.machines is None:
             j, missing = next(iter(amounts[name].items()))
-            yield name, _rounded_up(missing) if missing else Fraction(instance.exact_capacity[j]) * PART
+            part = Fraction(instance.exact_capacity[j]) * PART
+            # Of whole tasks less than one brings nothing.
+            task = max(Fraction(instance.exact_demands[i][j]) for i in users.tolist()) if integer else part
+            yield name, _rounded_up(missing) if missing else max(part, task)
         else:
             capacity = instance.machine_capacity[instance.machine_names.index(name)]
             most = max(missing / capacity[j] for j, missing in amounts[name].items() if capacity[j])

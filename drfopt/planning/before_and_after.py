@@ -168,6 +168,7 @@ class WhatIf(Result):
             "winners": list(self.winners),
             "losers": list(self.losers),
             "users": [row.to_dict() for row in self.users],
+            "measured_in": self.baseline.measured_in,
             "totals": {name: {"before": as_data(a), "after": as_data(b)} for name, (a, b) in self.totals().items()},
             "before": self.before.to_dict(instance=False),
             "after": self.after.to_dict(instance=False),

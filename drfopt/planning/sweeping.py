@@ -177,6 +177,7 @@ class Sweep(Result):
             "axis": self.axis.name,
             "values": [str(value) for value in self.values],
             "changes": [str(self.axis.at(value)) for value in self.values],
+            "measured_in": self.baseline.measured_in,
             "totals": [{name: as_data(x) for name, x in totals.items()} for totals in self.totals],
             "allocations": [allocation.to_dict(instance=False) for allocation in self.allocations],
         }
@@ -184,8 +185,12 @@ class Sweep(Result):
     @cached_property
     def totals(self) -> tuple[dict[str, Any], ...]:
         """What sums each division up, in shares of the cluster as it is: see `Baseline`."""
-        baseline = Baseline(self.instance, self.policy)
-        return tuple(baseline.totals(allocation) for allocation in self.allocations)
+        return tuple(self.baseline.totals(allocation) for allocation in self.allocations)
+
+    @cached_property
+    def baseline(self) -> Baseline:
+        """The cluster as it is, in which all are measured."""
+        return Baseline(self.instance, self.policy)
 
     def to_frame(self) -> Any:
         """Return a pandas frame, one row a value and user. Needs pandas (``pip install drfopt[frame]``)."""

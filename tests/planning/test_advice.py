@@ -80,6 +80,21 @@ def test_nothing_is_proposed_where_all_is_met_or_no_end_is_named():
     assert advise(endless, endless=True).purchases[0].name == "r1"
 
 
+@pytest.mark.parametrize(("integer", "more"), [(False, "0.4 more cpu: B 3.4"), (True, "1 more cpu: B 4")])
+def test_who_names_no_end_is_bought_for_where_all_others_have_what_they_asked_for(integer, more):
+    """That all of what is asked for is met before and after had made it "no help"; nor was a part of a task one."""
+    cluster = Instance({"A": {"cpu": 1}, "B": {"cpu": 1, "mem": 1}}, {"cpu": 4, "mem": 10}, max_tasks={"A": 1})
+    found = advise(solve(cluster, integer=integer), endless=True)
+    assert found.sentences()[0] == f"to buy: {more} tasks instead of 3; nobody loses"
+
+
+def test_of_two_purchases_for_who_names_no_end_that_which_brings_more_is_first():
+    """More cpu brings B 0.4 tasks of 6/22 of the memory, 0.109, and more gpu, less of it, C a tenth."""
+    users = {"A": {"cpu": 1}, "B": {"cpu": 1, "mem": 6}, "C": {"gpu": 1}}
+    found = advise(solve(Instance(users, {"cpu": 4, "mem": 22, "gpu": 1}, max_tasks={"A": 1})), endless=True)
+    assert [bought.name for bought in found.purchases] == ["cpu", "gpu"]
+
+
 @pytest.mark.parametrize(
     ("policy", "integer", "named"),
     [(FORMULATION, False, "whatif"), ("drf", True, "whatif"), ("drf", False, "price")],
