@@ -23,7 +23,7 @@ from .instance import Instance
 from .monopolies import monopolies_written
 from .naming import some
 from .policies import policy_named
-from .shortfall import HAS_ALL, Shortfall, asked_by
+from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means
 
 __all__ = ["Allocation", "Broken", "Certificate", "Portion", "stopped"]
 
@@ -709,6 +709,7 @@ class Allocation(Result):
             notes.append(
                 f"{len(short)} of {placed} placed users below the whole part of their continuous optimum: {each}"
             )
+        notes += counted_as_means(self.instance, self.integer)
         # Last, since that is what a planner reads first.
         notes += self.shortfall.sentences()
         if self.unplaced and unplaced:

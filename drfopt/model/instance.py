@@ -229,7 +229,11 @@ class Instance:
         all others.
         """
         found = []
-        for name, column in zip(self.resources, self.demands.T, strict=True):
+        # Of who has several task types, what they need: a mean of them is a task that nobody runs.
+        several = [] if self.task_types is None else [(kinds, i) for i, kinds in enumerate(self.task_types) if kinds]
+        demands = np.delete(self.demands, [i for _, i in several], axis=0)
+        of_types = [[float(need) for need in kind.demand] for kinds, _ in several for kind in kinds]
+        for name, column in zip(self.resources, np.vstack([demands, *of_types]).T, strict=True):
             needed = column[column > 0]
             usual = float(np.median(needed)) if BYTES.search(name) and len(needed) else 0.0
             megabytes = name in MEGABYTES and usual >= LEAST_MANY

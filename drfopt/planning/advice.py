@@ -17,7 +17,7 @@ import numpy as np
 
 from ..base.deadline import SHORTEST, Deadline
 from ..base.errors import DrfoptError
-from ..base.numbers.shown import in_units, number, percent
+from ..base.numbers.shown import counted, in_units, number, percent
 from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
 from ..model.instance import Instance
@@ -136,7 +136,10 @@ class ToBuy:
             (row for row in self.found.users if row.verdict == "wins"),
             key=lambda row: -float(row.change) / max(float(row.before), TINY),
         )
-        each = [f"{row.user} {number(float(row.after))} tasks instead of {number(float(row.before))}" for row in won]
+        each = [
+            f"{row.user} {counted(number(float(row.after)), 'task')} instead of {number(float(row.before))}"
+            for row in won
+        ]
         more = f" and {len(won) - SHOWN} more" if len(won) > SHOWN else ""
         return ", ".join(each[:SHOWN]) + more if each else "nobody has more"
 

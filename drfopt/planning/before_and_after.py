@@ -27,6 +27,7 @@ from ..engines.registry import engines_for
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
+from ..model.shortfall import counted_as_means
 from ..solving.allocating import solve
 from .baseline import TOTALS, Baseline, unproven
 from .changes import Change, changed
@@ -228,6 +229,7 @@ class WhatIf(Result):
             if allocation.broken:
                 owed = ", ".join(map(str, allocation.broken))
                 notes.append(f"guarantees that cannot be met {when}: {owed}")
+        notes += counted_as_means(self.after.instance, self.after.integer)
         notes += unproven({"before": self.before, "after": self.after})
         objective = "whole" if self.before.integer else policy_named(self.before.policy).objective
         if objective in UNDECIDED:

@@ -26,6 +26,7 @@ from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.naming import some
 from ..model.policies import AnyPolicy, Policy, policy_named
+from ..model.shortfall import counted_as_means
 from ..solving.allocating import solve
 from .baseline import TOTALS, Baseline, unproven
 from .before_and_after import as_data
@@ -222,7 +223,8 @@ class Sweep(Result):
 
     def _notes(self) -> tuple[str, ...]:
         """Say what is measured in what, at which values promises are broken, and at the first of them whose."""
-        said = ("levels and shares are of the cluster as it is, whatever the value", *unproven(self.named()))
+        means = counted_as_means(self.instance, any(found.integer for found in self.allocations))
+        said = ("levels and shares are of the cluster as it is, whatever the value", *means, *unproven(self.named()))
         pairs = zip(map(str, self.values), self.allocations, strict=True)
         if not (broken := {value: found.broken for value, found in pairs if found.broken}):
             return said

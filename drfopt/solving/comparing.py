@@ -24,7 +24,7 @@ from ..base.tolerances import LEVEL, SMALLEST_FLOAT
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy, policy_named
-from ..model.shortfall import Shortfall
+from ..model.shortfall import Shortfall, counted_as_means
 from .allocating import solve
 from .integrality import Integrality, integrality_cost
 
@@ -124,8 +124,7 @@ class Comparison(Result):
             "shares are dominant shares of users who are placed and may run something; "
             "price of fairness = 1 - sum of shares / largest possible sum"
         ]
-        if self.integer and self.instance.task_types is not None:
-            notes.append("a task of who has several types counts as the mean of them, in shares and their sum")
+        notes += counted_as_means(self.instance, self.integer)
         unplaced = next((allocation.unplaced for allocation in self.allocations if allocation.unplaced), ())
         if unplaced:
             notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(unplaced[:20]))

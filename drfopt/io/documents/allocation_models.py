@@ -561,9 +561,9 @@ class SearchDocument(Headed):
 
 
 class TheoremDocument(Headed):
-    """A theorem of the DRF paper, computed again."""
+    """A theorem of the DRF paper, or a note of its own name, computed again."""
 
-    theorem: int
+    theorem: int | str
     claim: str
     instance: str
     computation: list[str]
