@@ -292,6 +292,7 @@ class AllocationDocument(Headed):
     certificate: CertificateSummary
     seconds: float = 0.0
     broken_guarantees: list[BrokenGuarantee] = []
+    unpriced: list[str] = Field([], description="users to whom no more is left, and who would pay more than the prices")
     solver: str = ""
     placement: Placement = {}
     other_placements: bool | None = None
