@@ -25,7 +25,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from operator import mul
 
 from ..base.solvers.table import program
@@ -119,8 +119,7 @@ class _Numbers:
     def raise_to(self, value: Value, all_of_it: int) -> None:
         """Leave out what is worth less alone than all tasks together, where everybody has some and none gain by it."""
         for p in self.mine if self.all_have else ():
-            more = range(self.least[p], self.own[p])
-            self.least[p] += bisect_left(more, True, key=lambda x, p=p: value(p, x) >= all_of_it)
+            self.least[p] += bisect_left(range(self.least[p], self.own[p]), all_of_it, key=partial(value, p))
             self.some[p] = self._some(p, self.own[p])
 
     def need(self, p: int, x: int) -> list[int]:
