@@ -506,11 +506,12 @@ class Instance:
         return found
 
     def unplaced(self, integer: bool = False) -> np.ndarray:
-        """Who can run no task at all, though it has no limit of 0: bool (n,)."""
+        """Who can run no task at all, though it asks for some, whatever its ceilings are: bool (n,)."""
         helpless = self.helpless(integer) if integer or self.machines is not None else self._helpless
         if not self.limited:
             return helpless
-        return helpless & ((self.whole_limits if integer else self.limits) > 0)
+        asked = self._asked.floats
+        return helpless & ((np.floor(asked) if integer else asked) > 0)
 
     def helpless(self, integer: bool = False) -> np.ndarray:
         """Who could run no task at all, whatever its limit: bool (n,).

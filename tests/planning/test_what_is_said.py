@@ -404,6 +404,16 @@ def test_shares_of_several_types_in_whole_tasks_are_of_what_runs_and_sums_of_one
     assert compared.price_of_fairness["drf"] == pytest.approx(1 - (4 / 9 + 3 / 5) / (6 / 9 + 2 / 5))
 
 
+def test_who_fits_nowhere_is_told_that_its_ceiling_is_too_low_as_well():
+    rules = Organisation(ceilings={"A": {"cpu": 4, "mem": 1}})
+    pool = Instance({"A": {"cpu": 6, "mem": 1}, "B": {"cpu": 1}}, {"cpu": 5, "mem": 1}, organisation=rules)
+    found = solve(pool, integer=True)
+    assert found.unplaced == ("A",) and verify(found).valid
+    said = "the pool would have to have 6 of cpu instead of 5; its ceiling of cpu (4) would keep it from that too"
+    assert explain(pool, "drf", "A", integer=True).users[0].remedy == said
+    assert advise(found).nowhere == (("A", said),)
+
+
 def test_where_two_things_run_out_together_each_is_named_and_it_is_said_when_another_stops_whom():
     """Which of two rounds of one level comes first is chance, and with more of one machine another order may hold."""
     machines = [Machine("m0", {"cpu": 3}), Machine("m2", {"cpu": 3})]

@@ -81,8 +81,24 @@ class RemedyTrials:
 
     def unplaced(self, i: int) -> str:
         """Return what would let a user run a task at all; of several types, the first that fits nowhere."""
-        instance = self.instance
         task, exact, eligible = self._misfit(i)
+        rules, least = self.instance.organisation, 1 if self.allocation.integer else 0
+        needs = dict(zip(self.instance.resources, exact, strict=True))
+        own = (
+            []
+            if rules is None
+            else [
+                f"{r} ({most})"
+                for r, most in rules.ceilings[i].items()
+                if most < least * needs[r] or (needs[r] and not most)
+            ]
+        )
+        too = f"; its ceiling of {' and '.join(own)} would keep it from that too" if own else ""
+        return self._would_let_in(task, exact, eligible) + too
+
+    def _would_let_in(self, task: str, exact: Sequence[Fraction], eligible: np.ndarray) -> str:
+        """Return what the cluster would have to have for a task."""
+        instance = self.instance
         if instance.machines is None:
             rows = list(zip(instance.resources, exact, instance.exact_capacity, strict=True))
             if missing := [name for name, d, c in rows if d and not c]:
