@@ -106,7 +106,7 @@ class PairTable:
 
     def spread(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
         """Return values of the block's groups at their pairs."""
-        return np.reshape(values, (-1, 1))
+        return values[:, None]
 
     def total(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
         """Add up the pairs of each group."""
@@ -363,8 +363,7 @@ def laplacian(layout: Layout, open_: Values, total: np.ndarray, ground: np.ndarr
         matrix, within = couples.products(layout, open_, total)
     else:
         gram = _tall(layout, open_, total) if k * m <= TALL else _by_resources(layout, open_, total)
-        classes = np.arange(k)
-        gram[classes, :, classes, :] = 0
+        _on_diagonal(gram)[:] = 0
         within = gram.sum(axis=2)
         matrix = gram.reshape(k * m, k * m)
         matrix *= -rate
@@ -377,9 +376,15 @@ def laplacian(layout: Layout, open_: Values, total: np.ndarray, ground: np.ndarr
             return (d.T @ (need[:, :, None] * need[:, None, :]).reshape(len(need), m * m),)
 
         within = within + summed(layout, alone)[0].reshape(k, m, m)
-    rows = np.arange(k * m).reshape(k, m)
-    matrix[rows[:, :, None], rows[:, None, :]] = within * layout.place_rate[:, :, None] * layout.place_rate[:, None, :]
+    within *= layout.place_rate[:, :, None]
+    within *= layout.place_rate[:, None, :]
+    _on_diagonal(matrix.reshape(k, m, k, m))[:] = within
     return matrix
+
+
+def _on_diagonal(blocks: np.ndarray) -> np.ndarray:
+    """Return the blocks (k, m, m) on the diagonal of a matrix of blocks (k, m, k, m), which are written to there."""
+    return np.einsum("kikj->kij", blocks)
 
 
 def _tall(layout: Layout, open_: Values, total: np.ndarray) -> np.ndarray:

@@ -130,8 +130,8 @@ class Barrier:
         """Start inside: at prices that are about as low as they will be, where users think little of what they have."""
         filled, ones = self.parts.change("open")
         self.shape = ones.shape
-        self.reach = reach = ones.ravel() > 0
-        self.there = np.flatnonzero(reach)
+        reach = ones.ravel() > 0
+        self.there, self.reach, self.hole = np.flatnonzero(reach), reach.astype(float), (~reach).astype(float)
         self.z = np.where(reach, 1 - filled.ravel(), 1.0)
         self.p = np.where(reach, 1 / self.z, 0.0)
         cheapest, money, users = self.parts.change("price", self.p)
@@ -146,7 +146,9 @@ class Barrier:
         self.f = filled.ravel()
         self.gap = gap + float(self.p @ self.z)
         off, poorest = worst.values.tolist()
-        self.off = max(float((np.abs(self.f + self.z - 1) * self.reach).max()), off)
+        # Of rows that nobody enters, filled is nothing and slack all.
+        self.short = 1 - self.f - self.z
+        self.off = max(float(np.abs(self.short).max()), off)
         # What users pay for what they have, as if all paid as little as the poorest: it too is to be resolved.
         self.money = max(-poorest * users, RESOLVED * paid) if poorest > -np.inf else worth
 
@@ -155,16 +157,15 @@ class Barrier:
         p, z, reach, parts = self.p, self.z, self.reach, self.parts
         step = MarketStep(p, gap <= LATE * self.money)
         matrix, pushed = parts.look("weigh", step)
-        rate = reach / np.where(reach, p, 1.0)
-        of_row = z * rate
+        rate, slack = reach / (p + self.hole), z * reach
+        of_row = slack * rate
         matrix.flat[:: len(matrix) + 1] += of_row
         rows = RowMatrix(matrix, self.there)
         del matrix
-        missing = (1 - self.f - z) * reach
-        side = pushed.ravel() - self.f - missing
+        side = pushed.ravel() - self.f - self.short
         # The predictor.
         price = rows.solve(side - z)
-        dz = -(z * reach + of_row * price)
+        dz = -(slack + of_row * price)
         step = step._replace(first=price)
         falls, sums, to_target, to_part = parts.look("predict", step)
         first, dual = _lengths(falls, dz / -z, price * -rate, KEEP)
@@ -179,7 +180,7 @@ class Barrier:
         # Second-order terms count for as much of the way to zero as could be gone, and will be.
         part = first * dual * max(1 - target / mean, 0.0) ** 2
         # The corrector.
-        room = (target - part * price * dz) * rate - z * reach
+        room = (target - part * price * dz) * rate - slack
         price = rows.solve(side + target * to_target.ravel() + part * to_part.ravel() + room)
         dz = room - of_row * price
         step = step._replace(then=price, target=target, part=part)
@@ -191,6 +192,6 @@ class Barrier:
 
 def _lengths(falls: Most, slack: np.ndarray, price: np.ndarray, part: float) -> tuple[float, float]:
     """Return the lengths of the steps that go `part` of the way to the boundary, at most 1: of amounts and of duals."""
-    both = (max(float(most), float(rows.max())) for most, rows in zip(falls.values, (slack, price), strict=True))
-    first, second = (min(1.0, part / fall) if fall > 0 else 1.0 for fall in both)
-    return first, second
+    first, second = falls.values.tolist()
+    first, second = max(first, float(slack.max())), max(second, float(price.max()))
+    return min(1.0, part / first) if first > 0 else 1.0, min(1.0, part / second) if second > 0 else 1.0

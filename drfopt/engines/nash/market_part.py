@@ -51,16 +51,15 @@ class MarketStep(NamedTuple):
 
 @dataclass(eq=False)
 class _Weighed:
-    """What a step begins with: by user D added up, what roundings left of reduced costs (all of it, or D times it), the
-    inverse of b, that of the sum of the last and D, what limits are missed by, paid for limits, aimed at, pushed by."""
+    """What a step begins with: by user D added up, what roundings left of reduced costs (by pair), t less D times that,
+    the inverse of b, that of the sum of the last and D, the product of these two, aimed at, pushed by."""
 
     total: np.ndarray
     lost: np.ndarray | None
-    missed: np.ndarray
+    had: np.ndarray
     ground: np.ndarray
     taken: np.ndarray
-    over: np.ndarray
-    paid: np.ndarray
+    share: np.ndarray
     aim: np.ndarray
     pushed: np.ndarray
 
@@ -165,8 +164,10 @@ class MarketPart:
         """Return how far the predictor may go, its money, and what the corrector's two aims are worth to the rows."""
         weighed, moved, layout = self._weighed(step), self._predicted(step), self.layout
         bent = self.alpha / self.power * (moved.dy / self.y) * (moved.change / self.t)
-        to_target = np.where(self.limited, -1 / self.h, 0.0)
-        to_part = moved.dnu * moved.dh / self.h - self.y * bent
+        to_target, to_part = 0.0, -self.y * bent
+        if self.capped:
+            to_target = self.limited / -self.h
+            to_part += moved.dnu * moved.dh / self.h
         one = weighed.taken * (to_target * weighed.ground - moved.one)
         two = weighed.taken * (to_part * weighed.ground - moved.two)
 
@@ -247,18 +248,19 @@ class MarketPart:
             return layout.filled(block, here), float(np.vdot(here, self.s[block.pairs]))
 
         f, gap = summed(layout, fill)
-        limits = 0.0
+        t, a = self.t, self.power
+        self.tie = a * np.expm1((self.log_g - np.log(self.y) - self.alpha * np.log(t)) / a)
+        off = float(np.abs(self.tie).max())
+        worth = paid = self.y * t
         if self.capped:
-            limits = float(np.abs((self.t + self.h) / self.u - 1).max(where=self.limited, initial=0))
-        a = self.power
-        self.tie = a * np.expm1((self.log_g - np.log(self.y) - self.alpha * np.log(self.t)) / a)
-        off = max(limits, float(np.abs(self.tie).max()))
-        worth = self.y * self.t
-        paid = worth - self.nu * self.t
-        # Whoever is held by its limit pays next to nothing, and nothing about it hangs on prices.
-        paid = paid[paid > IDLE * worth]
+            # What limits are missed by.
+            self.over = (self.most - t - self.h) * self.limited
+            off = max(off, float(np.abs(self.over / self.u).max()))
+            gap += float(self.nu @ self.h)
+            paid = worth - self.nu * t
+            # Whoever is held by its limit pays next to nothing, and nothing about it hangs on prices.
+            paid = paid[paid > IDLE * worth]
         poorest = float(paid.min(initial=np.inf))
-        gap += float(self.nu @ self.h)
         return f, gap, Most([off, -poorest]), float(paid.sum()), float(worth.sum()), self.n
 
     def _drift(self, p: np.ndarray) -> np.ndarray | None:
@@ -290,27 +292,31 @@ class MarketPart:
         return self._once("corrected", lambda: self._correct(step))
 
     def _weigh(self, step: MarketStep) -> _Weighed:
-        layout, t, h = self.layout, self.t, self.h
-        total, missed = np.empty(self.n), np.zeros(self.n)
+        layout, total, had = self.layout, np.empty(self.n), self.t
         lost = self._drift(step.p) if step.late else None
+        if lost is not None:
+            had = had.copy()
 
         def weigh(block: PairBlock) -> tuple:
             d = self._open(block)
             total[block.groups] = layout.total(block, d)
             if lost is not None:
-                missed[block.groups] = layout.total(block, d * lost[block.pairs])
+                had[block.groups] -= layout.total(block, d * lost[block.pairs])
             return ()
 
         summed(layout, weigh)
-        ground = 1 / (self.alpha * self.y / t + self.nu / h)
+        bend = self.alpha * self.y / self.t
+        ground = 1 / (bend + self.nu / self.h if self.capped else bend)
         taken = 1 / (ground + total)
-        over, paid = (self.most - t - h) * self.limited, self.nu * h
-        aim = self._aim(self.tie, -paid, over)
-        return _Weighed(total, lost, missed, ground, taken, over, paid, aim, taken * (aim * ground + t - missed))
+        aim = self._aim(self.tie, -self.nu * self.h if self.capped else None)
+        return _Weighed(total, lost, had, ground, taken, ground * taken, aim, taken * (aim * ground + had))
 
-    def _aim(self, tied: np.ndarray, rn: np.ndarray, over: np.ndarray) -> np.ndarray:
+    def _aim(self, tied: np.ndarray, rn: np.ndarray | None) -> np.ndarray:
         """Return what ties and limits push users by."""
-        return self.y * tied - (rn - self.nu * over) / self.h
+        pushed = self.y * tied
+        if rn is not None:
+            pushed += (self.nu * self.over - rn) / self.h
+        return pushed
 
     def _pushed(self, block: PairBlock, weighed: _Weighed, pushed: np.ndarray) -> np.ndarray:
         """Return D times what users are pushed by, and what their reduced costs have lost."""
@@ -330,14 +336,14 @@ class MarketPart:
         summed(layout, spend)
         return spent
 
-    def _changed(self, weighed: _Weighed, change: np.ndarray, tied: np.ndarray, rn: np.ndarray) -> tuple:
+    def _changed(self, change: np.ndarray, tied: np.ndarray, rn: np.ndarray | None) -> tuple:
         """Return the changes of y, nu and h that go with those of t, and how much of themselves all may lose."""
         y, h, nu = self.y, self.h, self.nu
         part = tied - self.alpha * change / self.t
         dy, fallen = y * part, -float(part.min())
-        if not self.capped:
+        if rn is None:
             return dy, nu, nu, Most([0.0, fallen])
-        over = weighed.over - change
+        over = self.over - change
         dnu, dh = (rn - nu * over) / h, over * self.limited
         return dy, dnu, dh, Most([float((dh / -h).max()), max(fallen, float((dnu / -nu)[self.limited].max()))])
 
@@ -353,17 +359,17 @@ class MarketPart:
         one, two = np.empty(self.n), np.empty(self.n)
         moves = np.empty(layout.shape)
         spent = self._spent(step.first, moves)
-        change = (w.total * w.aim - self.t + w.missed - spent) * w.ground * w.taken
-        dy, dnu, dh, falls = self._changed(w, change, self.tie, -w.paid)
+        change = (w.total * w.aim - w.had - spent) * w.share
+        dy, dnu, dh, falls = self._changed(change, self.tie, -self.nu * self.h if self.capped else None)
         # dnu - dy, but not as a difference: at a limit both are large.
-        lift = -w.taken * (w.aim * w.ground + self.t - w.missed + spent)
+        lift = -w.taken * (w.aim * w.ground + w.had + spent)
 
         def predict(block: PairBlock) -> tuple:
             here, costs = v[block.pairs], s[block.pairs]
             along = self._relative(block, moves[block.pairs], lift, w.lost)
             along /= costs
             layout.close(block, along, 0.0)
-            falls = Most([float((1 + along).max()), -float(along.min())])
+            falls = Most([1 + float(along.max()), -float(along.min())])
             money = here * costs
             one[block.groups] = layout.total(block, 1 / costs)
             sums = float(money.sum()), float(np.vdot(money, along)), float(np.vdot(money * along, along))
@@ -373,20 +379,21 @@ class MarketPart:
             return falls, np.array(sums)
 
         far, sums = summed(layout, predict)
-        products = [self.nu @ self.h, dnu @ self.h, self.nu @ dh, dnu @ dh]
+        h, nu = self.h, self.nu
+        products = [nu @ h, dnu @ h, nu @ dh, dnu @ dh] if self.capped else [0.0] * 4
         return _Moved(change, dy, dnu, dh, moves, moves, falls + far, one, two, np.concatenate([sums, products]))
 
     def _correct(self, step: MarketStep) -> _Moved:
         layout, v, s, w, first = self.layout, self.v, self.s, self._weighed(step), self._predicted(step)
         target, part = step.target, step.part
         tied = self.tie - part * self.alpha / self.power * (first.dy / self.y) * (first.change / self.t)
-        rn = target * self.limited - w.paid - part * first.dnu * first.dh
-        wanted = self._aim(tied, rn, w.over)
-        brought = target * first.one - self.t + part * first.two + w.missed
+        rn = target * self.limited - self.nu * self.h - part * first.dnu * first.dh if self.capped else None
+        wanted = self._aim(tied, rn)
+        brought = target * first.one + part * first.two - w.had
         moves, dears = first.pairs, np.empty(layout.shape)
         spent = self._spent(step.then, dears)
-        change = (w.total * wanted + brought - spent) * w.ground * w.taken
-        dy, dnu, dh, falls = self._changed(w, change, tied, rn)
+        change = (w.total * wanted + brought - spent) * w.share
+        dy, dnu, dh, falls = self._changed(change, tied, rn)
         lift = -w.taken * (wanted * w.ground - brought + spent)
 
         def correct(block: PairBlock) -> tuple:
