@@ -8,7 +8,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -94,9 +93,13 @@ class PairTable:
         if self.open is not None:
             np.copyto(values, closed, where=self.closed[block.pairs])
 
-    def degree(self, block: PairBlock) -> Any:
+    def degree(self, block: PairBlock) -> np.ndarray:
         """Return how many pairs each group of the block has."""
-        return float(self.k) if self.open is None else self.open[block.pairs].sum(axis=1)
+        return (
+            np.full(block.groups.stop - block.groups.start, self.k)
+            if self.open is None
+            else self.open[block.pairs].sum(axis=1)
+        )
 
     def ones(self, block: PairBlock) -> np.ndarray:
         """Return 1 at the open pairs of the block, 0 at the others."""

@@ -48,6 +48,9 @@ FASTEST = 1e-6
 RESOLVED = 1e-6
 """Smallest part of the mean that a user's money may be for it to be resolved; below it floats run out."""
 
+BENT = 3.0
+"""Largest second-order term, in mean products: where it is more, the predictor went too far to tell."""
+
 CHEAPER = 0.3
 """What a unit of everybody costs to begin with, relative to what it is worth."""
 
@@ -155,7 +158,9 @@ class Barrier:
     def _step(self, gap: float, mark: bool) -> None:
         """Go one step: a predictor, whose lengths say how far to aim, and a corrector."""
         p, z, reach, parts = self.p, self.z, self.reach, self.parts
-        step = MarketStep(p, gap <= LATE * self.money)
+        mean = gap / self.products
+        most = BENT * mean
+        step = MarketStep(p, most, gap <= LATE * self.money)
         matrix, pushed = parts.look("weigh", step)
         rate, slack = reach / (p + self.hole), z * reach
         of_row = slack * rate
@@ -167,23 +172,20 @@ class Barrier:
         price = rows.solve(side - z)
         dz = -(slack + of_row * price)
         step = step._replace(first=price)
-        falls, sums, to_target, to_part = parts.look("predict", step)
+        falls, sums, to_target, bent = parts.look("predict", step)
         first, dual = _lengths(falls, dz / -z, price * -rate, KEEP)
         # Products after: (v + first dv)(s + dual ds), with dv = -v (1 + along), ds = s along.
         after = sums[0] * (1 - first) + sums[1] * (dual - first - first * dual) - sums[2] * first * dual
         after += (p + dual * price) @ (z + first * dz)
         after += sums[3] + dual * sums[4] + first * sums[5] + first * dual * sums[6]
-        mean = gap / self.products
         target = mean * min(max((float(after) / gap) ** 3, FASTEST), 1.0)
         # Products far below what is asked for help nobody, and would drown in rounding.
         target = max(target, 0.01 * FINEST * self.money / self.products)
-        # Second-order terms count for as much of the way to zero as could be gone, and will be.
-        part = first * dual * max(1 - target / mean, 0.0) ** 2
         # The corrector.
-        room = (target - part * price * dz) * rate - slack
-        price = rows.solve(side + target * to_target.ravel() + part * to_part.ravel() + room)
+        room = (target - np.minimum(np.maximum(price * dz, -most), most)) * rate - slack
+        price = rows.solve(side + target * to_target.ravel() + bent.ravel() + room)
         dz = room - of_row * price
-        step = step._replace(then=price, target=target, part=part)
+        step = step._replace(then=price, target=target)
         falls = parts.look("correct", step)[0]
         first, dual = _lengths(falls, dz / -z, price * -rate, max(KEEP, 1 - gap / self.money))
         self.z, self.p = z + first * dz, p + dual * price

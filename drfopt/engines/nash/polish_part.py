@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.numbers.double_double import DoubleDouble
 from ...base.states import First, Most, Worst
-from ...certificates.point_errors import WIDE, rooms
+from ...certificates.point_errors import in_stretches, rooms
 from ..pair_layout import laplacian, pair_layout, summed
 from ..problem import Problem
 from .scaled_market import MarketPoint, ScaledMarket
@@ -176,9 +176,9 @@ class PolishPart:
     def _cost(self, p: DoubleDouble) -> DoubleDouble:
         """Return what one unit of each pair costs at prices of whole rows, (pairs,)."""
         price = p / self.room
-        cost = self.need[:, 0][self.user] * price[:, 0][self.place]
-        for j in range(1, self.m):
-            cost = cost + self.need[:, j][self.user] * price[:, j][self.place]
+        cost = DoubleDouble(np.zeros(len(self.user)))
+        for some in in_stretches(self.m, len(self.user)):
+            cost = cost + (self.need[:, some][self.user] * price[:, some][self.place]).sum(axis=1)
         return cost
 
     def _filled(self) -> DoubleDouble:
@@ -186,9 +186,7 @@ class PolishPart:
         table = DoubleDouble(np.zeros((self.n, self.k)))
         table[self.user, self.place] = self.v
         found = DoubleDouble(np.zeros((self.k, self.m)))
-        at_once = max(1, WIDE // table.high.size)
-        for j in range(0, self.m, at_once):
-            some = slice(j, j + at_once)
+        for some in in_stretches(self.m, table.high.size):
             found[:, some] = (table[:, :, None] * self.need[:, None, some]).sum()
         return found
 
