@@ -69,7 +69,7 @@ def test_what_is_no_pool_is_left_to_the_interior_point():
 
 @pytest.mark.parametrize(("users", "classes", "limited", "most"), [(12, 3, 0.0, 7), (40, 8, 0.6, 12)])
 def test_small_markets_begin_near_their_prices(users, classes, limited, most):
-    """Prices at which nobody would buy more are set by whoever has least to buy: three iterations more, and two late."""
+    """Prices at which nobody would buy more are set by whoever has least to buy: three iterations more."""
     assert iterations(many_levels(users, classes, 0.6, limited)) <= most
 
 
