@@ -225,9 +225,11 @@ class PointUsers:
     def _cheapest(self, rows: slice) -> DoubleDouble:
         """Return what a task of some users costs at least, (b,)."""
         demands, prices = self._demands(rows), self.point.prices
-        cost = DoubleDouble(np.zeros((len(demands.high), self.k)))
-        for some in in_stretches(self.m, cost.high.size):
-            cost = cost + (demands[:, None, some] * prices[None, :, some]).sum(axis=2)
+        costs = (
+            (demands[:, None, some] * prices[None, :, some]).sum(axis=2)
+            for some in in_stretches(self.m, len(demands.high) * self.k)
+        )
+        cost = sum(costs, next(costs))
         if self.instance.fits is not None:
             closed = ~self.instance.fits[rows]
             cost[closed] = np.inf

@@ -144,6 +144,10 @@ class DoubleDouble:
     def __rtruediv__(self, other: Operand) -> "DoubleDouble":
         return _double(other) / self
 
+    def scaled(self, by: Any) -> "DoubleDouble":
+        """Return these times powers of two, by which nothing is rounded."""
+        return DoubleDouble._made(self.high * by, self.low * by)
+
     def power(self, exponent: int) -> "DoubleDouble":
         """Return a whole power, from 0 on, of these."""
         if exponent < 2:
