@@ -207,7 +207,7 @@ def _by_links(allocation: Allocation, totals: Sums) -> Look:
             weight = float((first.costs[first.finished] / place.rates[first.finished]).sum())
             shadow = float((first.prices * unit.growth).sum()) / weight
             tied = levels[place.levels <= place.levels.min() * (1 + LEVEL)]
-            lowest = float(tied.min() if more else tied.max())
+            lowest = _beyond_noise(float(tied.min() if more else tied.max()), float(place.levels.min()), unit)
         total = totals.side(unit, more, unit.end(more))
         return OneSided(
             shadow,
