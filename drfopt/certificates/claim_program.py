@@ -21,6 +21,7 @@ from ..base.solvers.table import program
 from .claim_options import Bounds, ClaimOptions
 from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, PackingProgram, Pool, Prices
+from .rounded_rows import Row
 
 __all__ = ["ClaimProgram", "Duals", "Unsolved"]
 
@@ -72,6 +73,7 @@ class ClaimProgram(PackingProgram):
         self.beyond: list[int] = []  # Columns of those who stop beyond those allowed.
         self.counted = [self._stops(row, allowed) for row, allowed in enumerate(self.claim.allowed)]
         self.place = {load: at for at, load in enumerate(self.loads)}
+        self.rounds: list[tuple[int, float]] = []  # Rows that are rounded, and their units.
         self.highs = self._load()
 
     # ---- rows ---------------------------------------------------------------------------------------------------
@@ -170,6 +172,16 @@ class ClaimProgram(PackingProgram):
         highs.passModel(model)
         return highs
 
+    def add(self, row: Row) -> None:
+        """Add a row that is rounded; what is left over or short is counted in what one user's other option changes."""
+        unit = float(row.costs.max(initial=0)) or 1.0
+        usual = row.costs[self.usual]
+        terms = self._terms((row.costs - usual[self.options.choice]) / unit) | {self.excess: -1.0, self.spare: 1.0}
+        most = (row.most - int((usual * self.options.number).sum())) / unit
+        at = np.fromiter(terms, dtype=np.int32)
+        self.highs.addRow(-math.inf, most, len(at), at, np.fromiter(terms.values(), dtype=float))
+        self.rounds.append((self.highs.getNumRow() - 1, unit))
+
     def _settle(self, settled: frozenset[int]) -> None:
         """Let what is left over be of the resources of a pool that are not settled."""
         for j in settled ^ self.settled:
@@ -219,7 +231,8 @@ class ClaimProgram(PackingProgram):
         prices = {place: float(duals[row]) / unit for place, (row, unit) in self.units.items()}
         tables = len(self.worth.free)
         rows = [[prices[place] for place in sorted(prices) if place[0] == table] for table in range(tables)]
-        found = Duals(rows, [float(duals[row]) for row in self.counted], self.highs.getInfo().objective_function_value)
+        counts, rounds = [float(duals[row]) for row in self.counted], [float(duals[row]) / unit for row, unit in self.rounds]
+        found = Duals(rows, counts, rounds, self.highs.getInfo().objective_function_value)
         return self._values(solution), found
 
     def _run(self) -> None:
@@ -250,18 +263,22 @@ class ClaimProgram(PackingProgram):
 
 @dataclass(frozen=True)
 class Duals:
-    """Multipliers of what can be run, as rows of a leaf, and of the numbers that may stop; in floats.
+    """Multipliers of what can be run, as rows of a leaf, of the numbers that may stop, and of rounded rows; in floats.
 
     `value` is above 0 where they contradict the claim, as far as floats say.
     """
 
     prices: list[list[float]]
     counts: list[float]
+    rounds: list[float]
     value: float
 
-    def whole(self, bits: int) -> tuple[Prices, tuple[int, ...]]:
+    def whole(self, bits: int) -> tuple[Prices, tuple[int, ...], tuple[int, ...]]:
         """Return them as integers in proportion, the largest of so many bits."""
-        largest = max([*(max(row, default=0.0) for row in self.prices), *self.counts, 0.0]) or 1.0
+        largest = max([*(max(row, default=0.0) for row in self.prices), *self.counts, *self.rounds, 0.0]) or 1.0
         shift = bits - math.frexp(largest)[1]
-        rows = (tuple(int(math.ldexp(price, shift)) for price in row) for row in self.prices)
-        return tuple(rows), tuple(int(math.ldexp(count, shift)) for count in self.counts)
+
+        def whole(row: list[float]) -> tuple[int, ...]:
+            return tuple(int(math.ldexp(y, shift)) for y in row)
+
+        return tuple(map(whole, self.prices)), whole(self.counts), whole(self.rounds)

@@ -27,12 +27,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
+from ..model.whole_values import SAFE
 from .claim_options import FRACTIONAL, Bounds, ClaimOptions
 from .claim_points import ClaimPoints
 from .claim_program import ClaimProgram, Duals, Unsolved
 from .level_claims import LevelClaim
 from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, Pool, Prices
+from .rounded_rows import RoundedRow, Row, rounded, violated
 
 __all__ = ["WAYS", "Better", "Inconclusive", "Refutation", "holds", "refute"]
 
@@ -54,6 +56,9 @@ NEAR = 0.2
 GRIDS = (32, 80)
 """Multipliers are rounded to integers of so many bits, of more where fewer do not contradict what floats do."""
 
+
+PATIENCE, GAINED = 3, 0.05
+"""Times that rounded rows are added though the program comes no nearer, by this part of what is missing."""
 
 PROOF = "the proof of the optimum"
 """What is said to have been looked for when the time is up."""
@@ -88,21 +93,25 @@ class Refutation:
 
     Attributes
     ----------
-    prices, counts
-        Of a leaf, or what tightens: multipliers of what can be run, and of the rows of the claim.
+    prices, counts, rounds
+        Of a leaf, or what tightens: multipliers of what can be run, of the rows of the claim, and of rounded rows.
     column : int or (class, load)
         At a branch: the option, or the load, that at most
     most : int
         users, or machines, have below `low`, and more of them below `high`.
+    rows : tuple of RoundedRow
+        Of the whole tree: rows that may have multipliers in it.
     """
 
     prices: Prices = ()
     counts: tuple[int, ...] = ()
+    rounds: tuple[int, ...] = ()
     column: Any = -1
     most: int = 0
     low: "Refutation | None" = None
     high: "Refutation | None" = None
     then: "Refutation | None" = None
+    rows: tuple[RoundedRow, ...] = ()
 
     @property
     def parts(self) -> "tuple[Refutation, ...]":
@@ -117,7 +126,10 @@ class Refutation:
 
 def holds(claim: LevelClaim, worth: Pool | Machines, proof: Refutation) -> bool:
     """Say whether a refutation contradicts a claim; in integers, and without a solver."""
-    return _Checks(claim, worth).hold(proof)
+    checks = _Checks(claim, worth)
+    for row in proof.rows:
+        checks.add(row)
+    return checks.hold(proof)
 
 
 class _Checks:
@@ -125,6 +137,15 @@ class _Checks:
 
     def __init__(self, claim: LevelClaim, worth: Pool | Machines):
         self.claim, self.worth, self.options = claim, worth, ClaimOptions(claim)
+        self.rows: list[Row] = []
+
+    def add(self, how: RoundedRow) -> bool:
+        """Add a rounded row; say whether that is one."""
+        found = self._priced(Refutation(how.prices, how.counts), self.options.free, {})
+        if found is None or found[0] is None or how.divisor < 1:
+            return False
+        self.rows.append(rounded(self.options, *found, how.divisor, np.array(how.base)))
+        return True
 
     def hold(self, proof: Refutation, bounds: Bounds | None = None, loads: LoadBounds | None = None) -> bool:
         """Say whether a refutation contradicts the claim within bounds."""
@@ -172,14 +193,27 @@ class _Checks:
         """Return what options cost, and may cost in all; None where nobody can choose so, no costs that say nothing."""
         if not self.options.able(bounds):
             return None
-        if any(count < 0 for count in leaf.counts) or any(p < 0 for row in leaf.prices for p in row):
+        if min((0, *leaf.counts, *leaf.rounds, *chain(*leaf.prices))) < 0:
             return None, 0
         if (found := self.worth.priced(leaf.prices, loads)) is None:
             # No machines have such loads; or, without bounds, prices say nothing.
             return None if loads and self.worth.priced(leaf.prices) is not None else (None, 0)
         costs, total = found
         total += sum(map(mul, leaf.counts, self.claim.allowed)) - sum(map(mul, costs, self.claim.fixed))
-        return self.options.prices(costs, leaf.counts), total
+        prices = self.options.prices(costs, leaf.counts)
+        for times, row in zip(leaf.rounds, self.rows, strict=False):
+            if times:
+                prices = _sum(prices, times, row.costs, int(self.options.number.sum()))
+                total += times * row.most
+        return prices, total
+
+
+def _sum(prices: np.ndarray, times: int, costs: np.ndarray, users: int) -> np.ndarray:
+    """Return prices with so many times other costs, in Python's integers where numpy's do not suffice."""
+    most = int(prices.max(initial=0)) + times * int(costs.max(initial=0))
+    if most * max(1, users) >= SAFE:
+        prices, costs = prices.astype(object), costs.astype(object)
+    return prices + times * costs
 
 
 @dataclass(frozen=True)
@@ -257,6 +291,22 @@ def _simple(checks: _Checks) -> Iterator[Refutation]:
                 yield Refutation(prices, options.counts(costs))
 
 
+def _nodes(proof: Refutation) -> Iterator[Refutation]:
+    """Yield all nodes of a tree."""
+    waiting = [proof]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += node.parts
+
+
+def _only(proof: Refutation, used: Sequence[int]) -> Refutation:
+    """Return a tree with multipliers of these rounded rows alone."""
+    low, high, then = (None if part is None else _only(part, used) for part in (proof.low, proof.high, proof.then))
+    rounds = tuple(proof.rounds[k] for k in used) if proof.rounds else ()
+    return replace(proof, rounds=rounds, low=low, high=high, then=then)
+
+
 def _unit(place: int, length: int) -> tuple[int, ...]:
     return tuple(int(place == other) for other in range(length))
 
@@ -270,6 +320,7 @@ class _Tree:
         self.program = ClaimProgram(options, worth, deadline)
         self.points = ClaimPoints(options, worth) if isinstance(worth, Pool) else None
         self.nothing = Refutation(worth.free, (0,) * len(claim.allowed))
+        self.rows: list[RoundedRow] = []
         # How much the choice of each option of a pool matters; within a tree, to what was branched upon before.
         self.weights = np.ones(len(options.choice)) if self.points is None else self.points.change
 
@@ -278,18 +329,63 @@ class _Tree:
         most = 1 + WORK // len(self.program.high)
         several = branch and self.points is not None
         steps, weights = min(FIRST, most) if several else most, self.weights
+        if several and (leaf := self._rounded()) is not None:
+            return self._with_rows(leaf)
         while True:
             for way in list(ways) if several else WAYS[-1:]:
                 self.way, self.steps, self.weights = way, steps, weights
                 with contextlib.suppress(Inconclusive):
                     try:
-                        return self.grow(self.options.free, {}, branch)
+                        return self._with_rows(self.grow(self.options.free, {}, branch))
                     finally:
                         if several and self.steps >= 0:
                             ways.sort(key=way.__ne__)
             if steps == most:
                 raise Inconclusive
             steps = min(LARGER * steps, most)
+
+    def _rounded(self) -> Refutation | None:
+        """Add rounded rows to the program as long as these bring it nearer; return multipliers that refute then.
+
+        Raises
+        ------
+        Better
+        """
+        best, waited = -math.inf, 0
+        while waited < PATIENCE:
+            values, duals = self._solved(self.options.free, {})
+            leaf, left = self._left(duals, self.options.free, {})
+            if left is None:
+                return leaf
+            self._near(values)
+            waited = 0 if duals.value > best + GAINED * abs(best) else waited + 1
+            best = max(best, duals.value)
+            rows = violated(self.options, self.worth, values) if isinstance(self.worth, Pool) else []
+            if not rows:
+                break
+            for how, row in rows:
+                self.checks.add(how)
+                self.rows.append(how)
+                self.program.add(row)
+        return None
+
+    def _with_rows(self, proof: Refutation) -> Refutation:
+        """Return a tree with the rounded rows that have multipliers in it."""
+        used = [k for k in range(len(self.rows)) if any(leaf.rounds[k : k + 1] > (0,) for leaf in _nodes(proof))]
+        return replace(_only(proof, used), rows=tuple(self.rows[k] for k in used)) if self.rows else proof
+
+    def _solved(self, bounds: Bounds, loads: LoadBounds, **how: Any) -> tuple[np.ndarray, Duals]:
+        self.deadline.check(PROOF)
+        try:
+            return self.program.solve(bounds, loads, **how)
+        except Unsolved:
+            self.deadline.check(PROOF)
+            raise Inconclusive from None
+
+    def _near(self, values: np.ndarray) -> None:
+        """Raise `Better` when near a solution is an allocation of a pool."""
+        if self.points is not None and (numbers := self.points.near(values)) is not None:
+            raise Better(self._fewer(numbers).tolist())
 
     def grow(
         self, bounds: Bounds, loads: LoadBounds, branch: bool = True, settled: frozenset[int] = frozenset()
@@ -298,21 +394,15 @@ class _Tree:
         self.steps -= 1
         if self.steps < 0:
             raise Inconclusive
-        self.deadline.check(PROOF)
         if not self.options.able(bounds) or (loads and self.worth.priced(self.worth.free, loads) is None):
             return self.nothing  # Nobody can choose so.
-        try:
-            values, duals = self.program.solve(bounds, loads, settled=settled)
-        except Unsolved:
-            self.deadline.check(PROOF)
-            raise Inconclusive from None
+        values, duals = self._solved(bounds, loads, settled=settled)
         leaf, left = self._left(duals, bounds, loads)
         if left is None:
             return leaf
         if not branch:
             raise Inconclusive
-        if self.points is not None and (numbers := self.points.near(values)) is not None:
-            raise Better(self._fewer(numbers).tolist())
+        self._near(values)
         if self.way.settles and duals.value > -NEAR:
             (prices,) = duals.prices
             more = settled.union(j for j, price in enumerate(prices) if price)
@@ -337,7 +427,7 @@ class _Tree:
     def _left(self, duals: Duals, bounds: Bounds, loads: LoadBounds) -> tuple[Refutation, _Left | None]:
         """Return multipliers as a leaf, and what they leave of the claim."""
         for bits in GRIDS:
-            leaf = Refutation(*duals.whole(bits))
+            leaf = Refutation(*duals.whole(bits))  # prices, counts, rounds
             left = self.checks.left(leaf, bounds, loads)
             if left is None or duals.value <= 0:
                 break
@@ -383,11 +473,7 @@ class _Tree:
 
     def _without_spare(self, bounds: Bounds, loads: LoadBounds) -> Refutation:
         """Return multipliers that refute the claim when nothing counts that is left over."""
-        try:
-            _, duals = self.program.solve(bounds, loads, spared=0.0)
-        except Unsolved:
-            self.deadline.check(PROOF)
-            raise Inconclusive from None
+        _, duals = self._solved(bounds, loads, spared=0.0)
         leaf, left = self._left(duals, bounds, loads)
         if left is not None:
             raise Inconclusive
