@@ -34,7 +34,7 @@ from .claim_program import ClaimProgram, Duals, Unsolved
 from .level_claims import LevelClaim
 from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, Pool, Prices
-from .rounded_rows import RoundedRow, Row, rounded, violated
+from .rounded_rows import RoundedRow, Row, RowFinder, rounded
 
 __all__ = ["WAYS", "Better", "Inconclusive", "Refutation", "holds", "refute"]
 
@@ -139,13 +139,15 @@ class _Checks:
         self.claim, self.worth, self.options = claim, worth, ClaimOptions(claim)
         self.rows: list[Row] = []
 
-    def add(self, how: RoundedRow) -> bool:
-        """Add a rounded row; say whether that is one."""
+    def add(self, how: RoundedRow) -> Row:
+        """Add a rounded row, and return it; one that says nothing where its multipliers do not."""
         found = self._priced(Refutation(how.prices, how.counts), self.options.free, {})
         if found is None or found[0] is None or how.divisor < 1:
-            return False
-        self.rows.append(rounded(self.options, *found, how.divisor, np.array(how.base)))
-        return True
+            row = Row(np.zeros(len(self.options.choice), dtype=np.int64), 0)
+        else:
+            row = rounded(self.options, *found, how.divisor, np.array(how.base))
+        self.rows.append(row)
+        return row
 
     def hold(self, proof: Refutation, bounds: Bounds | None = None, loads: LoadBounds | None = None) -> bool:
         """Say whether a refutation contradicts the claim within bounds."""
@@ -303,7 +305,7 @@ def _nodes(proof: Refutation) -> Iterator[Refutation]:
 def _only(proof: Refutation, used: Sequence[int]) -> Refutation:
     """Return a tree with multipliers of these rounded rows alone."""
     low, high, then = (None if part is None else _only(part, used) for part in (proof.low, proof.high, proof.then))
-    rounds = tuple(proof.rounds[k] for k in used) if proof.rounds else ()
+    rounds = tuple(proof.rounds[k] for k in used if k < len(proof.rounds))
     return replace(proof, rounds=rounds, low=low, high=high, then=then)
 
 
@@ -320,7 +322,8 @@ class _Tree:
         self.program = ClaimProgram(options, worth, deadline)
         self.points = ClaimPoints(options, worth) if isinstance(worth, Pool) else None
         self.nothing = Refutation(worth.free, (0,) * len(claim.allowed))
-        self.rows: list[RoundedRow] = []
+        self.rows: list[RoundedRow] = []  # In the program, after the multipliers that have tightened bounds.
+        self.chain: list[Refutation] = []
         # How much the choice of each option of a pool matters; within a tree, to what was branched upon before.
         self.weights = np.ones(len(options.choice)) if self.points is None else self.points.change
 
@@ -329,14 +332,15 @@ class _Tree:
         most = 1 + WORK // len(self.program.high)
         several = branch and self.points is not None
         steps, weights = min(FIRST, most) if several else most, self.weights
-        if several and (leaf := self._rounded()) is not None:
-            return self._with_rows(leaf)
+        found = self._rounded() if several else self.options.free
+        if isinstance(found, Refutation):
+            return self._with_rows(found)
         while True:
             for way in list(ways) if several else WAYS[-1:]:
                 self.way, self.steps, self.weights = way, steps, weights
                 with contextlib.suppress(Inconclusive):
                     try:
-                        return self._with_rows(self.grow(self.options.free, {}, branch))
+                        return self._with_rows(self.grow(found, {}, branch))
                     finally:
                         if several and self.steps >= 0:
                             ways.sort(key=way.__ne__)
@@ -344,33 +348,40 @@ class _Tree:
                 raise Inconclusive
             steps = min(LARGER * steps, most)
 
-    def _rounded(self) -> Refutation | None:
-        """Add rounded rows to the program as long as these bring it nearer; return multipliers that refute then.
+    def _rounded(self) -> Refutation | Bounds:
+        """Add rounded rows to the program as long as these bring it nearer; return what refutes then, or bounds.
 
         Raises
         ------
         Better
         """
-        best, waited = -math.inf, 0
+        bounds, best, waited = self.options.free, -math.inf, 0
+        finder = RowFinder(self.options, self.worth) if isinstance(self.worth, Pool) else None
         while waited < PATIENCE:
-            values, duals = self._solved(self.options.free, {})
-            leaf, left = self._left(duals, self.options.free, {})
+            values, duals = self._solved(bounds, {})
+            leaf, left = self._left(duals, bounds, {})
             if left is None:
                 return leaf
             self._near(values)
             waited = 0 if duals.value > best + GAINED * abs(best) else waited + 1
             best = max(best, duals.value)
-            rows = violated(self.options, self.worth, values) if isinstance(self.worth, Pool) else []
+            if not left.bounds.same(bounds):
+                self.chain.append(leaf)
+                bounds = left.bounds
+                if not bounds.hold(values):
+                    continue
+            rows = [] if finder is None else finder.violated(values, duals.prices[0], duals.counts)
             if not rows:
                 break
-            for how, row in rows:
-                self.checks.add(how)
+            for how in rows:
                 self.rows.append(how)
-                self.program.add(row)
-        return None
+                self.program.add(self.checks.add(how))
+        return bounds
 
     def _with_rows(self, proof: Refutation) -> Refutation:
         """Return a tree with the rounded rows that have multipliers in it."""
+        for leaf in reversed(self.chain):
+            proof = replace(leaf, then=proof)
         used = [k for k in range(len(self.rows)) if any(leaf.rounds[k : k + 1] > (0,) for leaf in _nodes(proof))]
         return replace(_only(proof, used), rows=tuple(self.rows[k] for k in used)) if self.rows else proof
 

@@ -14,7 +14,7 @@ users pay who take another is a change from it.  Which rows and divisors say som
 2001): the base is the option that most take in the solution of a linear program, the divisor a change that it divides.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ import numpy as np
 from .claim_options import FRACTIONAL, ClaimOptions
 from .packing_bound import Pool, Prices
 
-__all__ = ["Row", "RoundedRow", "rounded", "violated"]
+__all__ = ["Row", "RowFinder", "RoundedRow", "rounded"]
 
 TIMES = (1, 2, 3)
 """A change that the solution divides is a divisor, and so are its double and its triple."""
@@ -34,7 +34,10 @@ LARGEST = 2**40
 VIOLATED = 1e-4
 """By how much, in its own length, the solution violates a row that is worth adding."""
 
-MOST = 8
+TRIED, KEPT = 3, 2
+"""Divisors of one row that are looked at closely, and kept."""
+
+MOST = 24
 """Rows that are added at once."""
 
 
@@ -75,39 +78,87 @@ def rounded(options: ClaimOptions, prices: np.ndarray, total: int, divisor: int,
     return Row(costs - least[options.choice], most)
 
 
-def violated(options: ClaimOptions, worth: Pool, values: np.ndarray) -> list[tuple[RoundedRow, Row]]:
-    """Return rows of single resources of a pool that a solution violates, those by most first."""
-    first = options.first[:-1]
-    fractional = np.abs(values - np.round(values)) > FRACTIONAL
-    most = np.maximum.reduceat(values, first)[options.choice]
-    at = np.flatnonzero(values == most)
-    _, where = np.unique(options.choice[at], return_index=True)
-    bases = at[where], options.first[1:] - 1
-    rows = []
-    for j, total in enumerate(worth.room):
-        prices = (tuple(int(j == other) for other in range(len(worth.room))),)
-        costs, _ = worth.priced(prices)
-        counts = (0,) * len(options.claim.allowed)
-        each = options.prices(costs, counts)
-        if each.dtype == object or each.max(initial=0) >= LARGEST:
-            continue
-        left = total - sum(x * cost for x, cost in zip(options.claim.fixed, costs, strict=True))
-        best: tuple[float, RoundedRow, Row] | None = None
-        for base in bases:
-            for divisor in _divisors(each, base, options, fractional):
+class RowFinder:
+    """Finds rows that a solution of a claim of a pool violates: of one resource, alone or with the users at a level."""
+
+    def __init__(self, options: ClaimOptions, worth: Pool):
+        self.options, self.claim = options, options.claim
+        self.allowed = np.array(self.claim.allowed, dtype=np.int64)
+        demands = np.array(worth.demands, dtype=object).reshape(-1, len(worth.room))
+        needs = demands[options.good] * options.tasks[:, None]
+        needs = needs if len(needs) == len(options.choice) or not len(needs) else np.add.reduceat(needs, options.starts)
+        left = np.array(worth.room, dtype=object) - np.array(self.claim.fixed, dtype=object) @ demands
+        largest = np.maximum(needs.max(axis=0, initial=0), np.abs(left))
+        # Resources of which amounts are larger are left out.
+        self.resources = np.flatnonzero(largest < LARGEST).tolist()
+        self.needs, self.left = {}, {}
+        for j in self.resources:
+            self.needs[j], self.left[j] = needs[:, j].astype(np.int64), int(left[j])
+        self.width = len(worth.room)
+
+    def violated(self, values: np.ndarray, prices: Sequence[float], counts: Sequence[float]) -> list[RoundedRow]:
+        """Return rows that a solution violates, those by most first; the multipliers say which levels to look at."""
+        options, found = self.options, []
+        fractional = np.flatnonzero(np.abs(values - np.round(values)) > FRACTIONAL)
+        if not len(fractional):
+            return []
+        bases = list(self._bases(values, fractional))
+        for j in self.resources:
+            levels = [(None, 0)]
+            if prices[j] > 0:
+                levels += [(r, round(count / prices[j])) for r, count in enumerate(counts) if count > 0]
+            for row, times in levels:
+                each, left = self.needs[j], self.left[j]
+                if row is not None and 0 < times < LARGEST:
+                    each, left = each + times * (options.row == row), left + times * int(self.allowed[row])
+                elif row is not None:
+                    continue
+                for base in bases:
+                    for by, divisor in self._divided(each, left, base, values, fractional):
+                        counted = tuple(times * (row == other) for other in range(len(counts)))
+                        alone = tuple(int(j == other) for other in range(self.width))
+                        found.append((by, RoundedRow((alone,), counted, divisor, tuple(base.tolist()))))
+        found.sort(key=lambda one: -one[0])
+        return [how for _, how in found[:MOST]]
+
+    def _bases(self, values: np.ndarray, fractional: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield options that most take; and where a choice is divided, the first of it, and the last."""
+        options, first = self.options, self.options.first
+        at = np.flatnonzero(values == np.maximum.reduceat(values, first[:-1])[options.choice])
+        base = at[np.unique(options.choice[at], return_index=True)[1]]
+        yield base
+        divided = np.unique(options.choice[fractional])
+        for ends in (first[:-1], first[1:] - 1):
+            other = base.copy()
+            other[divided] = ends[divided]
+            yield other
+
+    def _divided(
+        self, each: np.ndarray, left: int, base: np.ndarray, values: np.ndarray, fractional: np.ndarray
+    ) -> list[tuple[float, int]]:
+        """Return by how much rows are violated, and divisors: of some that say something."""
+        options = self.options
+        taken = np.flatnonzero(values > FRACTIONAL)
+        taken = taken[base[options.choice[taken]] != taken]
+        changes, parts = each[taken] - each[base[options.choice[taken]]], values[taken]
+        most = left - int((each[base] * options.number).sum())
+        some = np.abs(each[fractional] - each[base[options.choice[fractional]]])
+        divisors = np.unique(np.concatenate([some * times for times in TIMES]))
+        divisors = divisors[(divisors > 1) & (divisors < LARGEST)]
+        if not len(divisors):
+            return []
+        rest = most % divisors
+        down, over = np.divmod(changes, divisors[:, None])
+        costs = down + np.maximum(over - rest[:, None], 0) / (divisors - rest)[:, None]
+        by = costs @ parts - most // divisors
+        found = []
+        for place in np.argsort(-by)[:TRIED].tolist():
+            if by[place] > VIOLATED:
+                divisor = int(divisors[place])
                 row = rounded(options, each, left, divisor, base)
                 length = float(np.sqrt((row.costs.astype(float) ** 2).sum()))
-                by = (float(row.costs @ values) - row.most) / (length or 1.0)
-                if by > max(VIOLATED, best[0] if best else 0.0) and row.costs.max() < LARGEST:
-                    best = by, RoundedRow(prices, counts, divisor, tuple(base.tolist())), row
-        if best:
-            rows.append(best)
-    rows.sort(key=lambda one: -one[0])
-    return [(how, row) for _, how, row in rows[:MOST]]
-
-
-def _divisors(each: np.ndarray, base: np.ndarray, options: ClaimOptions, fractional: np.ndarray) -> Iterator[int]:
-    changes = np.abs(each - each[base][options.choice])
-    some = np.unique(changes[fractional & (changes > 0)])
-    found = np.unique(np.concatenate([*(some * k for k in TIMES), [changes.max(initial=0) + 1]]))
-    return (d for d in found.tolist() if 1 < d < LARGEST)
+                missed = (float(row.costs @ values) - row.most) / (length or 1.0)
+                if missed > VIOLATED and row.costs.max() < LARGEST:
+                    found.append((missed, divisor))
+        found.sort(reverse=True)
+        return found[:KEPT]
