@@ -36,7 +36,7 @@ from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, Pool, Prices
 from .rounded_rows import RoundedRow, Row, RowFinder, rounded
 
-__all__ = ["WAYS", "Better", "Inconclusive", "Refutation", "holds", "refute"]
+__all__ = ["Better", "Growth", "Inconclusive", "Refutation", "holds", "refute"]
 
 WORK = 400_000
 """Columns of all linear programs of a tree before the branching gives up: some seconds."""
@@ -60,6 +60,9 @@ GRIDS = (32, 80)
 PATIENCE, GAINED = 3, 0.05
 """Times that rounded rows are added though the program comes no nearer, by this part of what is missing."""
 
+SHRUNK = 0.7
+"""Part of the options at most to which bounds have to narrow a program for it to be written anew."""
+
 PROOF = "the proof of the optimum"
 """What is said to have been looked for when the time is up."""
 
@@ -73,6 +76,22 @@ class TreeWay(NamedTuple):
 
 WAYS = (TreeWay(True, True), TreeWay(False, True), TreeWay())
 """Trees of a pool that are begun side by side: which of them is small no one knows, and the others may be endless."""
+
+
+class Growth:
+    """What one claim teaches of the next.
+
+    Attributes
+    ----------
+    ways : list of TreeWay
+        In the order of their turns: that which ended last comes first.
+    leaf : Refutation or None
+        Multipliers of the last program of a whole claim, which may tighten the bounds of this one before any is asked.
+    """
+
+    def __init__(self) -> None:
+        self.ways = list(WAYS)
+        self.leaf: Refutation | None = None
 
 
 class Better(Exception):
@@ -126,18 +145,30 @@ class Refutation:
 
 def holds(claim: LevelClaim, worth: Pool | Machines, proof: Refutation) -> bool:
     """Say whether a refutation contradicts a claim; in integers, and without a solver."""
-    checks = _Checks(claim, worth)
-    for row in proof.rows:
-        checks.add(row)
-    return checks.hold(proof)
+    return _Checks(claim, worth).prove(proof)
 
 
 class _Checks:
     """What multipliers say of a claim within bounds, in integers."""
 
-    def __init__(self, claim: LevelClaim, worth: Pool | Machines):
-        self.claim, self.worth, self.options = claim, worth, ClaimOptions(claim)
+    def __init__(self, claim: LevelClaim, worth: Pool | Machines, options: ClaimOptions | None = None):
+        self.claim, self.worth, self.options = claim, worth, options or ClaimOptions(claim)
         self.rows: list[Row] = []
+
+    def only(self, kept: np.ndarray) -> "_Checks":
+        """Return the checks of some options, where nobody can take another."""
+        some = _Checks(self.claim, self.worth, self.options.only(kept))
+        some.rows = [Row(row.costs[kept], row.most) for row in self.rows]
+        return some
+
+    def prove(self, proof: Refutation) -> bool:
+        """Say whether a refutation contradicts the claim."""
+        self.rows = []
+        for row in proof.rows:
+            self.add(row)
+        held = self.hold(proof)
+        self.rows = []
+        return held
 
     def add(self, how: RoundedRow) -> Row:
         """Add a rounded row, and return it; one that says nothing where its multipliers do not."""
@@ -232,7 +263,7 @@ def refute(
     deadline: Deadline = NEVER,
     branch: bool = True,
     known: Sequence[Refutation] = (),
-    ways: list[TreeWay] | None = None,
+    growth: Growth | None = None,
 ) -> Refutation:
     """Return a refutation of the claim, which `holds`.
 
@@ -242,8 +273,8 @@ def refute(
         Whether to branch where one linear program does not suffice.
     known : list of Refutation
         What may do: what an engine says, or what refutes the level before: what is short there mostly is so here.
-    ways : list of TreeWay
-        Ways to grow in the order of their turns; the one that ends comes first the next time.
+    growth : Growth, optional
+        What was learned of claims before, and is of this.
 
     Raises
     ------
@@ -260,17 +291,17 @@ def refute(
     if checks.options.stuck:
         return Refutation(worth.free, (0,) * rows)  # Somebody can choose nothing.
     for proof in chain(map(partial(_carried, rows), known), _simple(checks)):
-        if len(proof.counts) in (0, rows) and checks.hold(proof):
+        if len(proof.counts) in (0, rows) and checks.prove(proof):
             return proof
     if len(checks.options.choice) == len(checks.options.number) and isinstance(worth, Pool):
         raise Better(checks.options.number.tolist())  # There is nothing to choose.
-    return _Tree(checks, deadline).whole(branch, list(WAYS) if ways is None else ways)
+    return _Tree(checks, deadline, Growth() if growth is None else growth).whole(branch)
 
 
 def _carried(rows: int, known: Refutation) -> Refutation:
     """Return multipliers of the level before for this one, of its row where it stayed open, and anew; others as is."""
-    fewer = not known.parts and len(known.counts) == rows - 1
-    return replace(known, counts=(*known.counts, known.counts[-1])) if fewer else known
+    fewer = not known.parts and len(known.counts) == rows - 1 and not known.rows
+    return replace(known, counts=(*known.counts, known.counts[-1])) if fewer and rows > 1 else known
 
 
 def _simple(checks: _Checks) -> Iterator[Refutation]:
@@ -302,11 +333,13 @@ def _nodes(proof: Refutation) -> Iterator[Refutation]:
         waiting += node.parts
 
 
-def _only(proof: Refutation, used: Sequence[int]) -> Refutation:
-    """Return a tree with multipliers of these rounded rows alone."""
-    low, high, then = (None if part is None else _only(part, used) for part in (proof.low, proof.high, proof.then))
+def _only(proof: Refutation, used: Sequence[int], kept: np.ndarray) -> Refutation:
+    """Return a tree with multipliers of these rounded rows alone, and branches upon these options."""
+    low, high, then = (None if part is None else _only(part, used, kept) for part in (proof.low, proof.high, proof.then))
     rounds = tuple(proof.rounds[k] for k in used if k < len(proof.rounds))
-    return replace(proof, rounds=rounds, low=low, high=high, then=then)
+    branch = proof.low is not None and not isinstance(proof.column, tuple)
+    column = int(kept[proof.column]) if branch else proof.column
+    return replace(proof, rounds=rounds, column=column, low=low, high=high, then=then)
 
 
 def _unit(place: int, length: int) -> tuple[int, ...]:
@@ -316,31 +349,63 @@ def _unit(place: int, length: int) -> tuple[int, ...]:
 class _Tree:
     """The branching for one claim."""
 
-    def __init__(self, checks: _Checks, deadline: Deadline):
-        self.checks, self.deadline = checks, deadline
-        self.claim, self.worth, self.options = claim, worth, options = checks.claim, checks.worth, checks.options
-        self.program = ClaimProgram(options, worth, deadline)
-        self.points = ClaimPoints(options, worth) if isinstance(worth, Pool) else None
-        self.nothing = Refutation(worth.free, (0,) * len(claim.allowed))
+    def __init__(self, checks: _Checks, deadline: Deadline, growth: "Growth"):
+        self.deadline, self.growth, self.claim, self.worth = deadline, growth, checks.claim, checks.worth
+        self.nothing = Refutation(self.worth.free, (0,) * len(self.claim.allowed))
         self.rows: list[RoundedRow] = []  # In the program, after the multipliers that have tightened bounds.
         self.chain: list[Refutation] = []
+        self.size, self.kept = len(checks.options.choice), np.arange(len(checks.options.choice))
+        self.checks, self.bounds = checks, checks.options.free
+        self._hinted()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Write the program of the options that there are."""
+        self.options = options = self.checks.options
+        self.program = ClaimProgram(options, self.worth, self.deadline)
+        for row in self.checks.rows:
+            self.program.add(row)
+        self.points = ClaimPoints(options, self.worth) if isinstance(self.worth, Pool) else None
         # How much the choice of each option of a pool matters; within a tree, to what was branched upon before.
         self.weights = np.ones(len(options.choice)) if self.points is None else self.points.change
+        self.finder = RowFinder(options, self.worth) if isinstance(self.worth, Pool) else None
 
-    def whole(self, branch: bool, ways: list[TreeWay]) -> Refutation:
+    def _hinted(self) -> None:
+        """Tighten bounds of a pool by multipliers of the claim before."""
+        leaf, rows = self.growth.leaf, len(self.claim.allowed)
+        if leaf is None or not isinstance(self.worth, Pool) or not rows:
+            return
+        leaf = _carried(rows, leaf)
+        left = self.checks.left(leaf, self.bounds, {}) if len(leaf.counts) == rows else None
+        if left is not None and self._fewer_options(left.bounds):
+            self.chain.append(leaf)
+
+    def _fewer_options(self, bounds: Bounds) -> bool:
+        """Leave out the options that nobody can take, where they are many; say whether they are."""
+        kept = np.flatnonzero(bounds.high)
+        if len(kept) > SHRUNK * len(bounds.high):
+            return False
+        self.checks, self.bounds, self.kept = self.checks.only(kept), bounds.only(kept), self.kept[kept]
+        return True
+
+    def _better(self, numbers: np.ndarray) -> Better:
+        whole = np.zeros(self.size, dtype=np.int64)
+        whole[self.kept] = numbers
+        return Better(whole.tolist())
+
+    def whole(self, branch: bool) -> Refutation:
         """Return a tree that refutes the claim: of a pool the first to end of several ways to grow."""
+        several, ways = branch and self.points is not None, self.growth.ways
+        if several and (leaf := self._rounded()) is not None:
+            return self._with_rows(leaf)
         most = 1 + WORK // len(self.program.high)
-        several = branch and self.points is not None
         steps, weights = min(FIRST, most) if several else most, self.weights
-        found = self._rounded() if several else self.options.free
-        if isinstance(found, Refutation):
-            return self._with_rows(found)
         while True:
             for way in list(ways) if several else WAYS[-1:]:
                 self.way, self.steps, self.weights = way, steps, weights
                 with contextlib.suppress(Inconclusive):
                     try:
-                        return self._with_rows(self.grow(found, {}, branch))
+                        return self._with_rows(self.grow(self.bounds, {}, branch))
                     finally:
                         if several and self.steps >= 0:
                             ways.sort(key=way.__ne__)
@@ -348,42 +413,47 @@ class _Tree:
                 raise Inconclusive
             steps = min(LARGER * steps, most)
 
-    def _rounded(self) -> Refutation | Bounds:
-        """Add rounded rows to the program as long as these bring it nearer; return what refutes then, or bounds.
+    def _rounded(self) -> Refutation | None:
+        """Add rounded rows to the program as long as these bring it nearer; return multipliers that refute then.
 
         Raises
         ------
         Better
         """
-        bounds, best, waited = self.options.free, -math.inf, 0
-        finder = RowFinder(self.options, self.worth) if isinstance(self.worth, Pool) else None
+        best, waited = -math.inf, 0
         while waited < PATIENCE:
-            values, duals = self._solved(bounds, {})
-            leaf, left = self._left(duals, bounds, {})
+            values, duals = self._solved(self.bounds, {})
+            leaf, left = self._left(duals, self.bounds, {})
+            if not self.rows:
+                self.growth.leaf = leaf
             if left is None:
                 return leaf
             self._near(values)
             waited = 0 if duals.value > best + GAINED * abs(best) else waited + 1
             best = max(best, duals.value)
-            if not left.bounds.same(bounds):
+            if not left.bounds.same(self.bounds):
                 self.chain.append(leaf)
-                bounds = left.bounds
-                if not bounds.hold(values):
+                moved = not left.bounds.hold(values)
+                if self._fewer_options(left.bounds):
+                    self._begin()
                     continue
-            rows = [] if finder is None else finder.violated(values, duals.prices[0], duals.counts)
+                self.bounds = left.bounds
+                if moved:
+                    continue
+            rows = [] if self.finder is None else self.finder.violated(values, duals.prices[0], duals.counts)
             if not rows:
                 break
             for how in rows:
-                self.rows.append(how)
+                self.rows.append(replace(how, base=tuple(self.kept[list(how.base)].tolist())))
                 self.program.add(self.checks.add(how))
-        return bounds
+        return None
 
     def _with_rows(self, proof: Refutation) -> Refutation:
-        """Return a tree with the rounded rows that have multipliers in it."""
+        """Return a tree with the rounded rows that have multipliers in it, of all options."""
         for leaf in reversed(self.chain):
             proof = replace(leaf, then=proof)
         used = [k for k in range(len(self.rows)) if any(leaf.rounds[k : k + 1] > (0,) for leaf in _nodes(proof))]
-        return replace(_only(proof, used), rows=tuple(self.rows[k] for k in used)) if self.rows else proof
+        return replace(_only(proof, used, self.kept), rows=tuple(self.rows[k] for k in used))
 
     def _solved(self, bounds: Bounds, loads: LoadBounds, **how: Any) -> tuple[np.ndarray, Duals]:
         self.deadline.check(PROOF)
@@ -396,7 +466,7 @@ class _Tree:
     def _near(self, values: np.ndarray) -> None:
         """Raise `Better` when near a solution is an allocation of a pool."""
         if self.points is not None and (numbers := self.points.near(values)) is not None:
-            raise Better(self._fewer(numbers).tolist())
+            raise self._better(self._fewer(numbers))
 
     def grow(
         self, bounds: Bounds, loads: LoadBounds, branch: bool = True, settled: frozenset[int] = frozenset()
@@ -499,4 +569,4 @@ class _Tree:
             asked = [x + more for x, more in zip(self.options.asked(numbers), self.claim.fixed, strict=True)]
             better = self.options.allowed(numbers) and self.program.carries(asked, machines.tolist())
         if better:
-            raise Better(numbers.tolist())
+            raise self._better(numbers)
