@@ -34,8 +34,8 @@ LARGEST = 2**40
 VIOLATED = 1e-4
 """By how much, in its own length, the solution violates a row that is worth adding."""
 
-TRIED, KEPT = 3, 2
-"""Divisors of one row that are looked at closely, and kept."""
+TRIED = 48
+"""Rows that are looked at closely, in full length."""
 
 MOST = 24
 """Rows that are added at once."""
@@ -82,83 +82,87 @@ class RowFinder:
     """Finds rows that a solution of a claim of a pool violates: of one resource, alone or with the users at a level."""
 
     def __init__(self, options: ClaimOptions, worth: Pool):
-        self.options, self.claim = options, options.claim
-        self.allowed = np.array(self.claim.allowed, dtype=np.int64)
-        demands = np.array(worth.demands, dtype=object).reshape(-1, len(worth.room))
+        self.options, self.width = options, len(worth.room)
+        demands = np.array(worth.demands, dtype=object).reshape(-1, self.width)
         needs = demands[options.good] * options.tasks[:, None]
         needs = needs if len(needs) == len(options.choice) or not len(needs) else np.add.reduceat(needs, options.starts)
-        left = np.array(worth.room, dtype=object) - np.array(self.claim.fixed, dtype=object) @ demands
-        largest = np.maximum(needs.max(axis=0, initial=0), np.abs(left))
+        left = np.array(worth.room, dtype=object) - np.array(options.claim.fixed, dtype=object) @ demands
         # Resources of which amounts are larger are left out.
-        self.resources = np.flatnonzero(largest < LARGEST).tolist()
-        self.needs, self.left = {}, {}
-        for j in self.resources:
-            self.needs[j], self.left[j] = needs[:, j].astype(np.int64), int(left[j])
-        self.width = len(worth.room)
+        self.at = np.flatnonzero(np.maximum(needs.max(axis=0, initial=0), np.abs(left)) < LARGEST)
+        self.needs, self.left = needs[:, self.at].T.astype(np.int64), left[self.at].astype(np.int64)
+        self.stops = np.equal.outer(np.arange(len(options.claim.allowed)), options.row).astype(np.int64)
+        self.allowed = np.array(options.claim.allowed, dtype=np.int64)
 
     def violated(self, values: np.ndarray, prices: Sequence[float], counts: Sequence[float]) -> list[RoundedRow]:
-        """Return rows that a solution violates, those by most first; the multipliers say which levels to look at."""
-        options, found = self.options, []
-        fractional = np.flatnonzero(np.abs(values - np.round(values)) > FRACTIONAL)
-        if not len(fractional):
+        """Return rows that a solution violates, those by most first; the multipliers say which of them to look at."""
+        divided = np.flatnonzero(np.abs(values - np.round(values)) > FRACTIONAL)
+        pairs = list(self._pairs(prices, counts)) if len(divided) else []
+        if not pairs:
             return []
-        bases = list(self._bases(values, fractional))
-        for j in self.resources:
-            levels = [(None, 0)]
-            if prices[j] > 0:
-                levels += [(r, round(count / prices[j])) for r, count in enumerate(counts) if count > 0]
-            for row, times in levels:
-                each, left = self.needs[j], self.left[j]
-                if row is not None and 0 < times < LARGEST:
-                    each, left = each + times * (options.row == row), left + times * int(self.allowed[row])
-                elif row is not None:
-                    continue
-                for base in bases:
-                    for by, divisor in self._divided(each, left, base, values, fractional):
-                        counted = tuple(times * (row == other) for other in range(len(counts)))
-                        alone = tuple(int(j == other) for other in range(self.width))
-                        found.append((by, RoundedRow((alone,), counted, divisor, tuple(base.tolist()))))
+        j, row, times = np.array(pairs).T
+        times = np.where(row < 0, 0, times)
+        each = self.needs[j] + times[:, None] * self.stops[row]
+        left = self.left[j] + times * self.allowed[row]
+        found = [one for base in self._bases(values, divided) for one in self._divided(each, left, base, values, divided)]
         found.sort(key=lambda one: -one[0])
-        return [how for _, how in found[:MOST]]
+        rows = []
+        for _, k, divisor, base in found[:TRIED]:
+            costs, most = rounded(self.options, each[k], int(left[k]), divisor, base)
+            length = float(np.sqrt((costs.astype(float) ** 2).sum()))
+            by = (float(costs @ values) - most) / (length or 1.0)
+            if by > VIOLATED and costs.max() < LARGEST:
+                alone = tuple((np.arange(self.width) == self.at[j[k]]).astype(int).tolist())
+                counted = tuple((times[k] * (np.arange(len(counts)) == row[k])).tolist())
+                rows.append((by, RoundedRow((alone,), counted, divisor, tuple(base.tolist()))))
+        rows.sort(key=lambda one: -one[0])
+        return [how for _, how in rows[:MOST]]
 
-    def _bases(self, values: np.ndarray, fractional: np.ndarray) -> Iterator[np.ndarray]:
+    def _pairs(self, prices: Sequence[float], counts: Sequence[float]) -> Iterator[tuple[int, int, int]]:
+        """Yield a resource, a level, and how much a user at it counts beside a unit of the resource; -1 is no level."""
+        for place, j in enumerate(self.at.tolist()):
+            yield place, -1, 0
+            if prices[j] > 0:
+                for row, count in enumerate(counts):
+                    if 0 < (times := round(count / prices[j])) < LARGEST:
+                        yield place, row, times
+
+    def _bases(self, values: np.ndarray, divided: np.ndarray) -> Iterator[np.ndarray]:
         """Yield options that most take; and where a choice is divided, the first of it, and the last."""
         options, first = self.options, self.options.first
         at = np.flatnonzero(values == np.maximum.reduceat(values, first[:-1])[options.choice])
-        base = at[np.unique(options.choice[at], return_index=True)[1]]
+        base = np.empty(len(options.number), dtype=np.int64)
+        base[options.choice[at[::-1]]] = at[::-1]
         yield base
-        divided = np.unique(options.choice[fractional])
+        choices = options.choice[divided]
         for ends in (first[:-1], first[1:] - 1):
             other = base.copy()
-            other[divided] = ends[divided]
+            other[choices] = ends[choices]
             yield other
 
     def _divided(
-        self, each: np.ndarray, left: int, base: np.ndarray, values: np.ndarray, fractional: np.ndarray
-    ) -> list[tuple[float, int]]:
-        """Return by how much rows are violated, and divisors: of some that say something."""
+        self, each: np.ndarray, left: np.ndarray, base: np.ndarray, values: np.ndarray, divided: np.ndarray
+    ) -> Iterator[tuple[float, int, int, np.ndarray]]:
+        """Yield by how much rows are violated once divided by a divisor, which of them, and the divisor."""
         options = self.options
         taken = np.flatnonzero(values > FRACTIONAL)
         taken = taken[base[options.choice[taken]] != taken]
-        changes, parts = each[taken] - each[base[options.choice[taken]]], values[taken]
-        most = left - int((each[base] * options.number).sum())
-        some = np.abs(each[fractional] - each[base[options.choice[fractional]]])
-        divisors = np.unique(np.concatenate([some * times for times in TIMES]))
-        divisors = divisors[(divisors > 1) & (divisors < LARGEST)]
-        if not len(divisors):
-            return []
-        rest = most % divisors
-        down, over = np.divmod(changes, divisors[:, None])
-        costs = down + np.maximum(over - rest[:, None], 0) / (divisors - rest)[:, None]
-        by = costs @ parts - most // divisors
-        found = []
-        for place in np.argsort(-by)[:TRIED].tolist():
-            if by[place] > VIOLATED:
-                divisor = int(divisors[place])
-                row = rounded(options, each, left, divisor, base)
-                length = float(np.sqrt((row.costs.astype(float) ** 2).sum()))
-                missed = (float(row.costs @ values) - row.most) / (length or 1.0)
-                if missed > VIOLATED and row.costs.max() < LARGEST:
-                    found.append((missed, divisor))
-        found.sort(reverse=True)
-        return found[:KEPT]
+        changes = each[:, taken] - each[:, base[options.choice[taken]]]
+        most = left - each[:, base] @ options.number
+        some = np.abs(each[:, divided] - each[:, base[options.choice[divided]]])
+        divisors = np.concatenate([some * times for times in TIMES], axis=1)
+        divisors[divisors >= LARGEST] = 0
+        divisors = np.where(divisors > 1, divisors, 1)
+        whole, rest = np.divmod(most[:, None], divisors)
+        down, over = np.divmod(changes[:, None, :], divisors[:, :, None])
+        costs = down + np.maximum(over - rest[:, :, None], 0) / (divisors - rest)[:, :, None]
+        by = costs @ values[taken] - whole
+        by[divisors == 1] = 0.0
+        order = np.argsort(-by, axis=None)[: 2 * TRIED]
+        seen = set()
+        for k, place in zip(*np.unravel_index(order, by.shape), strict=True):
+            key = int(k), int(divisors[k, place])
+            if by[k, place] <= VIOLATED:
+                return
+            if key not in seen:
+                seen.add(key)
+                yield float(by[k, place]), *key, base
