@@ -60,6 +60,9 @@ GRIDS = (32, 80)
 PATIENCE, GAINED = 3, 0.05
 """Times that rounded rows are added though the program comes no nearer, by this part of what is missing."""
 
+ROUNDS, ROWS = 1, 300
+"""How often rounded rows are added at a node, and how many there are in a program up to which they are."""
+
 SHRUNK = 0.7
 """Part of the options at most to which bounds have to narrow a program for it to be written anew."""
 
@@ -440,13 +443,17 @@ class _Tree:
                 self.bounds = left.bounds
                 if moved:
                     continue
-            rows = [] if self.finder is None else self.finder.violated(values, duals.prices[0], duals.counts)
-            if not rows:
+            if not self._cut(values, duals):
                 break
-            for how in rows:
-                self.rows.append(replace(how, base=tuple(self.kept[list(how.base)].tolist())))
-                self.program.add(self.checks.add(how))
         return None
+
+    def _cut(self, values: np.ndarray, duals: Duals, more: bool = True) -> bool:
+        """Add rounded rows that a solution of a pool's program violates, if there may be more; say whether there are."""
+        rows = self.finder.violated(values, duals.prices[0], duals.counts) if self.finder and more else []
+        for how in rows:
+            self.rows.append(replace(how, base=tuple(self.kept[list(how.base)].tolist())))
+            self.program.add(self.checks.add(how))
+        return bool(rows)
 
     def _with_rows(self, proof: Refutation) -> Refutation:
         """Return a tree with the rounded rows that have multipliers in it, of all options."""
@@ -469,7 +476,12 @@ class _Tree:
             raise self._better(self._fewer(numbers))
 
     def grow(
-        self, bounds: Bounds, loads: LoadBounds, branch: bool = True, settled: frozenset[int] = frozenset()
+        self,
+        bounds: Bounds,
+        loads: LoadBounds,
+        branch: bool = True,
+        settled: frozenset[int] = frozenset(),
+        rounds: int = ROUNDS,
     ) -> Refutation:
         """Return the tree that refutes the claim within bounds; what is `settled` of a pool leaves next to nothing."""
         self.steps -= 1
@@ -491,6 +503,8 @@ class _Tree:
                 then = self.grow(left.bounds, loads, branch, more)
                 return then if left.bounds.same(bounds) else replace(leaf, then=then)
         if left.bounds.same(bounds):
+            if rounds and self._cut(values, duals, len(self.rows) < ROWS):
+                return self.grow(bounds, loads, branch, settled, rounds - 1)
             return self._branched(values, duals, bounds, loads)
         chosen = values[: len(self.options.choice)]
         if left.bounds.hold(chosen):
