@@ -231,7 +231,8 @@ class ClaimProgram(PackingProgram):
         prices = {place: float(duals[row]) / unit for place, (row, unit) in self.units.items()}
         tables = len(self.worth.free)
         rows = [[prices[place] for place in sorted(prices) if place[0] == table] for table in range(tables)]
-        counts, rounds = [float(duals[row]) for row in self.counted], [float(duals[row]) / unit for row, unit in self.rounds]
+        counts = [float(duals[row]) for row in self.counted]
+        rounds = [float(duals[row]) / unit for row, unit in self.rounds]
         found = Duals(rows, counts, rounds, self.highs.getInfo().objective_function_value)
         return self._values(solution), found
 
@@ -263,7 +264,7 @@ class ClaimProgram(PackingProgram):
 
 @dataclass(frozen=True)
 class Duals:
-    """Multipliers of what can be run, as rows of a leaf, of the numbers that may stop, and of rounded rows; in floats.
+    """Multipliers of what can be run, as rows of a leaf, of numbers that may stop, and of rounded rows; in floats.
 
     `value` is above 0 where they contradict the claim, as far as floats say.
     """

@@ -141,6 +141,11 @@ class Refutation:
         return tuple(part for part in (self.low, self.high, self.then) if part is not None)
 
     @property
+    def alone(self) -> bool:
+        """Whether it is one leaf, which needs no rounded rows."""
+        return not self.parts and not self.rows
+
+    @property
     def leaves(self) -> int:
         """Number of leaves."""
         return sum(part.leaves for part in self.parts) or 1
@@ -176,10 +181,11 @@ class _Checks:
     def add(self, how: RoundedRow) -> Row:
         """Add a rounded row, and return it; one that says nothing where its multipliers do not."""
         found = self._priced(Refutation(how.prices, how.counts), self.options.free, {})
-        if found is None or found[0] is None or how.divisor < 1:
+        prices, total = (None, 0) if found is None else found
+        if prices is None or how.divisor < 1:
             row = Row(np.zeros(len(self.options.choice), dtype=np.int64), 0)
         else:
-            row = rounded(self.options, *found, how.divisor, np.array(how.base))
+            row = rounded(self.options, prices, total, how.divisor, np.array(how.base))
         self.rows.append(row)
         return row
 
@@ -303,7 +309,7 @@ def refute(
 
 def _carried(rows: int, known: Refutation) -> Refutation:
     """Return multipliers of the level before for this one, of its row where it stayed open, and anew; others as is."""
-    fewer = not known.parts and len(known.counts) == rows - 1 and not known.rows
+    fewer = known.alone and len(known.counts) == rows - 1
     return replace(known, counts=(*known.counts, known.counts[-1])) if fewer and rows > 1 else known
 
 
@@ -338,7 +344,8 @@ def _nodes(proof: Refutation) -> Iterator[Refutation]:
 
 def _only(proof: Refutation, used: Sequence[int], kept: np.ndarray) -> Refutation:
     """Return a tree with multipliers of these rounded rows alone, and branches upon these options."""
-    low, high, then = (None if part is None else _only(part, used, kept) for part in (proof.low, proof.high, proof.then))
+    parts = (proof.low, proof.high, proof.then)
+    low, high, then = (None if part is None else _only(part, used, kept) for part in parts)
     rounds = tuple(proof.rounds[k] for k in used if k < len(proof.rounds))
     branch = proof.low is not None and not isinstance(proof.column, tuple)
     column = int(kept[proof.column]) if branch else proof.column
@@ -448,7 +455,7 @@ class _Tree:
         return None
 
     def _cut(self, values: np.ndarray, duals: Duals, more: bool = True) -> bool:
-        """Add rounded rows that a solution of a pool's program violates, if there may be more; say whether there are."""
+        """Add rounded rows that a solution of a pool's program violates, if more are wanted; say whether there are."""
         rows = self.finder.violated(values, duals.prices[0], duals.counts) if self.finder and more else []
         for how in rows:
             self.rows.append(replace(how, base=tuple(self.kept[list(how.base)].tolist())))

@@ -103,7 +103,9 @@ class RowFinder:
         times = np.where(row < 0, 0, times)
         each = self.needs[j] + times[:, None] * self.stops[row]
         left = self.left[j] + times * self.allowed[row]
-        found = [one for base in self._bases(values, divided) for one in self._divided(each, left, base, values, divided)]
+        found = [
+            one for base in self._bases(values, divided) for one in self._divided(each, left, base, values, divided)
+        ]
         found.sort(key=lambda one: -one[0])
         rows = []
         for _, k, divisor, base in found[:TRIED]:

@@ -83,7 +83,7 @@ class LevelSearch:
     def _advance(self, spot: Spot) -> None:
         """Find how few must stop where the incumbent's next user must; none, when others could before."""
         stopping = self.pool.greedy(spot)
-        known: list[Refutation] = [proof for _, _, proof in self.said[-1:] if proof is not None and not (proof.parts or proof.rows)]
+        known: list[Refutation] = [proof for _, _, proof in self.said[-1:] if proof is not None and proof.alone]
         proof = None
         while count := sum(stopping):
             if count == int(self.claims.must(spot.level).sum()) or (count == 1 and not self.claims.rows):
