@@ -60,7 +60,7 @@ from .level_bounds import BoundedLevel
 from .level_claims import LevelClaim
 from .packing_bound import Machines, Pool
 from .refutation import Refutation
-from .rounded_rows import RoundedRow
+from .rounded_rows import Rounding
 from .verifier import SCHEMA
 from .verifier.claims import Claim
 from .verifier.cluster import Cluster
@@ -163,7 +163,7 @@ class _Trees:
                     "most": tree.most,
                 }
 
-    def _multipliers(self, of: Refutation | RoundedRow) -> Node:
+    def _multipliers(self, of: Refutation | Rounding) -> Node:
         return self.names.prices(of.prices, self.worth) | {"levels": list(map(str, of.counts))}
 
     def worth_so_much(self, value: int) -> Node:

@@ -34,9 +34,9 @@ from .claim_program import ClaimProgram, Duals, Unsolved
 from .level_claims import LevelClaim
 from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, Pool, Prices
-from .rounded_rows import RoundedRow, Row, RowFinder, rounded
+from .rounded_rows import Rounding, Row, RowFinder, rounded
 
-__all__ = ["Better", "Growth", "Inconclusive", "Refutation", "holds", "refute"]
+__all__ = ["Better", "Inconclusive", "Learned", "Refutation", "holds", "refute"]
 
 WORK = 400_000
 """Columns of all linear programs of a tree before the branching gives up: some seconds."""
@@ -81,7 +81,7 @@ WAYS = (TreeWay(True, True), TreeWay(False, True), TreeWay())
 """Trees of a pool that are begun side by side: which of them is small no one knows, and the others may be endless."""
 
 
-class Growth:
+class Learned:
     """What one claim teaches of the next.
 
     Attributes
@@ -121,7 +121,7 @@ class Refutation:
         At a branch: the option, or the load, that at most
     most : int
         users, or machines, have below `low`, and more of them below `high`.
-    rows : tuple of RoundedRow
+    rows : tuple of Rounding
         Of the whole tree: rows that may have multipliers in it.
     """
 
@@ -133,7 +133,7 @@ class Refutation:
     low: "Refutation | None" = None
     high: "Refutation | None" = None
     then: "Refutation | None" = None
-    rows: tuple[RoundedRow, ...] = ()
+    rows: tuple[Rounding, ...] = ()
 
     @property
     def parts(self) -> "tuple[Refutation, ...]":
@@ -178,7 +178,7 @@ class _Checks:
         self.rows = []
         return held
 
-    def add(self, how: RoundedRow) -> Row:
+    def add(self, how: Rounding) -> Row:
         """Add a rounded row, and return it; one that says nothing where its multipliers do not."""
         found = self._priced(Refutation(how.prices, how.counts), self.options.free, {})
         prices, total = (None, 0) if found is None else found
@@ -272,7 +272,7 @@ def refute(
     deadline: Deadline = NEVER,
     branch: bool = True,
     known: Sequence[Refutation] = (),
-    growth: Growth | None = None,
+    growth: Learned | None = None,
 ) -> Refutation:
     """Return a refutation of the claim, which `holds`.
 
@@ -282,7 +282,7 @@ def refute(
         Whether to branch where one linear program does not suffice.
     known : list of Refutation
         What may do: what an engine says, or what refutes the level before: what is short there mostly is so here.
-    growth : Growth, optional
+    growth : Learned, optional
         What was learned of claims before, and is of this.
 
     Raises
@@ -304,7 +304,7 @@ def refute(
             return proof
     if len(checks.options.choice) == len(checks.options.number) and isinstance(worth, Pool):
         raise Better(checks.options.number.tolist())  # There is nothing to choose.
-    return _Tree(checks, deadline, Growth() if growth is None else growth).whole(branch)
+    return _Tree(checks, deadline, Learned() if growth is None else growth).whole(branch)
 
 
 def _carried(rows: int, known: Refutation) -> Refutation:
@@ -359,10 +359,10 @@ def _unit(place: int, length: int) -> tuple[int, ...]:
 class _Tree:
     """The branching for one claim."""
 
-    def __init__(self, checks: _Checks, deadline: Deadline, growth: "Growth"):
+    def __init__(self, checks: _Checks, deadline: Deadline, growth: "Learned"):
         self.deadline, self.growth, self.claim, self.worth = deadline, growth, checks.claim, checks.worth
         self.nothing = Refutation(self.worth.free, (0,) * len(self.claim.allowed))
-        self.rows: list[RoundedRow] = []  # In the program, after the multipliers that have tightened bounds.
+        self.rows: list[Rounding] = []  # In the program, after the multipliers that have tightened bounds.
         self.chain: list[Refutation] = []
         self.size, self.kept = len(checks.options.choice), np.arange(len(checks.options.choice))
         self.checks, self.bounds = checks, checks.options.free

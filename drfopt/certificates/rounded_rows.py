@@ -1,17 +1,13 @@
-"""Rows that whole numbers keep and parts of users do not: mixed-integer rounding.
+"""Rows that whole numbers of users keep and parts of users need not: mixed-integer rounding.
 
-Theorem. Let a_1 x_1 + ... + a_n x_n <= b with integers a and b hold for whole numbers x >= 0, d > 0 be an integer, r = b
-mod d < d, and f(a) = (a div d) (d - r) + max(0, (a mod d) - r).  Then f(a_1) x_1 + ... + f(a_n) x_n <= (b div d) (d - r).
+Where a . x <= b holds for whole numbers x >= 0 with integers a and b, f(a) . x <= f(b) does, for any divisor d, with
+f(a) = (a div d) (d - r) + max(0, (a mod d) - r), r = b mod d.  `drfopt.certificates.verifier.branches` has the proof.
 
-Proof. Let S be where a_i mod d > r, y the sum of (a_i div d) x_i, with one x_i more of each of S, which is whole, and
-t >= 0 the sum of (d - a_i mod d) x_i over S.  The left side of the row is at least d y - t, and that of the new one is
-(d - r) y - t.  With q = b div d: if y <= q, that is at most (d - r) q, since t >= 0.  If y > q, t >= d y - b =
-d (y - q) - r, so that (d - r) y - t <= (d - r) q - r (y - q - 1) <= (d - r) q.  []
-
-The row that is rounded is what multipliers say of a claim: the prices of the options that users take are at most what
-there is in all (`drfopt.certificates.refutation`).  Of each choice one option, the *base*, is taken out, as what all its
-users pay who take another is a change from it.  Which rows and divisors say something is a guess (Marchand and Wolsey
-2001): the base is the option that most take in the solution of a linear program, the divisor a change that it divides.
+The row that is rounded is what multipliers say of a claim: options that users take cost no more than there is in all
+(`drfopt.certificates.refutation`).  Of each choice one option, the *base*, is taken out: whoever takes another changes
+that.  Which rows and divisors say something is a guess (Marchand and Wolsey, Aggregation and mixed integer rounding to
+solve MIPs, 2001): the base is what most take in the solution of a linear program, the divisor a change that it divides,
+and the row is one resource, alone or with the users at one level.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +19,7 @@ import numpy as np
 from .claim_options import FRACTIONAL, ClaimOptions
 from .packing_bound import Pool, Prices
 
-__all__ = ["Row", "RowFinder", "RoundedRow", "rounded"]
+__all__ = ["Rounding", "Row", "RowFinder", "rounded"]
 
 TIMES = (1, 2, 3)
 """A change that the solution divides is a divisor, and so are its double and its triple."""
@@ -42,7 +38,7 @@ MOST = 24
 
 
 @dataclass(frozen=True, eq=False)
-class RoundedRow:
+class Rounding:
     """How a row is made: the multipliers of a claim, and what is rounded.
 
     Attributes
@@ -93,7 +89,7 @@ class RowFinder:
         self.stops = np.equal.outer(np.arange(len(options.claim.allowed)), options.row).astype(np.int64)
         self.allowed = np.array(options.claim.allowed, dtype=np.int64)
 
-    def violated(self, values: np.ndarray, prices: Sequence[float], counts: Sequence[float]) -> list[RoundedRow]:
+    def violated(self, values: np.ndarray, prices: Sequence[float], counts: Sequence[float]) -> list[Rounding]:
         """Return rows that a solution violates, those by most first; the multipliers say which of them to look at."""
         divided = np.flatnonzero(np.abs(values - np.round(values)) > FRACTIONAL)
         pairs = list(self._pairs(prices, counts)) if len(divided) else []
@@ -115,7 +111,7 @@ class RowFinder:
             if by > VIOLATED and costs.max() < LARGEST:
                 alone = tuple((np.arange(self.width) == self.at[j[k]]).astype(int).tolist())
                 counted = tuple((times[k] * (np.arange(len(counts)) == row[k])).tolist())
-                rows.append((by, RoundedRow((alone,), counted, divisor, tuple(base.tolist()))))
+                rows.append((by, Rounding((alone,), counted, divisor, tuple(base.tolist()))))
         rows.sort(key=lambda one: -one[0])
         return [how for _, how in rows[:MOST]]
 

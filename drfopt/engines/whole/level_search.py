@@ -16,7 +16,7 @@ from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ...certificates.level_claims import ABOVE, ClaimList, LevelClaim
 from ...certificates.packing_bound import worth_of
-from ...certificates.refutation import Better, Growth, Inconclusive, Refutation, refute
+from ...certificates.refutation import Better, Inconclusive, Learned, Refutation, refute
 from ...model.evidence import WholeEvidence
 from ..problem import Answer, Problem
 from .leximin_milp import Counting, Stops
@@ -43,7 +43,7 @@ class LevelSearch:
         self.problem, self.pool, self.stops = problem, pool, stops
         self.active, self.left = pool.after(stops)  # How many of each kind are active, what the stopped leave over.
         self.deadline = problem.deadline.part(SEARCH)
-        self.growth = Growth()
+        self.growth = Learned()
         self.claims, self.worth = ClaimList(pool.users), worth_of(pool.users)
         self.decided: list[tuple[int, int]] = []
         self.rows: list[int | None] = []  # Of each level, where it is among those at which it is open who stops.
