@@ -65,9 +65,9 @@ def rounded(change: int, most: int, divisor: int) -> int:
     f(a) = (a div d) (d - r) + max(0, a mod d - r).
 
     Proof.  Let S be where a mod d > r, y the sum of (a div d) x, with one x more of each of S: it is whole; and t >= 0
-    the sum of (d - a mod d) x over S.  Then d y - t <= a . x <= b, and f(a) . x <= (d - r) y - t.  With q = b div d, f(b)
-    is (d - r) q.  If y <= q, (d - r) y - t is no more, as t >= 0.  If y > q, then t >= d y - b = d (y - q) - r, so that
-    (d - r) y - t <= (d - r) q - r (y - q - 1), which is no more either.  []
+    the sum of (d - a mod d) x over S.  Then d y - t <= a . x <= b, and f(a) . x <= (d - r) y - t.  With q = b div d,
+    f(b) is (d - r) q.  If y <= q, (d - r) y - t is no more, as t >= 0.  If y > q, t >= d y - b = d (y - q) - r, so
+    that (d - r) y - t <= (d - r) q - r (y - q - 1), which is no more either.  []
     """
     rest = most % divisor
     return change // divisor * (divisor - rest) + max(0, change % divisor - rest)
