@@ -4,9 +4,6 @@ Columns are the numbers of users who take each option, what the cluster runs, an
 that is run at once, in what one user's other option changes; below 0 where something is left over, so that multipliers
 say how near the claim is to being true even where it is true of parts of users.  More may stop than are allowed, which
 costs more than it brings.
-
-Of a pool where one resource leaves nothing, no multipliers would speak of the others: then that one is *settled*, what
-is left over is of the others only, and multipliers say how near these are.
 """
 
 import math
@@ -27,9 +24,6 @@ __all__ = ["ClaimProgram", "Duals", "Unsolved"]
 
 BEYOND = 2.0
 """What a user costs who stops beyond those allowed: it spares of nothing more than 1."""
-
-SETTLED = 1e3
-"""What costs, where resources are settled, what there is too little of all: of these too, for which the others gain."""
 
 SPARED = 1e6
 """Most that may be left over: where nothing is short, the program would have no end."""
@@ -69,7 +63,6 @@ class ClaimProgram(PackingProgram):
         self.excess, self.spare = self.column(math.inf, 1.0), self.column(SPARED, -1.0)
         for terms, change in self.short:
             terms |= {self.excess: -change, self.spare: change}
-        self.settled: frozenset[int] = frozenset()
         self.beyond: list[int] = []  # Columns of those who stop beyond those allowed.
         self.counted = [self._stops(row, allowed) for row, allowed in enumerate(self.claim.allowed)]
         self.place = {load: at for at, load in enumerate(self.loads)}
@@ -182,22 +175,10 @@ class ClaimProgram(PackingProgram):
         self.highs.addRow(-math.inf, most, len(at), at, np.fromiter(terms.values(), dtype=float))
         self.rounds.append((self.highs.getNumRow() - 1, unit))
 
-    def _settle(self, settled: frozenset[int]) -> None:
-        """Let what is left over be of the resources of a pool that are not settled."""
-        for j in settled ^ self.settled:
-            row = self.units[0, j][0]
-            spare = self.rows[row][2].get(self.spare, 0.0)
-            self.highs.changeCoeff(row, self.spare, 0.0 if j in settled else spare)
-        self.highs.changeColCost(self.excess, SETTLED if settled else 1.0)
-        self.settled = settled
-
-    def solve(
-        self, bounds: Bounds, loads: LoadBounds, spared: float = SPARED, settled: frozenset[int] = frozenset()
-    ) -> tuple[np.ndarray, "Duals"]:
+    def solve(self, bounds: Bounds, loads: LoadBounds, spared: float = SPARED) -> tuple[np.ndarray, "Duals"]:
         """Return numbers of users who take each option, then of machines with each load, and multipliers.
 
         Where much may be left over, that can be worth more than to stop too many costs: then nothing may be `spared`.
-        Of resources of a pool that are `settled` nothing is.
 
         Raises
         ------
@@ -217,8 +198,6 @@ class ClaimProgram(PackingProgram):
         if len(low):
             self.highs.changeColsBounds(len(low), np.arange(len(low), dtype=np.int32), low, high)
         self.highs.changeColBounds(self.spare, 0.0, spared)
-        if settled != self.settled:
-            self._settle(settled)
         if several := len(self.several):
             low_rows, high_rows = np.maximum(least[self.several], 0).astype(float), most[self.several].astype(float)
             self.highs.changeRowsBounds(several, np.arange(several, dtype=np.int32), low_rows, high_rows)

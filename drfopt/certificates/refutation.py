@@ -11,18 +11,17 @@ Where one does not contradict, its multipliers still say how many users at most 
 (`claim_options`); then how many take some option is branched upon, or how many machines of a class have some load: at
 most so many, or more.  Each leaf of the tree has multipliers of its own.
 
-Of two trees that refute a claim of a pool, one may have ten leaves and the other ten thousand, and nobody knows which
-before.  So several ways to grow one take turns, each time with more programs, until one ends.
+Of a pool, before branching and at every branch, rows that whole numbers of users keep, and the solution of the program
+does not, are added to it (`rounded_rows`): branch and cut.  They hold in the whole tree, and have multipliers too.
 """
 
-import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from operator import mul
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -41,17 +40,8 @@ __all__ = ["Better", "Inconclusive", "Learned", "Refutation", "holds", "refute"]
 WORK = 400_000
 """Columns of all linear programs of a tree before the branching gives up: some seconds."""
 
-FIRST, LARGER = 32, 4
-"""Programs of a pool's first tree, and how many times more there are each time that no way ends."""
-
-TIES = 0.01
-"""What counts of how much options matter where the tree branched before, beside their prices, which are often alike."""
-
 FEW = 1
 """Users up to whom a claim that is wrong is asked once more, for one less, rather than for the fewest."""
-
-NEAR = 0.2
-"""What is left over, in what one user's other option changes, below which the resources that say so are settled."""
 
 GRIDS = (32, 80)
 """Multipliers are rounded to integers of so many bits, of more where fewer do not contradict what floats do."""
@@ -70,30 +60,10 @@ PROOF = "the proof of the optimum"
 """What is said to have been looked for when the time is up."""
 
 
-class TreeWay(NamedTuple):
-    """How a tree grows: whether resources of a pool are settled, and whether prices say what matters most."""
-
-    settles: bool = False
-    priced: bool = False
-
-
-WAYS = (TreeWay(True, True), TreeWay(False, True), TreeWay())
-"""Trees of a pool that are begun side by side: which of them is small no one knows, and the others may be endless."""
-
-
 class Learned:
-    """What one claim teaches of the next.
-
-    Attributes
-    ----------
-    ways : list of TreeWay
-        In the order of their turns: that which ended last comes first.
-    leaf : Refutation or None
-        Multipliers of the last program of a whole claim, which may tighten the bounds of this one before any is asked.
-    """
+    """What one claim teaches of the next: multipliers, which may tighten its bounds before a program is asked."""
 
     def __init__(self) -> None:
-        self.ways = list(WAYS)
         self.leaf: Refutation | None = None
 
 
@@ -272,7 +242,7 @@ def refute(
     deadline: Deadline = NEVER,
     branch: bool = True,
     known: Sequence[Refutation] = (),
-    growth: Learned | None = None,
+    learned: Learned | None = None,
 ) -> Refutation:
     """Return a refutation of the claim, which `holds`.
 
@@ -282,8 +252,8 @@ def refute(
         Whether to branch where one linear program does not suffice.
     known : list of Refutation
         What may do: what an engine says, or what refutes the level before: what is short there mostly is so here.
-    growth : Learned, optional
-        What was learned of claims before, and is of this.
+    learned : Learned, optional
+        From claims before, and from this one.
 
     Raises
     ------
@@ -304,7 +274,7 @@ def refute(
             return proof
     if len(checks.options.choice) == len(checks.options.number) and isinstance(worth, Pool):
         raise Better(checks.options.number.tolist())  # There is nothing to choose.
-    return _Tree(checks, deadline, Learned() if growth is None else growth).whole(branch)
+    return _Tree(checks, deadline, learned or Learned()).whole(branch)
 
 
 def _carried(rows: int, known: Refutation) -> Refutation:
@@ -359,8 +329,8 @@ def _unit(place: int, length: int) -> tuple[int, ...]:
 class _Tree:
     """The branching for one claim."""
 
-    def __init__(self, checks: _Checks, deadline: Deadline, growth: "Learned"):
-        self.deadline, self.growth, self.claim, self.worth = deadline, growth, checks.claim, checks.worth
+    def __init__(self, checks: _Checks, deadline: Deadline, learned: Learned):
+        self.deadline, self.learned, self.claim, self.worth = deadline, learned, checks.claim, checks.worth
         self.nothing = Refutation(self.worth.free, (0,) * len(self.claim.allowed))
         self.rows: list[Rounding] = []  # In the program, after the multipliers that have tightened bounds.
         self.chain: list[Refutation] = []
@@ -376,13 +346,11 @@ class _Tree:
         for row in self.checks.rows:
             self.program.add(row)
         self.points = ClaimPoints(options, self.worth) if isinstance(self.worth, Pool) else None
-        # How much the choice of each option of a pool matters; within a tree, to what was branched upon before.
-        self.weights = np.ones(len(options.choice)) if self.points is None else self.points.change
         self.finder = RowFinder(options, self.worth) if isinstance(self.worth, Pool) else None
 
     def _hinted(self) -> None:
         """Tighten bounds of a pool by multipliers of the claim before."""
-        leaf, rows = self.growth.leaf, len(self.claim.allowed)
+        leaf, rows = self.learned.leaf, len(self.claim.allowed)
         if leaf is None or not isinstance(self.worth, Pool) or not rows:
             return
         leaf = _carried(rows, leaf)
@@ -404,24 +372,11 @@ class _Tree:
         return Better(whole.tolist())
 
     def whole(self, branch: bool) -> Refutation:
-        """Return a tree that refutes the claim: of a pool the first to end of several ways to grow."""
-        several, ways = branch and self.points is not None, self.growth.ways
-        if several and (leaf := self._rounded()) is not None:
+        """Return a tree that refutes the claim."""
+        if branch and self.points is not None and (leaf := self._rounded()) is not None:
             return self._with_rows(leaf)
-        most = 1 + WORK // len(self.program.high)
-        steps, weights = min(FIRST, most) if several else most, self.weights
-        while True:
-            for way in list(ways) if several else WAYS[-1:]:
-                self.way, self.steps, self.weights = way, steps, weights
-                with contextlib.suppress(Inconclusive):
-                    try:
-                        return self._with_rows(self.grow(self.bounds, {}, branch))
-                    finally:
-                        if several and self.steps >= 0:
-                            ways.sort(key=way.__ne__)
-            if steps == most:
-                raise Inconclusive
-            steps = min(LARGER * steps, most)
+        self.steps = 1 + WORK // len(self.program.high)
+        return self._with_rows(self.grow(self.bounds, {}, branch))
 
     def _rounded(self) -> Refutation | None:
         """Add rounded rows to the program as long as these bring it nearer; return multipliers that refute then.
@@ -435,7 +390,7 @@ class _Tree:
             values, duals = self._solved(self.bounds, {})
             leaf, left = self._left(duals, self.bounds, {})
             if not self.rows:
-                self.growth.leaf = leaf
+                self.learned.leaf = leaf
             if left is None:
                 return leaf
             self._near(values)
@@ -482,41 +437,28 @@ class _Tree:
         if self.points is not None and (numbers := self.points.near(values)) is not None:
             raise self._better(self._fewer(numbers))
 
-    def grow(
-        self,
-        bounds: Bounds,
-        loads: LoadBounds,
-        branch: bool = True,
-        settled: frozenset[int] = frozenset(),
-        rounds: int = ROUNDS,
-    ) -> Refutation:
-        """Return the tree that refutes the claim within bounds; what is `settled` of a pool leaves next to nothing."""
+    def grow(self, bounds: Bounds, loads: LoadBounds, branch: bool = True, rounds: int = ROUNDS) -> Refutation:
+        """Return the tree that refutes the claim within bounds."""
         self.steps -= 1
         if self.steps < 0:
             raise Inconclusive
         if not self.options.able(bounds) or (loads and self.worth.priced(self.worth.free, loads) is None):
             return self.nothing  # Nobody can choose so.
-        values, duals = self._solved(bounds, loads, settled=settled)
+        values, duals = self._solved(bounds, loads)
         leaf, left = self._left(duals, bounds, loads)
         if left is None:
             return leaf
         if not branch:
             raise Inconclusive
         self._near(values)
-        if self.way.settles and duals.value > -NEAR:
-            (prices,) = duals.prices
-            more = settled.union(j for j, price in enumerate(prices) if price)
-            if len(settled) < len(more) < len(prices):
-                then = self.grow(left.bounds, loads, branch, more)
-                return then if left.bounds.same(bounds) else replace(leaf, then=then)
         if left.bounds.same(bounds):
             if rounds and self._cut(values, duals, len(self.rows) < ROWS):
-                return self.grow(bounds, loads, branch, settled, rounds - 1)
-            return self._branched(values, duals, bounds, loads)
+                return self.grow(bounds, loads, branch, rounds - 1)
+            return self._branched(values, bounds, loads)
         chosen = values[: len(self.options.choice)]
         if left.bounds.hold(chosen):
-            return replace(leaf, then=self._branched(values, duals, left.bounds, loads))
-        return replace(leaf, then=self.grow(left.bounds, loads, branch, settled))
+            return replace(leaf, then=self._branched(values, left.bounds, loads))
+        return replace(leaf, then=self.grow(left.bounds, loads, branch))
 
     def _fewer(self, numbers: np.ndarray) -> np.ndarray:
         """Return an allocation of a pool with as few who stop at the level of the claim as another, or fewer."""
@@ -535,17 +477,15 @@ class _Tree:
                 break
         return leaf, left
 
-    def _branched(self, values: np.ndarray, duals: Duals, bounds: Bounds, loads: LoadBounds) -> Refutation:
+    def _branched(self, values: np.ndarray, bounds: Bounds, loads: LoadBounds) -> Refutation:
         options = len(self.options.choice)
         distance = np.abs(values - np.round(values))
         # What users take is branched upon first: of loads there are many that do the same.  In a pool, what users take
         # whose choice matters most: in the place of who changes little there is another.
-        weights = self.weights
         chosen, carried = distance[:options], distance[options:]
         place = int(np.argmax(chosen)) if chosen.max(initial=0.0) > FRACTIONAL else -1
         if place >= 0 and self.points is not None:
-            weights = self._weights(self.points, chosen, duals) if self.way.priced else weights
-            weighed = np.where(chosen > FRACTIONAL, chosen * weights, 0.0)
+            weighed = np.where(chosen > FRACTIONAL, chosen * self.points.change, 0.0)
             place = int(np.argmax(weighed)) if weighed.any() else place
         if place < 0 and carried.max(initial=0.0) > FRACTIONAL:
             place = options + int(np.argmax(carried))
@@ -555,23 +495,12 @@ class _Tree:
         column = place if place < options else self.program.loads[place - options]
         most = math.floor(values[place])
         below, beyond = self.checks.branches(column, most, bounds, loads)
-        above, self.weights = self.weights, weights
         # The nearer side first: an allocation that the claim says does not exist is rather there.
         if values[place] - most > 0.5:
             high, low = self.grow(*beyond), self.grow(*below)
         else:
             low, high = self.grow(*below), self.grow(*beyond)
-        self.weights = above
         return Refutation(column=column, most=most, low=low, high=high)
-
-    def _weights(self, points: ClaimPoints, chosen: np.ndarray, duals: Duals) -> np.ndarray:
-        """Return by how much the price of each option is off the mean of its choice; of the same, what counts above."""
-        (prices,), choice = duals.prices, self.options.choice
-        cost, parts = points.uses[:, : len(prices)] @ prices, np.where(chosen > FRACTIONAL, chosen, 0.0)
-        mean = np.bincount(choice, parts * cost) / np.maximum(np.bincount(choice, parts), FRACTIONAL)
-        off = np.where(parts > 0, np.abs(cost - mean[choice]), 0.0)
-        known = np.where(parts > 0, self.weights, 0.0)
-        return off / (off.max() or 1.0) + TIES * known / (known.max() or 1.0)
 
     def _without_spare(self, bounds: Bounds, loads: LoadBounds) -> Refutation:
         """Return multipliers that refute the claim when nothing counts that is left over."""

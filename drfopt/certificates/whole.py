@@ -192,7 +192,7 @@ class _Levels:
         self.tasks, self.deadline, self.said, self.second = tasks, deadline, finder.proofs, finder.second
         self.whole = users
         self.users = [rows[0] for rows in self.whole.shapes]
-        self.worth, self.growth = worth_of(self.whole, deadline), Learned()
+        self.worth, self.learned = worth_of(self.whole, deadline), Learned()
         self.proven: list[tuple[Fraction, int, Any]] = []
         self.stated: list[LevelClaim] = []
         self.judges: dict[str, None] = {}
@@ -224,7 +224,7 @@ class _Levels:
         """Return a refutation, None when a second solver finds nothing better, or the tasks that it finds."""
         try:
             known = self._known(claim)
-            proof = refute(claim, self.worth, self.deadline, known=known, growth=self.growth)
+            proof = refute(claim, self.worth, self.deadline, known=known, learned=self.learned)
             self.judges["multipliers"] = None
             return proof
         except Inconclusive:

@@ -43,7 +43,7 @@ class LevelSearch:
         self.problem, self.pool, self.stops = problem, pool, stops
         self.active, self.left = pool.after(stops)  # How many of each kind are active, what the stopped leave over.
         self.deadline = problem.deadline.part(SEARCH)
-        self.growth = Learned()
+        self.learned = Learned()
         self.claims, self.worth = ClaimList(pool.users), worth_of(pool.users)
         self.decided: list[tuple[int, int]] = []
         self.rows: list[int | None] = []  # Of each level, where it is among those at which it is open who stops.
@@ -90,7 +90,7 @@ class LevelSearch:
                 break
             claim = self.claims.claim(spot.level, count)
             try:
-                proof = refute(claim, self.worth, self.deadline, known=known, growth=self.growth)
+                proof = refute(claim, self.worth, self.deadline, known=known, learned=self.learned)
                 break
             except Better as better:
                 stopping = self._replaced(claim, better.numbers, spot)
