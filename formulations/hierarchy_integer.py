@@ -27,8 +27,8 @@ Derived  X[s, i] = tasks of user i after s turns of the clock, at times T[1] < T
                 turn of those who go on and have the smallest part of their guarantees; else, from
                 the root down, of the children of the highest tier, and of these of all of the
                 lowest level: the largest, over all v[j], of what her or its tasks use above
-                H[i, j], Q[g, j], over B[i, j], F[g, j], over her weight or its; of a group 0 at
-                least. All of them have one more task, but who is held by then.
+                H[i, j], Q[g, j], over B[i, j], F[g, j], over her weight or its. All of them have
+                one more task, but who is held by then.
                 The last turn, S + 1, is one that capacities, a ceiling or a limit rule out.
          Y[s, p] tasks of kind p among the first X[s, i] of every user i
          a[j] = min_p D[p, j] over the kinds that need j: unit of resource j
@@ -123,7 +123,7 @@ def build(data: Any, held: np.ndarray) -> Round:
             E[P[g]] |= E[g]
     alone = np.where(d > 0, c / np.where(d > 0, d, 1.0), np.inf).min(axis=1)
     light = max(1 / w.min(), (1 / W).max(initial=0.0))
-    low = light * (H / B).max()
+    low = light * len(c) * max((H / B).max(initial=0.0), (Q / F).max(initial=0.0))
     above = 1 + low + light * max(len(c) * (c / np.vstack([B, F])).max(), alone.sum() if measure == "tasks" else 0.0)
     ranks = sorted({*r[A < 0], *R[P < 0]}, reverse=True)
 
@@ -144,7 +144,7 @@ def build(data: Any, held: np.ndarray) -> Round:
             children.append((r[i], level(share, v & (d[i] > 0), x[i] / w[i, 0]), i, None))
         for q in (q for q in range(len(P)) if P[q] == g and (E[q] & on).any()):
             share = ((E[q] * x) @ d - Q[q]) / (F[q] * W[q])
-            children.append((R[q], max(level(share, v, (E[q] * x).sum() / W[q]), 0.0), None, q))
+            children.append((R[q], level(share, v, (E[q] * x).sum() / W[q]), None, q))
         rank = max(child[0] for child in children)
         height = min(child[1] for child in children if child[0] == rank)
         due = np.zeros(len(d), dtype=bool)

@@ -109,7 +109,7 @@ def certify(
     gap, off, uncleared = 0.0, np.zeros(instance.n), 0.0
     turns = np.zeros(instance.n) if rules is None else rules.turns
     market, has = policy.objective == "alpha", floors
-    judged = stuck | (floors >= limits)
+    judged, left = stuck | (floors >= limits), stuck & (limits > 0)
     for tier in tiers:
         judged |= turns == tier.turn
         if (~judged & (turns < tier.turn)).any():
@@ -129,8 +129,9 @@ def certify(
         off = np.maximum(off, np.where(out & ~stuck, 0.0, found[1]))
         if market and rules is not None:
             has = np.where(turns <= tier.turn, tasks, has)
-            stuck, wrong = _spent(rules.clock, has, stuck | (turns <= tier.turn), tier.full)
-            judged |= stuck
+            served = stuck | (turns <= tier.turn)
+            stuck, wrong = _spent(rules.clock, has, served, tier.full)
+            judged, left = judged | stuck, left | (stuck & ~served)
             if wrong:
                 return Certificate("bounds", False, np.inf, gap=None, reason=wrong)
     if not judged.all():
@@ -146,7 +147,8 @@ def certify(
         elif market and uncleared > FIRST_ORDER:
             reason = f"something has a price, but {uncleared:.1e} of it is unused"
     lost = () if rules is None else broken(rules.clock, tasks)
-    proof = replace(evidence, prices=prices, bounds=beta, broken=lost)
+    outbid = _outbid(rules, policy, tasks, left, prices, beta)
+    proof = replace(evidence, prices=prices, bounds=beta, broken=lost, unpriced=outbid)
     return Certificate(
         kind="bounds",
         valid=valid,
@@ -187,7 +189,7 @@ def certify_exactly(
     market, has = policy.objective == "alpha", floors
     tiers = _tiers(rules, prices, beta, evidence, stuck | np.array(floors == clock.leaves.most))
     turns = np.zeros(instance.n) if rules is None else rules.turns
-    judged = stuck | np.array(floors == clock.leaves.most)
+    judged, left = stuck | np.array(floors == clock.leaves.most), stuck & clock.playing
     if isinstance(tiers, str):
         fault, tiers = fault or tiers, ()
     for tier in tiers if not fault else ():
@@ -205,8 +207,9 @@ def certify_exactly(
             later = not fault and tier is not tiers[-1]
             if later and any(isinstance(tasks[i], Enclosure) for i in own):
                 fault = "what an earlier tier has is known between two ends only"
-            stuck, wrong = _spent(clock, has, stuck | (turns <= tier.turn), tier.full)
-            judged |= stuck
+            served = stuck | (turns <= tier.turn)
+            stuck, wrong = _spent(clock, has, served, tier.full)
+            judged, left = judged | stuck, left | (stuck & ~served)
             fault = fault or wrong
     if not fault and not judged.all():
         fault = f"the tier of user {instance.users[int(judged.argmin())]!r} has no proof"
@@ -229,7 +232,11 @@ def certify_exactly(
         violation=float("inf") if fault else 0.0,
         gap=max(widths, default=0.0),
         stopped_by=stopped_by,
-        evidence=replace(evidence, broken=() if rules is None else broken(clock, point)),
+        evidence=replace(
+            evidence,
+            broken=() if rules is None else broken(clock, point),
+            unpriced=_outbid(rules, policy, point, left, prices, beta),
+        ),
         rigorous=True,
         reason=fault,
     )
@@ -388,6 +395,26 @@ def _floors(rules: MarketRules, tasks: np.ndarray, evidence: BoundsEvidence) -> 
     has, stopped, fault = stops.floors(clock, tasks, evidence.breakpoints)
     stopped, wrong = _spent(clock, has, stopped, evidence.full)
     return has, stopped, fault or wrong
+
+
+def _outbid(
+    rules: MarketRules | None, policy: Policy, tasks: np.ndarray, left: np.ndarray, prices: np.ndarray, beta: np.ndarray
+) -> tuple[str, ...]:
+    """Return who of those who are `left` no more than they have (n,) would pay for more of it than it costs.
+
+    The market is without them: a multiplier of the program with them, if there is one, is larger.  Of who has nothing
+    there is none, as the first part of a task is worth any price to it.
+    """
+    if rules is None or policy.objective != "alpha" or not left.any():
+        return ()
+    instance = rules.clock.instance
+    room = stops.exact_room(instance) if rules.clock.exact else instance.room
+    cost = stops.costs(rules.clock, prices * room, beta).astype(float)
+    levels = (rules.rates * tasks).astype(float)
+    with np.errstate(divide="ignore", over="ignore"):
+        worth = (rules.incomes * rules.rates).astype(float) * levels**-policy.alpha
+    below = tasks < rules.clock.leaves.most
+    return tuple(instance.users[i] for i in np.flatnonzero(left & below & (worth * (1 - LEVEL) > cost)))
 
 
 def left_by_promises(

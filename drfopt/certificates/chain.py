@@ -59,6 +59,7 @@ __all__ = [
     "excess",
     "firm",
     "pays",
+    "stopped_by",
     "unit_costs",
 ]
 
@@ -123,7 +124,7 @@ def certify_users(users: "ChainUsers", rounds: Sequence[Round], account: "Accoun
         rounds,
         lambda part, i: f"user {instance.users[i]!r}",
         partial(cell_name, instance.machine_names if instance.machines is not None else None, instance.resources),
-        partial(_stopped_by, instance, users.named),
+        partial(stopped_by, instance, users.named),
         account,
     )
 
@@ -260,7 +261,7 @@ class ChainUsers:
         self.times = np.zeros(instance.n, dtype=np.int64)
         types = instance.type_table
         self.closed = np.zeros((instance.n if types is None else len(types.owner), max(1, instance.k)), dtype=bool)
-        self.named: list[tuple[np.ndarray, np.ndarray]] = []
+        self.named: list[tuple[np.ndarray, np.ndarray, float]] = []
         self._weighed: Weighed | None = None
         self._closing: tuple[int, np.ndarray] | None = None
 
@@ -328,7 +329,7 @@ class ChainUsers:
         self.violations = violations
         self.times[finished] += 1
         self.before[finished] = True
-        self.named.append((finished, link.prices))
+        self.named.append((finished, link.prices, link.level))
 
     def worst(self) -> tuple[Worst]:
         """Return the largest violation, and whose it is: part, number and level."""
@@ -422,18 +423,22 @@ def _out_of_order(levels: np.ndarray, held: np.ndarray, unplaced: np.ndarray, le
     return np.where(unplaced, 0, np.maximum(off, 0))
 
 
-def _stopped_by(instance: Instance, named: list[tuple[np.ndarray, np.ndarray]]) -> tuple:
+def stopped_by(instance: Instance, named: list[tuple[np.ndarray, np.ndarray, float]]) -> tuple:
     """Return what every user must pay for, as names; None for who is finished by no round."""
     found: list = [None] * instance.n
-    for finished, prices in named:
-        for i, names in zip(finished.tolist(), _bottlenecks(instance, prices, finished), strict=True):
+    level, tied = 0.0, np.zeros_like(instance.room, dtype=bool)
+    for finished, prices, here in named:
+        # Which of two rounds at one level comes first is chance: what either fills is closed to both.
+        tied = firm(prices).astype(bool) | (tied & (here <= level * (1 + LEVEL)))
+        level = here
+        for i, names in zip(finished.tolist(), _bottlenecks(instance, tied, finished), strict=True):
             found[i] = names
     return tuple(found)
 
 
-def _bottlenecks(instance: Instance, prices: np.ndarray, users: np.ndarray) -> list[tuple[str, ...]]:
-    """Return what each of the users (rows of the instance) must pay for, as names."""
-    classes, resources = np.nonzero(firm(prices))
+def _bottlenecks(instance: Instance, priced: np.ndarray, users: np.ndarray) -> list[tuple[str, ...]]:
+    """Return what each of the users (rows of the instance) must pay for where cells (k, m) are priced, as names."""
+    classes, resources = np.nonzero(priced)
     names = cell_names(instance, classes, resources)
     paid = pays(instance, users, classes, resources)
     return [tuple(names[c] for c in np.flatnonzero(row).tolist()) for row in paid]

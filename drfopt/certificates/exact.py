@@ -87,17 +87,19 @@ def rounded(
 def _bottlenecks(instance: Instance, tasks: np.ndarray, evidence: Evidence) -> tuple:
     """Return what each user pays for where she is finished: a resource of a pool, ``class/resource`` on machines."""
     found: list[Any] = [None] * instance.n
-    rounds: list[tuple[Any, Any]] = []
+    rounds: list[tuple[Any, Any, Any]] = []
     if isinstance(evidence, ChainEvidence):
-        rounds = [(link.finished, link.prices) for link in evidence.rounds]
+        rounds = [(link.finished, link.prices, link.level) for link in evidence.rounds]
     elif isinstance(evidence, PriceEvidence):
         limits = instance.exact_limits
         rising = [i for i, u in enumerate(limits) if u is None or upper(tasks[i]) < u]
-        rounds = [(rising, evidence.prices)]
-    for finished, prices in rounds:
-        table = np.asarray(prices)
+        rounds = [(rising, evidence.prices, None)]
+    level, tied = None, np.zeros_like(instance.room, dtype=bool)
+    for finished, prices, here in rounds:
+        # Which of two rounds at one level comes first is chance: what either fills is closed to both.
+        tied, level = np.atleast_2d(np.asarray(prices)).astype(bool) | (tied & (here == level)), here
         for i in map(int, finished):
-            paid = (table[None, :] if table.ndim == 1 else table).astype(bool) & (instance.demands[i] > 0)
+            paid = tied & (instance.demands[i] > 0)
             if instance.machines is None:
                 js = np.flatnonzero(paid[0])
                 found[i] = instance.resources[js[0]] if js.size else None

@@ -184,7 +184,7 @@ class GroupSweep:
             if i in self.place and (x := way.tasks[self.place[i]]):
                 held = [amount + x * need for amount, need in zip(held, columns[i].tolist(), strict=True)]
         rows = zip(group.rows.tolist(), group.offsets.tolist(), strict=True)
-        return max(Fraction(0), *(sum(map(mul, row, held), Fraction(0)) - offset for row, offset in rows))
+        return max(sum(map(mul, row, held), Fraction(0)) - offset for row, offset in rows)
 
     # ---- who stops -------------------------------------------------------------------------------------------
 

@@ -231,7 +231,7 @@ class _Replay:
     def _lost(self, trajectory: Trajectory, breakpoint: Breakpoint, there: np.ndarray) -> np.ndarray:
         """Return who rises and has a level, or an amount of something, near the end of the range of floats, (n,)."""
         point = breakpoint.point
-        begun = point.time > 0 or point.part > 0
+        begun = bool(point.time or point.part)
         lost = trajectory.lost(point) if begun else np.zeros(len(there), dtype=bool)
         return np.asarray(lost | (~self.state.finished & (there > 0) & (there < self.smallest)))
 

@@ -21,8 +21,9 @@ from .document import document as instance_document
 from .evidence import Evidence, QuotedEvidence, WholeEvidence
 from .instance import Instance
 from .monopolies import monopolies_written
+from .naming import some
 from .policies import policy_named
-from .shortfall import HAS_ALL, Shortfall, asked_by
+from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means
 
 __all__ = ["Allocation", "Broken", "Certificate", "Portion", "stopped"]
 
@@ -276,6 +277,11 @@ class Allocation(Result):
         return self.certificate.evidence.broken
 
     @property
+    def unpriced(self) -> tuple[str, ...]:
+        """Users whom guarantees, or earlier tiers, leave no more, and who would pay for more than prices say."""
+        return self.certificate.evidence.unpriced
+
+    @property
     def broken_guarantees(self) -> list[dict[str, Any]]:
         """The same as data: whose, of what, held and promised."""
         return [
@@ -500,6 +506,8 @@ class Allocation(Result):
         }
         if self.broken:
             document["broken_guarantees"] = self.broken_guarantees
+        if self.unpriced:
+            document["unpriced"] = list(self.unpriced)
         if self.solver:
             document["solver"] = self.solver
         classes = self.instance.machine_names
@@ -665,6 +673,8 @@ class Allocation(Result):
         if self.prices is not None and self.prices.ndim == 1:
             prices = ", ".join(f"{r} {float(p):.6g}" for r, p in zip(self.resources, self.prices, strict=True))
             notes.append(f"prices: {prices}")
+        if self.unpriced:
+            notes.append(f"the prices leave out who is left no more and would pay more: {some(self.unpriced)}")
         if forms := self._closed_forms():
             first = [f"{user} {form}" for user, form in forms.items()][:10]
             notes.append(f"closed forms, proven: {', '.join(first)}")
@@ -699,6 +709,7 @@ class Allocation(Result):
             notes.append(
                 f"{len(short)} of {placed} placed users below the whole part of their continuous optimum: {each}"
             )
+        notes += counted_as_means(self.instance, self.integer)
         # Last, since that is what a planner reads first.
         notes += self.shortfall.sentences()
         if self.unplaced and unplaced:

@@ -67,6 +67,9 @@ class Evidence:
         Guarantees that do not fit together.
     below_continuous : list of (name, tasks, whole part) or None
         Of whole tasks that were rounded: who has fewer than the whole part of its continuous optimum.
+    unpriced : tuple of str
+        Users of a market whom guarantees or earlier tiers leave no more than they have, and who would pay for more than
+        the prices say.
     closed_forms : dict from user's row to str
         Irrational tasks as numbers with a root.
     judge : str
@@ -77,6 +80,7 @@ class Evidence:
     devices: list[Any] | None = None
     broken: tuple[Any, ...] = ()
     below_continuous: list[tuple[str, int, int]] | None = None
+    unpriced: tuple[str, ...] = ()
     closed_forms: dict[int, str] = field(default_factory=dict)
     judge: str = ""
 

@@ -229,7 +229,11 @@ class Instance:
         all others.
         """
         found = []
-        for name, column in zip(self.resources, self.demands.T, strict=True):
+        # Of who has several task types, what they need: a mean of them is a task that nobody runs.
+        several = [] if self.task_types is None else [(kinds, i) for i, kinds in enumerate(self.task_types) if kinds]
+        demands = np.delete(self.demands, [i for _, i in several], axis=0)
+        of_types = [[float(need) for need in kind.demand] for kinds, _ in several for kind in kinds]
+        for name, column in zip(self.resources, np.vstack([demands, *of_types]).T, strict=True):
             needed = column[column > 0]
             usual = float(np.median(needed)) if BYTES.search(name) and len(needed) else 0.0
             megabytes = name in MEGABYTES and usual >= LEAST_MANY
@@ -333,8 +337,17 @@ class Instance:
         return self._weights.exact()
 
     def fine(self, table: str, rows: Any = slice(None)) -> DoubleDouble:
-        """Return ``demands`` (n, m), ``weights`` or ``limits`` (n,) of some users to 32 digits; no limit is inf."""
-        return {"demands": self._demands, "weights": self._weights, "limits": self._limits}[table].fine(rows)
+        """Return ``demands`` (n, m), ``weights`` or ``limits`` (n,) of some users to 32 digits; no limit is inf.
+
+        ``capacity`` is what one machine of each class has, (k, m), or the pool, (m,).
+        """
+        tables = {
+            "demands": self._demands,
+            "weights": self._weights,
+            "limits": self._limits,
+            "capacity": self._capacity,
+        }
+        return tables[table].fine(rows)
 
     @cached_property
     def exact_limits(self) -> tuple[Fraction | None, ...]:
@@ -502,11 +515,12 @@ class Instance:
         return found
 
     def unplaced(self, integer: bool = False) -> np.ndarray:
-        """Who can run no task at all, though it has no limit of 0: bool (n,)."""
+        """Who can run no task at all, though it asks for some, whatever its ceilings are: bool (n,)."""
         helpless = self.helpless(integer) if integer or self.machines is not None else self._helpless
         if not self.limited:
             return helpless
-        return helpless & ((self.whole_limits if integer else self.limits) > 0)
+        asked = self._asked.floats
+        return helpless & ((np.floor(asked) if integer else asked) > 0)
 
     def helpless(self, integer: bool = False) -> np.ndarray:
         """Who could run no task at all, whatever its limit: bool (n,).

@@ -22,7 +22,7 @@ from ..base.numbers.shown import counted, in_units, number, percent
 from ..base.tolerances import LEVEL
 from .instance import Instance
 
-__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of"]
+__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of", "counted_as_means"]
 
 HAS_ALL = "has all it asked for"
 """What a table says of who is stopped by nothing."""
@@ -32,6 +32,15 @@ UNPLACED, SHORT, ENDLESS, MET = range(4)
 
 NAMED = 5
 """Users who are short and have a line of their own."""
+
+
+def counted_as_means(instance: Instance, integer: bool) -> list[str]:
+    """Return what is to be said below whole tasks of several types, of which some may run and others not."""
+    if not integer or not any(kinds and len(kinds) > 1 for kinds in instance.task_types or ()):
+        return []
+    return [
+        "a task of who has several types counts as the mean of them in levels, in sums of shares and in what is met"
+    ]
 
 
 @dataclass(frozen=True)

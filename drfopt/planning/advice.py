@@ -17,7 +17,7 @@ import numpy as np
 
 from ..base.deadline import SHORTEST, Deadline
 from ..base.errors import DrfoptError
-from ..base.numbers.shown import in_units, number, percent
+from ..base.numbers.shown import counted, in_units, number, percent
 from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
 from ..model.instance import Instance
@@ -87,11 +87,21 @@ class ToBuy:
         return Shortfall.of(before.instance, after.tasks, before.integer, ())
 
     @property
+    def for_endless(self) -> bool:
+        """Whether all who say how much they want have it, so that it is bought for who names no end."""
+        return not self.found.before.shortfall.count(SHORT)
+
+    @property
+    def gained(self) -> float:
+        """Return what it brings: the part of what is asked for that is met, or the sum of dominant shares."""
+        return float(self.after.got @ self.after.shares) if self.for_endless else self.after.demand_met or 0.0
+
+    @property
     def helps(self) -> bool:
-        """Whether more of what is asked for is met, or somebody has more where nobody says how much it wants."""
+        """Whether more of what is asked for is met, or somebody has more where that is bought for who names no end."""
         short, then = self.found.before.shortfall, self.after
         before, after = short.demand_met, then.demand_met
-        if before is None or after is None:
+        if self.for_endless or before is None or after is None:
             return bool(self.found.winners)
         # What is said of it must show: a purchase of which a thousandth is to be seen is none.
         seen = percent(after) != percent(before) or then.count(SHORT) < short.count(SHORT)
@@ -110,7 +120,7 @@ class ToBuy:
         """Return what it brings, as it was computed."""
         before, after, losers = self.found.before.shortfall, self.after, self.found.losers
         text = f"{self.what} (now {number(self.now)})" if self.machines else self.what
-        if before.demand_met is None:
+        if self.for_endless or before.demand_met is None:
             text += f": {self._winners()}"
         else:
             text += f": {percent(after.demand_met)} of what is asked for is met instead of {percent(before.demand_met)}"
@@ -126,7 +136,10 @@ class ToBuy:
             (row for row in self.found.users if row.verdict == "wins"),
             key=lambda row: -float(row.change) / max(float(row.before), TINY),
         )
-        each = [f"{row.user} {number(float(row.after))} tasks instead of {number(float(row.before))}" for row in won]
+        each = [
+            f"{row.user} {counted(number(float(row.after)), 'task')} instead of {number(float(row.before))}"
+            for row in won
+        ]
         more = f" and {len(won) - SHOWN} more" if len(won) > SHOWN else ""
         return ", ".join(each[:SHOWN]) + more if each else "nobody has more"
 
@@ -134,15 +147,19 @@ class ToBuy:
         """Return what one unit is worth, from `price`; empty where that is not known or it is worth nothing."""
         if self.worth is None or (side := self.worth.more) is None or side.tasks is None:
             return ""
-        users, order = self.found.before.users, np.argsort(-side.tasks, kind="stable").tolist()
-        gains = [f"{users[i]} {number(float(side.tasks[i]), 3)}" for i in order[:SHOWN] if side.tasks[i] > 0]
-        if not gains or not self.machines:
+        if not self.machines:
             return ""
-        if side.until is None or side.until < self.now + 1:
-            # The slope at the first part of a machine; a whole one may bring less.
-            return f"one more {self.name} begins to bring, in tasks for a whole one: {', '.join(gains)} (drfopt price)"
-        until = f", up to {number(side.until)} of them in all"
-        return f"one more {self.name} is worth, in tasks: {', '.join(gains)}{until} (drfopt price)"
+        known = side.held is not None and (side.until is None or side.until >= self.now + 1)
+        # Rates turn with the shares of a cluster that grows: of a whole machine they say what it begins to bring.
+        gains = self.worth.tasks_at(self.now + 1) - self.found.before.tasks if known else side.tasks
+        order = [i for i in np.argsort(-gains, kind="stable").tolist() if gains[i] > LEVEL * self.found.before.tasks[i]]
+        named = ", ".join(f"{self.found.before.users[i]} {number(float(gains[i]), 3)}" for i in order[:SHOWN])
+        if not named:
+            return ""
+        more = f" and {len(order) - SHOWN} others" if len(order) > SHOWN + 1 else " and another" * (len(order) > SHOWN)
+        if known:
+            return f"one more {self.name} brings, in tasks: {named}{more}"
+        return f"one more {self.name} begins to bring, in tasks for a whole one: {named}{more} (drfopt price)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as data."""
@@ -233,7 +250,7 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
     if allocation.exact:
         # Ends of enclosures and floats are not ordered; in floats both are.
         allocation = solve(instance, policy)
-    wanted = list(_wanted(short, wanting))[:TRIED]
+    wanted = list(_wanted(short, wanting, allocation.integer))[:TRIED]
     if not wanted:
         return Advice(allocation, (), nowhere, _rules(short, wanting))
     worths = _priced(allocation, [name for name, _ in wanted], prices)
@@ -241,11 +258,11 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
     tried = (_bought(allocation, name, amount, worths.get(name), deadline) for name, amount in wanted)
     found = [bought for bought in tried if bought is not None]
     # What meets most comes first; of what meets the same the smaller purchase.
-    found.sort(key=lambda one: (-(one.after.demand_met or one.after.got @ one.after.shares), one.amount))
+    found.sort(key=lambda one: (-one.gained, one.amount))
     return Advice(allocation, tuple(found), nowhere, "" if found else _nothing_helps(allocation, short, wanting))
 
 
-def _wanted(short: Shortfall, users: np.ndarray) -> Iterator[tuple[str, Fraction]]:
+def _wanted(short: Shortfall, users: np.ndarray, integer: bool) -> Iterator[tuple[str, Fraction]]:
     """Yield what is missing where most is missing: machines of classes, or resources of a pool."""
     instance = short.instance
     weight: dict[str, float] = {}
@@ -262,7 +279,10 @@ def _wanted(short: Shortfall, users: np.ndarray) -> Iterator[tuple[str, Fraction
     for name in sorted(weight, key=lambda name: -weight[name]):
         if instance.machines is None:
             j, missing = next(iter(amounts[name].items()))
-            yield name, _rounded_up(missing) if missing else Fraction(instance.exact_capacity[j]) * PART
+            part = Fraction(instance.exact_capacity[j]) * PART
+            # Of whole tasks less than one brings nothing.
+            task = max(Fraction(instance.exact_demands[i][j]) for i in users.tolist()) if integer else part
+            yield name, _rounded_up(missing) if missing else max(part, task)
         else:
             capacity = instance.machine_capacity[instance.machine_names.index(name)]
             most = max(missing / capacity[j] for j, missing in amounts[name].items() if capacity[j])

@@ -38,6 +38,11 @@ class Baseline:
         self.instance, self.policy = instance, policy_named("drf") if named.objective == "formulation" else named
         self._share = policy_named("utilitarian")
 
+    @property
+    def measured_in(self) -> dict[str, str]:
+        """Say, as data, in what totals are measured: which cluster, and whose levels and shares."""
+        return {"cluster": "before the changes", "levels": self.policy.name, "shares": "dominant"}
+
     def ruler(self, instance: Instance, exact: bool = False) -> Instance:
         """Return the users of a cluster in the cluster as it was, with the weights that they had there."""
         base = self.instance

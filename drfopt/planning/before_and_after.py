@@ -27,6 +27,7 @@ from ..engines.registry import engines_for
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
+from ..model.shortfall import counted_as_means
 from ..solving.allocating import solve
 from .baseline import TOTALS, Baseline, unproven
 from .changes import Change, changed
@@ -167,6 +168,7 @@ class WhatIf(Result):
             "winners": list(self.winners),
             "losers": list(self.losers),
             "users": [row.to_dict() for row in self.users],
+            "measured_in": self.baseline.measured_in,
             "totals": {name: {"before": as_data(a), "after": as_data(b)} for name, (a, b) in self.totals().items()},
             "before": self.before.to_dict(instance=False),
             "after": self.after.to_dict(instance=False),
@@ -227,6 +229,7 @@ class WhatIf(Result):
             if allocation.broken:
                 owed = ", ".join(map(str, allocation.broken))
                 notes.append(f"guarantees that cannot be met {when}: {owed}")
+        notes += counted_as_means(self.after.instance, self.after.integer)
         notes += unproven({"before": self.before, "after": self.after})
         objective = "whole" if self.before.integer else policy_named(self.before.policy).objective
         if objective in UNDECIDED:

@@ -26,6 +26,7 @@ from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.naming import some
 from ..model.policies import AnyPolicy, Policy, policy_named
+from ..model.shortfall import counted_as_means
 from ..solving.allocating import solve
 from .baseline import TOTALS, Baseline, unproven
 from .before_and_after import as_data
@@ -176,6 +177,7 @@ class Sweep(Result):
             "axis": self.axis.name,
             "values": [str(value) for value in self.values],
             "changes": [str(self.axis.at(value)) for value in self.values],
+            "measured_in": self.baseline.measured_in,
             "totals": [{name: as_data(x) for name, x in totals.items()} for totals in self.totals],
             "allocations": [allocation.to_dict(instance=False) for allocation in self.allocations],
         }
@@ -183,8 +185,12 @@ class Sweep(Result):
     @cached_property
     def totals(self) -> tuple[dict[str, Any], ...]:
         """What sums each division up, in shares of the cluster as it is: see `Baseline`."""
-        baseline = Baseline(self.instance, self.policy)
-        return tuple(baseline.totals(allocation) for allocation in self.allocations)
+        return tuple(self.baseline.totals(allocation) for allocation in self.allocations)
+
+    @cached_property
+    def baseline(self) -> Baseline:
+        """The cluster as it is, in which all are measured."""
+        return Baseline(self.instance, self.policy)
 
     def to_frame(self) -> Any:
         """Return a pandas frame, one row a value and user. Needs pandas (``pip install drfopt[frame]``)."""
@@ -217,7 +223,8 @@ class Sweep(Result):
 
     def _notes(self) -> tuple[str, ...]:
         """Say what is measured in what, at which values promises are broken, and at the first of them whose."""
-        said = ("levels and shares are of the cluster as it is, whatever the value", *unproven(self.named()))
+        means = counted_as_means(self.instance, any(found.integer for found in self.allocations))
+        said = ("levels and shares are of the cluster as it is, whatever the value", *means, *unproven(self.named()))
         pairs = zip(map(str, self.values), self.allocations, strict=True)
         if not (broken := {value: found.broken for value, found in pairs if found.broken}):
             return said

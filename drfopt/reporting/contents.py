@@ -117,7 +117,7 @@ def _bought(document: Document) -> Markup:
         left = shown(document, ("advice", "to_buy", 0, "short", "after"), "count")
         end = Markup("nobody would be") if after == 0 else Markup("only {} would be").format(left)
         return Markup("With <strong>{}</strong> {} short.").format(what, end)
-    if bought["demand_met"]["before"] is not None:
+    if bought["short"]["before"]:
         met = [shown(document, ("advice", "to_buy", 0, "demand_met", when), "share") for when in ("after", "before")]
         return Markup("With <strong>{}</strong> {} of what is asked for would be met instead of {}.").format(what, *met)
     return Markup("With <strong>{}</strong> {} would have more.").format(what, f"{len(bought['winners']):,}")

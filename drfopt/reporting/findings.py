@@ -121,7 +121,7 @@ def study(
         "title": title or name,
         "date": date,
         "version": version,
-        "instance": _instance(instance, comparison, integer),
+        "instance": _instance(instance, comparison),
         "policies": [allocation.policy for allocation in found],
         "shown": shown,
         "titles": titles,
@@ -314,16 +314,16 @@ def _queues(allocation: Allocation) -> list[Document] | None:
     return rows
 
 
-def _instance(instance: Instance, comparison: Comparison, integer: bool) -> Document:
+def _instance(instance: Instance, comparison: Comparison) -> Document:
     return {
         "name": instance.name,
         "source": instance.source,
-        "integer": integer,
+        "integer": comparison.integer,
         "users": instance.n,
         "resources": instance.m,
         "classes": instance.k,
         "machines": None if instance.machines is None else int(instance.counts.sum()),
-        "unplaced": int(instance.unplaced(integer).sum()),
+        "unplaced": int(instance.unplaced(comparison.integer).sum()),
         "choice": any(allocation.other_placements for allocation in comparison.allocations),
     }
 

@@ -3,7 +3,6 @@
 from dataclasses import asdict
 from typing import Any
 
-from ..planning.baseline import Baseline
 from ..planning.before_and_after import WhatIf, as_float
 from ..planning.sweeping import Sweep
 from .measures import measures
@@ -16,15 +15,15 @@ VERDICTS = ("wins", "loses", "same", "joins", "leaves")
 
 def sweep_to_dict(sweep: Sweep) -> dict[str, Any]:
     """Return one row a value, in the measures of the page and in shares of the cluster as it is."""
-    baseline = Baseline(sweep.instance, sweep.policy)
     return {
         "policy": sweep.policy,
         "axis": sweep.axis.name,
         "resources": list(sweep.instance.resources),
+        "measured_in": sweep.baseline.measured_in,
         "steps": [
             {
                 "at": float(value),
-                **asdict(measures(allocation, baseline)),
+                **asdict(measures(allocation, sweep.baseline)),
                 "tasks": float(allocation.tasks.sum()),
                 "demand_met": totals["demand met"],
                 "used": allocation.utilization.astype(float).tolist(),
@@ -42,6 +41,7 @@ def whatif_to_dict(found: WhatIf) -> dict[str, Any]:
         "integer": found.before.integer,
         "changes": [str(change) for change in found.changes],
         "verdicts": {verdict: sum(row[3] == verdict for row in users) for verdict in VERDICTS},
+        "measured_in": found.baseline.measured_in,
         "totals": [
             {"when": when, **{name: as_float(pair[side]) for name, pair in found.totals().items()}}
             for side, when in enumerate(("before", "after"))

@@ -24,7 +24,7 @@ from ..base.tolerances import LEVEL, SMALLEST_FLOAT
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy, policy_named
-from ..model.shortfall import Shortfall
+from ..model.shortfall import Shortfall, counted_as_means
 from .allocating import solve
 from .integrality import Integrality, integrality_cost
 
@@ -45,6 +45,7 @@ class Comparison(Result):
     ----------
     instance : Instance
     integer : bool
+        Whole tasks: asked for, or of all policies, which are files whose tasks are integer variables.
     policies : tuple of str
         Those asked for.
     allocations : tuple of Allocation
@@ -108,7 +109,7 @@ class Comparison(Result):
             Column("lowest share", number=True),
             Column("sum of shares", number=True),
             Column("price of fairness", number=True),
-            *(Column(name, number=True) for name in (INTEGRALITY if self.integer else ())),
+            *(Column(name, number=True) for name in (INTEGRALITY if self.integrality else ())),
             *(Column(f"{resource} used", number=True) for resource in self.instance.resources),
             Column("proof"),
         )
@@ -123,8 +124,7 @@ class Comparison(Result):
             "shares are dominant shares of users who are placed and may run something; "
             "price of fairness = 1 - sum of shares / largest possible sum"
         ]
-        if self.integer and self.instance.task_types is not None:
-            notes.append("a task of who has several types counts as the mean of them, in shares and their sum")
+        notes += counted_as_means(self.instance, self.integer)
         unplaced = next((allocation.unplaced for allocation in self.allocations if allocation.unplaced), ())
         if unplaced:
             notes.append("unplaced (a task fits on nothing open to it): " + ", ".join(unplaced[:20]))
@@ -154,7 +154,7 @@ class Comparison(Result):
             price,
             *(
                 getattr(self.integrality.get(allocation.policy), name, None)
-                for name in (INTEGRALITY if self.integer else ())
+                for name in (INTEGRALITY if self.integrality else ())
             ),
             *(float(z) for z in allocation.utilization),
             proof.kind if proof.valid else "feasible",
@@ -214,6 +214,8 @@ def compare(
         first = next(iter(refusals))
         what = refusals[first] if refusals[first].startswith(f"{first} ") else f"{first}: {refusals[first]}"
         raise PolicyError(f"no policy could take the instance; {what}")
+    # Files whose tasks are integer variables are of whole tasks, asked or not.
+    integer = all(a.integer for a in allocations)
     # A formulation of whole tasks may stand among divisible ones: each is held against the largest sum of its kind.
     kinds = {a.integer for a in allocations}
     found = {kind: _most(instance, allocations, kind, deadline.share(len(kinds) + integer)) for kind in kinds}

@@ -38,8 +38,8 @@ class Integrality:
     Attributes
     ----------
     measure : str
-        ``lowest level`` (``on a machine`` where each is divided by itself), ``geometric mean of tasks`` (weighted) or
-        ``sum of levels``; of users who take part.
+        ``lowest level`` (``on a machine`` where each is divided by itself), ``geometric mean of tasks`` or ``power mean
+        of levels`` (``weighted`` where weights differ), or ``sum of levels``; of users who take part.
     continuous : float or None
         With divisible tasks, for those whom whole tasks can serve, limits rounded down: nothing whole can be above.
     optimum : float
@@ -148,9 +148,10 @@ def _measure(problem: Problem) -> tuple[str, Callable[[np.ndarray], float]]:
         users = WholeUsers(problem.instance, problem.policy, members.tolist())
         return min(float(users.level(p, int(tasks[i]))) for p, i in enumerate(users.members))
 
+    weighted = "weighted " if len(set(weights.tolist())) > 1 else ""
     measures: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
         "leximin": ("lowest level", lowest),
-        "alpha": ("geometric mean of tasks" if alpha == 1 else "power mean of levels", mean),
+        "alpha": (weighted + ("geometric mean of tasks" if alpha == 1 else "power mean of levels"), mean),
         "sum": ("sum of levels", lambda tasks: float(rates @ tasks[members])),
     }
     if not problem.n:

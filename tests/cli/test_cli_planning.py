@@ -68,6 +68,18 @@ def test_a_sweep_after_changes(drfopt, cluster):
     assert [a["users"][0]["tasks"] for a in found["allocations"]] == [pytest.approx(54 / 13), pytest.approx(3)]
 
 
+def test_a_sweep_says_in_what_it_is_measured(drfopt, cluster):
+    """With 18 cpu both have 3/4 of something: A of the memory, and B 13.5 cpu, 3/2 of the 9 that there are."""
+    sweep = ("whatif", cluster, "--sweep", "cpu=18", "--jobs", "1", "--json")
+    found = document(drfopt(*sweep))
+    assert found["measured_in"] == {"cluster": "before the changes", "levels": "drf", "shares": "dominant"}
+    assert found["totals"][0]["sum of dominant shares"] == pytest.approx(0.75 + 1.5)
+    assert [user["dominant_share"] for user in found["allocations"][0]["users"]] == pytest.approx([0.75, 0.75])
+    # What a file calls a level only it knows: its totals are in dominant shares.
+    found = document(drfopt(*sweep, "--policy", "formulations/asset_equality.py"))
+    assert found["measured_in"]["levels"] == "drf"
+
+
 def test_every_change_is_an_option(drfopt):
     ran = drfopt("whatif", "--help")
     assert not [row.name for row in KINDS if f"--{row.name} " not in ran.out]

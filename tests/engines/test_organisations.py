@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from organised import again, on_machines, organised_pool
 
-from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, solve, verify
+from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, schedule, solve, verify
 from drfopt.base.tolerances import LEVEL
 from drfopt.certificates.stops import certify
 from drfopt.engines import hierarchy
@@ -407,6 +407,40 @@ def test_a_surplus_is_counted_resource_by_resource(policy, tasks):
         organisation=Organisation(guarantees={"A": {"cpu": 5, "mem": 2}}, meaning="surplus"),
     )
     assert tuple(solve(instance, policy, exact=True).tasks) == tasks
+
+
+BELOW = {"A": {"cpu": 5, "mem": 2}, "B": {"cpu": 3, "mem": 2}}
+"""Worth two tasks each, with which A is 3/10 below what it is promised, and B 1/10."""
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_who_is_furthest_below_its_guarantee_comes_first(grouped):
+    """A has 3/4 task to itself until it is as far below as B; counted as 0 both went the same part of their way."""
+    for parts in (1, 8):
+        users = {u: {"cpu": F(1, parts), "mem": F(1, parts)} for u in BELOW}
+        groups = [Group(u, guarantee=guarantee) for u, guarantee in BELOW.items()]
+        named: dict = {"paths": {u: u for u in BELOW}, "groups": groups} if grouped else {"guarantees": BELOW}
+        instance = Instance(users, {"cpu": 10, "mem": 6}, organisation=Organisation(meaning="surplus", **named))
+        exact = solve(instance, "asset", exact=True)
+        assert exact.tasks.tolist() == [F(27, 8) * parts, F(21, 8) * parts]
+        assert crosscheck(instance, "asset").agree is True
+        assert solve(instance, "asset").tasks == pytest.approx(exact.tasks.astype(float), rel=1e-9)
+    # Tasks so small that none is cut: the same of whole ones, and of Algorithm 1.
+    whole = solve(instance, "asset", integer=True)
+    assert whole.tasks.tolist() == schedule(instance, "asset").tasks.tolist() == [27, 21]
+    program = "formulations/hierarchy_integer.py" if grouped else "formulations/guarantees_integer.py"
+    assert crosscheck(instance, "asset", integer=True, formulation=program).agree is True
+    assert verify(exact).valid and verify(whole).valid
+
+
+@pytest.mark.parametrize("integer", [False, True])
+def test_a_level_below_0_is_shown(integer):
+    """What is left of mem is nothing, so that both stay below."""
+    users = {u: {"cpu": 1, "mem": 1} for u in BELOW}
+    rules = Organisation(guarantees=BELOW, meaning="surplus")
+    found = solve(Instance(users, {"cpu": 10, "mem": 4}, organisation=rules), "asset", integer=integer)
+    assert found.levels == pytest.approx([-0.3, -0.1])
+    assert found.certificate.valid
 
 
 def test_a_limit_cuts_what_is_promised():

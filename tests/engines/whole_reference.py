@@ -483,7 +483,7 @@ class Groups:
         ]
         for group in rules.groups:
             if group.parent == name and any(i in active for i in self._below(group.name)):
-                level = max(Fraction(0), self._level(self._below(group.name), tasks, group))
+                level = self._level(self._below(group.name), tasks, group)
                 children.append(((-group.tier, not group.weight), level, group.name))
         first = min((rank, level) for rank, level, _ in children)
         below = [child for rank, level, child in children if (rank, level) == first]

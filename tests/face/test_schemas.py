@@ -38,6 +38,7 @@ COMMANDS = {
         "2",
     ],
     "theorems": ["4"],
+    "theorems NAME": ["kalai-smorodinsky"],
     "theorems -p": ["-p", "throughput"],
     "schedule": ["nsdi2011"],
     "simulate": ["two-users"],

@@ -11,6 +11,7 @@ from drfopt.base.errors import InstanceError
 from drfopt.base.numbers.quantities import exact, parse
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
+from drfopt.model.organisation import Organisation
 
 PAPER = {"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}
 
@@ -191,6 +192,23 @@ def test_bad_input_is_one_sentence(arguments, words):
 def test_zero_capacity_is_normal():
     instance = Instance([[1, 1], [0, 1]], [0, 10])
     assert instance.unplaced().tolist() == [True, False]
+
+
+@pytest.mark.parametrize("ceiling", [None, 0, 4])
+@pytest.mark.parametrize(
+    ("cluster", "divisible"),
+    [
+        ({"capacity": {"cpu": 5}}, False),
+        ({"capacity": {"cpu": 0}}, True),
+        ({"machines": [Machine("m", {"cpu": 5})]}, True),
+    ],
+)
+def test_whose_task_fits_nowhere_is_unplaced_whatever_its_ceiling_is(ceiling, cluster, divisible):
+    """It was said to be at its ceiling, which hid that a higher one would not help."""
+    rules = None if ceiling is None else Organisation(ceilings={"A": {"cpu": ceiling}})
+    instance = Instance({"A": {"cpu": 6}}, organisation=rules, **cluster)
+    assert instance.unplaced(integer=True).tolist() == [True]
+    assert instance.unplaced().tolist() == [divisible]
 
 
 def test_a_limit_of_zero_is_not_unplaced():

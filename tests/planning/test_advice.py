@@ -43,7 +43,7 @@ def test_the_price_is_that_of_the_machine_not_of_the_resource_of_its_name():
     bought = advise(solve(CLUSTER)).purchases[0]
     machine = next(worth for worth in price(CLUSTER).units if worth.kind == "machine" and worth.name == "gpu")
     assert bought.worth.more.tasks[0] == machine.more.tasks[0] == pytest.approx(8)
-    assert "one more gpu is worth, in tasks: train 8" in bought.one_more()
+    assert "one more gpu brings, in tasks: train 8" in bought.one_more()
 
 
 def test_in_a_pool_an_amount_of_what_is_used_up():
@@ -78,6 +78,21 @@ def test_nothing_is_proposed_where_all_is_met_or_no_end_is_named():
     endless = solve(Instance([[1.0]], [9.0]))
     assert advise(endless).sentences() == []
     assert advise(endless, endless=True).purchases[0].name == "r1"
+
+
+@pytest.mark.parametrize(("integer", "more"), [(False, "0.4 more cpu: B 3.4"), (True, "1 more cpu: B 4")])
+def test_who_names_no_end_is_bought_for_where_all_others_have_what_they_asked_for(integer, more):
+    """That all of what is asked for is met before and after had made it "no help"; nor was a part of a task one."""
+    cluster = Instance({"A": {"cpu": 1}, "B": {"cpu": 1, "mem": 1}}, {"cpu": 4, "mem": 10}, max_tasks={"A": 1})
+    found = advise(solve(cluster, integer=integer), endless=True)
+    assert found.sentences()[0] == f"to buy: {more} tasks instead of 3; nobody loses"
+
+
+def test_of_two_purchases_for_who_names_no_end_that_which_brings_more_is_first():
+    """More cpu brings B 0.4 tasks of 6/22 of the memory, 0.109, and more gpu, less of it, C a tenth."""
+    users = {"A": {"cpu": 1}, "B": {"cpu": 1, "mem": 6}, "C": {"gpu": 1}}
+    found = advise(solve(Instance(users, {"cpu": 4, "mem": 22, "gpu": 1}, max_tasks={"A": 1})), endless=True)
+    assert [bought.name for bought in found.purchases] == ["cpu", "gpu"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from drfopt.engines.whole import integer_program
 from drfopt.model.whole_values import WholeUsers
 from drfopt.planning.rebalancing.current import current_of, load_current
 from drfopt.planning.rebalancing.moves import Fairest, Placement
+from drfopt.planning.rebalancing.today import today
 
 PAPER = Instance.library("nsdi2011")
 CLUSTER = Instance(
@@ -162,11 +163,11 @@ def test_a_program_with_too_many_columns_is_not_handed_to_a_solver(monkeypatch):
 def test_what_cannot_run_today_is_said():
     machines = [Machine("m", {"cpu": 4}, 2), Machine("g", {"gpu": 1})]
     found = rebalance(Instance({"a": {"cpu": 1}}, machines=machines), {"placement": {"a": {"m": 9, "g": 1}}})
-    assert found.current.impossible(found.instance) == [
+    assert found.today.impossible == (
         "m runs 9 cpu of 8",
         "a runs on g, which its task may not use or does not fit on",
         "g runs 1 cpu of 0",
-    ]
+    )
     assert "there runs what cannot: m runs 9 cpu of 8; " in str(found)
     assert found.to_dict()["impossible_today"][0] == "m runs 9 cpu of 8"
     at_home = rebalance(Instance({"a": {"cpu": 1}}, machines=machines), {"placement": {"a": {"m": 8}}})
@@ -196,11 +197,32 @@ TIGHT = Machine("m", {"cpu": 5}, 2)
             Machine("g", {"gpu": 2}, devices={"gpu": 2}),
             {"a": {"gpu": Fraction(1, 2)}, "b": {"gpu": Fraction(2, 5)}, "c": {"gpu": Fraction(3, 10)}},
             {"machines": {"g": {"a": 1, "b": 3, "c": 1}}},
-            ["the devices of g cannot be shared so"],
+            ["what g runs cannot be packed on it, though there is enough of each resource"],
         ),
         # By sums 9 of 10 cpu; of 3 cpu one goes on a machine.
         (TIGHT, {"a": {"cpu": 3}}, {"placement": {"a": {"m": 3}}}, ["m needs at least 3 machines for cpu and has 2"]),
         (TIGHT, {"a": {"cpu": 3}, "b": {"cpu": 2}}, {"placement": {"a": {"m": 2}, "b": {"m": 2}}}, []),
+        # Of 4 cpu two go on a machine, and of 3 cpu three: that each is few enough leaves 3 cpu over.
+        (
+            Machine("m", {"cpu": 10}, 2),
+            {"a": {"cpu": 4}, "b": {"cpu": 3}},
+            {"placement": {"a": {"m": 4}, "b": {"m": 1}}},
+            ["what m runs cannot be packed on its 2 machines, though there is enough of each resource"],
+        ),
+        # Together with memory: each of the four needs more than half of one of the two.
+        (
+            Machine("m", {"cpu": 9, "mem": 9}, 2),
+            {"a": {"cpu": 5, "mem": 3}, "b": {"cpu": 3, "mem": 5}, "c": {"cpu": 2, "mem": 2}},
+            {"placement": {"a": {"m": 2}, "b": {"m": 2}, "c": {"m": 1}}},
+            ["what m runs cannot be packed on its 2 machines, though there is enough of each resource"],
+        ),
+        # The last case but one of one machine, on two: one more of 0.4 than can be.
+        (
+            Machine("g", {"gpu": 1}, 2, devices={"gpu": 1}),
+            {"a": {"gpu": Fraction(1, 2)}, "b": {"gpu": Fraction(2, 5)}, "c": {"gpu": Fraction(3, 10)}},
+            {"placement": {"a": {"g": 1}, "b": {"g": 3}, "c": {"g": 1}}},
+            ["what g runs cannot be packed on its 2 machines, though there is enough of each resource"],
+        ),
     ],
 )
 def test_what_is_too_large_to_share_machines_or_devices_is_said(machine, users, current, said):
@@ -208,8 +230,19 @@ def test_what_is_too_large_to_share_machines_or_devices_is_said(machine, users, 
     found = rebalance(instance, current)
     assert found.to_dict()["impossible_today"] == said
     assert all(f"there runs what cannot: {line}" in str(found) for line in said)
+    assert found.to_dict()["undecided_today"] == []
     if said:
         with pytest.raises(InstanceError, match="does not fit where it runs"):
             rebalance(instance, current, moves=0)
     else:
         assert rebalance(instance, current, moves=0).status == "optimal"
+
+
+def test_where_there_is_no_time_to_pack_what_runs_today_that_is_said():
+    instance = Instance({"a": {"cpu": 4}, "b": {"cpu": 3}}, machines=[Machine("m", {"cpu": 10}, 2)])
+    found = rebalance(instance, {"placement": {"a": {"m": 4}, "b": {"m": 1}}})
+    late = today(found.current, instance, seconds=0)
+    assert (late.impossible, late.undecided) == ((), ("m",))
+    vars(found)["today"] = late
+    assert "whether what runs today can be packed was not decided: m" in str(found)
+    assert found.to_dict()["undecided_today"] == ["m"]

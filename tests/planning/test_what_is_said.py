@@ -13,8 +13,10 @@ from drfopt import (
     explain,
     price,
     search,
+    size,
     solve,
     verify,
+    what_if,
 )
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import HOLDS, UNDECIDED
@@ -336,7 +338,19 @@ def test_one_more_machine_is_worth_its_slope_only_where_that_holds_for_a_whole_o
     lines = said(solve(Instance({"A": {"cpu": 2}}, machines=[Machine("m", {"cpu": 3})], max_tasks=[2])))
     assert lines[-1] == "one more m begins to bring, in tasks for a whole one: A 1.5 (drfopt price)"
     lines = said(solve(Instance({"A": {"cpu": 2}}, machines=[Machine("m", {"cpu": 3})], max_tasks=[3])))
-    assert lines[-1] == "one more m is worth, in tasks: A 1.5, up to 2 of them in all (drfopt price)"
+    assert lines[-1] == "one more m brings, in tasks: A 1.5"
+
+
+def test_one_more_machine_brings_what_dividing_again_brings():
+    """With more of b x is measured by gpu instead of cpu: what begins as 1.6 tasks of y is 2.28 for a whole machine."""
+    machines = [Machine("a", {"gpu": 9}), Machine("b", {"cpu": 8, "gpu": 4})]
+    users = {"x": {"cpu": 2, "gpu": 3}, "y": {"cpu": 1, "gpu": 1}}
+    cluster = Instance(users, machines=machines, max_tasks={"x": 4}, eligible={"x": ["b"]})
+    found = what_if(cluster, ["add 1*b"])
+    brought = [float(row.change) for row in found.users]
+    assert brought == pytest.approx([0.5737, 2.2788], abs=1e-4)
+    assert said(solve(cluster))[-1] == "one more b brings, in tasks: y 2.28, x 0.574"
+    assert "slopes are those there, and turn as shares of a changing cluster do" in str(price(cluster, units=["b"]))
 
 
 def test_nobody_else_is_blamed_where_there_is_nobody_else():
@@ -388,3 +402,77 @@ def test_shares_of_several_types_in_whole_tasks_are_of_what_runs_and_sums_of_one
     compared = compare(instance, ["drf", "utilitarian"], integer=True)
     # Four and six tasks of 1 and 8/3 of 24 on average: 4/9 and 6/9; two of b are 2/5.
     assert compared.price_of_fairness["drf"] == pytest.approx(1 - (4 / 9 + 3 / 5) / (6 / 9 + 2 / 5))
+
+
+def test_who_fits_nowhere_is_told_that_its_ceiling_is_too_low_as_well():
+    rules = Organisation(ceilings={"A": {"cpu": 4, "mem": 1}})
+    pool = Instance({"A": {"cpu": 6, "mem": 1}, "B": {"cpu": 1}}, {"cpu": 5, "mem": 1}, organisation=rules)
+    found = solve(pool, integer=True)
+    assert found.unplaced == ("A",) and verify(found).valid
+    said = "the pool would have to have 6 of cpu instead of 5; its ceiling of cpu (4) would keep it from that too"
+    assert explain(pool, "drf", "A", integer=True).users[0].remedy == said
+    assert advise(found).nowhere == (("A", said),)
+
+
+def test_where_two_things_run_out_together_each_is_named_and_it_is_said_when_another_stops_whom():
+    """Which of two rounds of one level comes first is chance, and with more of one machine another order may hold."""
+    machines = [Machine("m0", {"cpu": 3}), Machine("m2", {"cpu": 3})]
+    tied = Instance({"u0": {"cpu": 2}, "u1": {"cpu": 1}}, machines=machines, eligible={"u0": ["m2"]})
+    stops = {"u0": ("m2/cpu",), "u1": ("m0/cpu", "m2/cpu")}
+    for exact in (False, True):
+        assert dict(zip(tied.users, solve(tied, exact=exact).certificate.bottlenecks, strict=True)) == stops
+    rows = explain(tied).named()
+    assert {user: row.others for user, row in rows.items()} == {"u0": 1, "u1": 1}
+    assert rows["u1"].remedy.endswith("instead of 3; what stops whom stays so up to 10 times as much")
+    # Both are full at once; with more of a, b alone stops w.
+    users = {"u": {"a": 1}, "v": {"b": 1}, "w": {"a": 1, "b": 1}}
+    here, there = (explain(Instance(users, {"a": a, "b": 2})).named() for a in (2, 3))
+    assert [row.stopped_by for row in here.values()] == [("a",), ("b",), ("a",)]
+    assert [row.stopped_by for row in there.values()] == [("a",), ("b",), ("b",)]
+    assert here["u"].remedy == (
+        "1 more of a (now 2) would give it 2 tasks instead of 1; what stops whom changes at once, and then stays so up "
+        "to 10 times as much"
+    )
+
+
+def test_the_amount_that_a_task_lacks_is_told_whole():
+    """Rounded down it would not do, and floats do not tell a third from what is next to it."""
+    for least, shown in (("0", "0"), ("3333333333333333/10000000000000000", "0.3333333333333333")):
+        found = said(solve(Instance({"u": {"cpu": "1/3"}}, machines=[Machine("m", {"cpu": least, "mem": 1})])))
+        assert found == [f"unplaced: u: a machine of m would have to have 1/3 of cpu instead of {shown}"]
+    assert said(solve(Instance({"u": {"cpu": 2}}, machines=[Machine("m", {"cpu": "0.1"})]))) == [
+        "unplaced: u: a machine of m would have to have 2 of cpu instead of 0.1"
+    ]
+
+
+def test_whole_tasks_of_several_types_are_said_to_count_as_their_mean():
+    """Two of three tasks run, and hold five of the nine cores that are asked for, not six."""
+    job = [TaskType({"cpu": 4}, 2), TaskType({"cpu": 1}, 1)]
+    whole = solve(Instance({"job": job}, {"cpu": 8}), integer=True)
+    assert whole.dominant_shares.tolist() == [0.625] and whole.levels.tolist() == [0.75]
+    means = "a task of who has several types counts as the mean of them in levels, in sums of shares and in what is met"
+    cluster = whole.instance
+    for told in (whole, explain(cluster, integer=True), compare(cluster, ["drf"], integer=True)):
+        assert means in str(told)
+    changes = ["set-capacity cpu=10"]
+    assert means in str(what_if(cluster, changes, integer=True)) and means not in str(what_if(cluster, changes))
+    assert means not in str(solve(cluster))
+
+
+def test_bytes_are_told_by_the_tasks_that_run_and_not_by_their_mean():
+    job = [TaskType({"cpu": 1, "memory": 2**20}, 1), TaskType({"cpu": 1}, 2)]
+    assert Instance({"job": job}, {"cpu": 4, "memory": 2**33}).units == ("", "bytes")
+
+
+def test_a_mean_by_weights_is_said_to_be_one():
+    demands, capacity = {"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 4}
+    for weights, said in (({}, "geometric mean of tasks"), ({"a": 3}, "weighted geometric mean of tasks")):
+        found = compare(Instance(demands, capacity, weights=weights), ["ceei"], integer=True)
+        assert f"beside: ceei by {said}" in str(found)
+
+
+def test_one_purchase_and_one_task_are_not_called_several():
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 2})
+    assert "; 1 purchase judged by its fair allocation, " in str(size(cluster, ["a>=1"], {"cpu": 1}))
+    row = explain(Instance({"a": {"cpu": 2}}, {"cpu": 1}, max_tasks=[4])).users[0]
+    assert row.remedy == "1 more of cpu (now 1) would give it 1 task instead of 0.5; what stops whom stays so up to 8"

@@ -70,6 +70,32 @@ def test_where_promises_leave_nothing_to_anybody_no_sum_is_to_be_proven(policy):
     assert found.tasks.tolist() == pytest.approx([0, 0.909, 1.212]) and found.certificate.valid
 
 
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("policy", ["ceei", "alpha:2", "alpha:1/2"])
+def test_who_is_left_no_more_and_would_pay_more_than_the_prices_say_is_named(policy, exact):
+    """A keeps all cpu, of which B would buy at any price and A at 1/9 or less; C has what it pays for."""
+    users = {"A": {"cpu": 1}, "B": {"cpu": 1, "mem": 1}, "C": {"mem": 1}}
+    rules = Organisation(guarantees={"A": {"cpu": 9}})
+    cluster = Instance(users, {"cpu": 9, "mem": 4}, organisation=rules)
+    found = solve(cluster, policy, exact=exact)
+    assert (found.prices.tolist(), found.unpriced) == (pytest.approx([0, 0.25]), ("A", "B"))
+    assert found.to_dict()["unpriced"] == ["A", "B"]
+    for said in (found, price(cluster, policy)):
+        assert "out who is left no more and would pay more: A, B" in " ".join(str(said).split())
+    # A sum counts everybody, and who has all it could have would pay for no more.
+    assert "unpriced" not in solve(cluster, "utilitarian", exact=exact).to_dict()
+    assert solve(Instance(users, {"cpu": 9, "mem": 4}), policy, exact=exact).unpriced == ()
+    limited = Instance({"A": {"cpu": 1}}, {"cpu": 9}, max_tasks={"A": 9}, organisation=rules)
+    assert solve(limited, policy, exact=exact).unpriced == ()
+
+
+def test_whom_an_earlier_tier_leaves_nothing_is_not_in_the_prices():
+    users = {"A": {"cpu": 1}, "B": {"cpu": 1}, "C": {"mem": 1}}
+    found = solve(Instance(users, {"cpu": 9, "mem": 4}, organisation=Organisation(tiers={"A": 1})), "ceei")
+    assert found.tasks.tolist() == pytest.approx([9, 0, 4])
+    assert (found.prices.tolist(), found.unpriced) == (pytest.approx([0, 0.25]), ("B",))
+
+
 BOUGHT = {"A": {"gpu": 1}, "B": {"gpu": "1/2", "cpu": 4}}
 
 

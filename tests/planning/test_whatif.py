@@ -31,6 +31,7 @@ def test_the_paper_with_another_weight():
     document = found.to_dict()
     assert document["users"][0]["change"] == "15/13"
     assert document["totals"]["tasks"] == {"before": "5", "after": "72/13"}
+    assert document["measured_in"] == {"cluster": "before the changes", "levels": "drf", "shares": "dominant"}
     assert "1 win, 1 lose, 0 keep what they have" in str(found)
 
 

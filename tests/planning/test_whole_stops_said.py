@@ -16,7 +16,7 @@ def capped(demand, ceiling, **more):
 def test_a_ceiling_below_one_task_is_a_ceiling(limit):
     row = explain(capped(2, 1, **limit), user="A", integer=True).users[0]
     assert (row.tasks, row.reason) == (0, "ceiling")
-    assert row.remedy == "raise its ceiling: without one it would have 1 tasks instead of 0"
+    assert row.remedy == "raise its ceiling: without one it would have 1 task instead of 0"
     if limit:
         reason = advise(solve(capped(2, 1, **limit), integer=True)).reason
         assert reason.startswith("nothing: ceilings and limits hold")

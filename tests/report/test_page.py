@@ -283,6 +283,21 @@ def test_the_page_says_of_what_stops_users_what_explain_says(policy, integer):
         assert "not known" not in str(gist(document)[1])
 
 
+@pytest.mark.parametrize("on_machines", [False, True])
+def test_a_file_of_whole_tasks_has_the_page_of_whole_tasks_asked_for_or_not(on_machines):
+    """B's task is larger than the pool: of divisible tasks it would run a part of one, and C half a task."""
+    cluster = {"machines": [Machine("m", {"cpu": 5})]} if on_machines else {"capacity": {"cpu": 5}}
+    instance = Instance({"A": {"cpu": 2}, "B": {"cpu": 6}, "C": {"cpu": 1}}, max_tasks={"C": 0.5}, **cluster)
+    policy = FORMULATIONS / "drf_integer.py"
+    found, asked = (study(instance, [policy], integer=integer) for integer in (False, True))
+    assert found == asked
+    assert (found["instance"]["integer"], found["instance"]["unplaced"]) == (True, 1)
+    assert "Fair division of a cluster, whole tasks" in page(found)
+    assert study(instance, ["drf", policy])["instance"]["integer"] is False
+    beside = str(compare(instance, [policy]))
+    assert beside.startswith("whole tasks") and "continuous" not in beside
+
+
 def test_whom_the_notion_of_a_file_leaves_where_it_is_is_counted_so():
     policy = FORMULATIONS / "drf_equality.py"
     document = study(machines(), [policy])
@@ -403,6 +418,9 @@ def test_where_all_is_met_or_no_end_is_named_the_page_says_so():
     endless = study(NSDI)
     assert words_of(verdict(endless)).startswith("2 of 2 users ask for tasks without an end; cpu stops them. With 0.9")
     assert page(met) and page(endless)
+    both = study(Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 4}, max_tasks={"A": 1}), ["drf"])
+    assert words_of(verdict(both)).endswith("With 0.4 more cpu 1 would have more.")
+    assert "B 3.4 tasks instead of 3" in words_of(page(both))
 
 
 def test_queues_are_a_tree_with_what_they_use_and_wait_for():

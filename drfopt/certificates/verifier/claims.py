@@ -162,8 +162,7 @@ class Claim:
         """Return the level of user i with so many tasks."""
         if len(self.lines[i]) == 1 and not self.lines[i][0][1]:
             return self.r[i] * tasks
-        levels = [slope * tasks - offset for slope, offset in self.lines[i] if slope]
-        return max(levels if self.whole else [number(0), *levels])
+        return max((slope * tasks - offset for slope, offset in self.lines[i] if slope), default=number(0))
 
     def on_path(self, i: int) -> list[tuple[Fraction, Fraction]]:
         """Return the part of the level of user i along a path of bundles that one of its tasks makes, as a line."""

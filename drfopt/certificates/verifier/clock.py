@@ -62,7 +62,7 @@ class RuleClock:
         if word == "asset":
             columns = {i: total(row[i] for row, _ in found) for i in mine}
             return [(columns, total(offset for _, offset in found))]
-        return found
+        return found or [({}, number(0))]
 
     def leaf(self, i: int, has: Fraction, most: Fraction, lines: list[tuple[Fraction, Fraction]]) -> Path:
         """Return the path of one user: it bends where another resource counts."""
@@ -160,10 +160,9 @@ class RuleClock:
             ranks.setdefault(child.rank, []).append((self.rows(child), end))
         for members in ranks.values():
             ends = [end for _, end in members if end is not None]
-            top = max([number(0), *ends])
             for rows, _ in members if ends else ():
                 for i in (i for i in rows[0][0] if i not in using and self.claim.u[i] is None):
-                    far = min((top + offset) / row[i] for row, offset in rows if row.get(i))
+                    far = min((max(ends) + offset) / row[i] for row, offset in rows if row.get(i))
                     most[i] = max(most[i], far)
         if not any(i in using for i in group.everyone() if i in most):
             return None

@@ -272,7 +272,7 @@ class Cluster:
         ]
 
     def lines(self, i: int, policy: str, most: Mapping[int, Fraction]) -> list[tuple[Fraction, Fraction]]:
-        """Return slopes and offsets: the level is the largest slope * x - offset, or 0; `most` are tasks run alone."""
+        """Return slopes and offsets: the level is the largest slope * x - offset; `most` are tasks run alone."""
         word, _, argument = policy.partition(":")
         plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
         nothing = number(0)

@@ -52,7 +52,6 @@ def at_level(path: Path, level: Fraction) -> Tasks:
 
 def bent(points: list[Tasks], rows: list[tuple[Tasks, Fraction]]) -> Iterator[Knot]:
     """Yield points with their levels, and those between them at which another row becomes the largest."""
-    rows = [*rows, ({}, number(0))]
 
     def values(tasks: Tasks) -> list[Fraction]:
         spend(max((bits(x) for x in tasks.values()), default=0), len(rows) * (1 + len(tasks)))

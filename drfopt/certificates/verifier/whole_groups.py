@@ -257,7 +257,7 @@ class StopProof:
             if any(p in way.active for p in mine):
                 has = [way.tasks[p] for p in mine]
                 spend(0, 1 + len(has) * len(self.rows[id(child)]) // CELLS_A_STEP)
-                level = max([0, *(sum(map(mul, row, has)) - offset for row, offset in self.rows[id(child)])])
+                level = max(sum(map(mul, row, has)) - offset for row, offset in self.rows[id(child)])
                 found.append((((-number(child.given.get("tier", 0)), not child.weight), level), child))
         first = min(key for key, _ in found)
         turn: list[int] = []

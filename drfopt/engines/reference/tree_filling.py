@@ -4,7 +4,7 @@ Given   a tree of nodes; at each node children of several ranks, lower ranks are
         use[i][c]     what one task of user i takes of column c (resources, ceilings ...)
         room[c]       how much there is of a column
         most[i]       most tasks of user i, None for no limit
-        rows(node)    how a node measures what its users hold: the largest row, or 0, is its level; affine
+        rows(node)    how a node measures what its users hold: the largest row is its level; affine
 
 At each node the children of the first rank that can rise, and whose level is lowest, rise together, at such speeds
 that their levels stay equal.  Whoever has more waits for the others.  Going up the tree, the speed of a node's level is
@@ -72,17 +72,17 @@ class _Filling:
         return [sum((x[i] * self.use[i][c] for i in users), Fraction(0)) for c in range(len(self.use[0]))]
 
     def values(self, node: Node) -> list[Fraction]:
-        """Return the rows of a node, and 0."""
-        return [Fraction(0), *(self.rows[node] if isinstance(node, int) else node.rows)(self.held(node))]
+        """Return the rows of a node."""
+        return (self.rows[node] if isinstance(node, int) else node.rows)(self.held(node))
 
     def slopes(self, node: Node, speeds: list[Fraction]) -> list[Fraction]:
         """Return how fast the rows of a node grow."""
         rows = self.rows[node] if isinstance(node, int) else node.rows
         nothing = [Fraction(0)] * len(self.use[0])
-        return [Fraction(0)] + [a - b for a, b in zip(rows(self.held(node, speeds)), rows(nothing), strict=True)]
+        return [a - b for a, b in zip(rows(self.held(node, speeds)), rows(nothing), strict=True)]
 
     def level(self, node: Node) -> Fraction:
-        """Return the largest row of a node, or 0."""
+        """Return the largest row of a node."""
         return max(self.values(node))
 
     def slope(self, node: Node, speeds: list[Fraction]) -> Fraction:

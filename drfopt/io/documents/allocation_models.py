@@ -302,6 +302,7 @@ class AllocationDocument(Headed):
     certificate: CertificateSummary
     seconds: float = 0.0
     broken_guarantees: list[BrokenGuarantee] = []
+    unpriced: list[str] = Field([], description="users to whom no more is left, and who would pay more than the prices")
     solver: str = ""
     placement: Placement = {}
     other_placements: bool | None = None
@@ -570,9 +571,9 @@ class SearchDocument(Headed):
 
 
 class TheoremDocument(Headed):
-    """A theorem of the DRF paper, computed again."""
+    """A theorem of the DRF paper, or a note of its own name, computed again."""
 
-    theorem: int
+    theorem: int | str
     claim: str
     instance: str
     computation: list[str]

@@ -30,6 +30,7 @@ __all__ = [
     "ExplanationRow",
     "ListingDocument",
     "MeasureRow",
+    "Measured",
     "MoveRow",
     "NoteRow",
     "OfferRow",
@@ -113,6 +114,17 @@ class DifferenceRow(Keyed):
     verdict: Literal["wins", "loses", "same", "joins", "leaves"]
 
 
+class Measured(Keyed):
+    """In what totals are measured; every allocation beside them is measured in its own cluster.
+
+    Levels are those of the policy, of a formulation file dominant shares over weights: `drf`.
+    """
+
+    cluster: Literal["before the changes"]
+    levels: str
+    shares: Literal["dominant"]
+
+
 class WhatIfDocument(Headed):
     """Two clusters, before and after the changes."""
 
@@ -124,6 +136,7 @@ class WhatIfDocument(Headed):
     winners: list[str]
     losers: list[str]
     users: list[DifferenceRow]
+    measured_in: Measured
     totals: dict[str, dict[Literal["before", "after"], Amount | None]]
     before: AllocationDocument
     after: AllocationDocument
@@ -170,6 +183,7 @@ class SweepDocument(Headed):
     axis: str
     values: list[str]
     changes: list[str]
+    measured_in: Measured
     totals: list[dict[str, Amount | None]]
     allocations: list[AllocationDocument]
 
@@ -270,6 +284,7 @@ class RebalancingDocument(Headed):
     placement: dict[str, dict[str, int]]
     types: dict[str, list[TypeRow]] = Field(default={})
     impossible_today: list[str]
+    undecided_today: list[str]
     seconds: float
 
 

@@ -238,7 +238,11 @@ class Clock:
             levels = self.columns[users, :width] @ each.T
             for i, row in zip(users, levels, strict=True):
                 rows[i], offsets[i] = row, offset
-        found = np.array(rows)
+        found, taken = np.array(rows), np.array(offsets)
+        # A resource that a user does not need counts in no level of hers, were it promised to her.
+        idle, most = found == 0, found.argmax(axis=1)[:, None]
+        found = np.where(idle, np.take_along_axis(found, most, axis=1), found)
+        taken = np.where(idle, np.take_along_axis(taken, most, axis=1), taken)
         nothing = np.flatnonzero(self.playing & ~(found > 0).any(axis=1))
         if nothing.size:
             raise PolicyError(without_level(instance.users[nothing[0]]))
@@ -249,12 +253,12 @@ class Clock:
                 whole = np.where(self.demands > 0, room / self.demands, np.inf).min(axis=1) * BEYOND
             playing = self.playing
             tops = np.minimum(np.where(playing, whole, 0.0), np.where(playing, instance.limits, np.inf))
-            return Leaves(self.columns, self.size, found, np.array(offsets), tops)
-        most, limits = [], instance.exact_limits
+            return Leaves(self.columns, self.size, found, taken, tops)
+        ends, limits = [], instance.exact_limits
         for row, limit, plays in zip(self.demands.tolist(), limits, self.playing.tolist(), strict=True):
             alone = min(c / d for d, c in zip(row, capacity, strict=True) if d) * BEYOND if plays else self.zero
-            most.append(alone if limit is None or not plays else min(limit, alone))
-        return Leaves(self.columns, self.size, found, np.array(offsets), np.array(most))
+            ends.append(alone if limit is None or not plays else min(limit, alone))
+        return Leaves(self.columns, self.size, found, taken, np.array(ends))
 
     def _node(self, name: str, everyone: np.ndarray) -> Node:
         organisation, width = self.organisation, self.instance.m + 1
@@ -359,7 +363,7 @@ class Clock:
                 ends += [] if end is None else [end]
             if not ends:
                 continue
-            found, top = True, max(*ends, self.zero)
+            found, top = True, max(ends)
             for below, rows, offsets in members:
                 for i, row in zip(below, rows, strict=True):
                     if self.playing[i] and not using[i] and self.instance.exact_limits[i] is None:

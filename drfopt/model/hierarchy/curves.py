@@ -128,13 +128,13 @@ def envelope(curve: Curve, rows: np.ndarray, offsets: np.ndarray) -> tuple[Curve
     Parameters
     ----------
     rows : array (r, columns), offsets : array (r,)
-        A row is worth ``rows @ use - offsets``; less than 0 counts as 0.
+        A row is worth ``rows @ use - offsets``.
     """
     zero = offsets[0] - offsets[0]
     time, part, use = curve.time, curve.part, curve.use
-    level = _worth(use, rows, offsets).max(axis=1)
+    level = (use @ rows.T - offsets).max(axis=1)
     for _ in range(len(rows)):
-        values = _worth(use, rows, offsets)
+        values = use @ rows.T - offsets
         best = values.argmax(axis=1)
         here = np.arange(len(use) - 1)
         now, then = best[:-1], best[1:]
@@ -154,15 +154,9 @@ def envelope(curve: Curve, rows: np.ndarray, offsets: np.ndarray) -> tuple[Curve
         level = np.insert(level, cross + 1, reached)
         time = np.insert(time, cross + 1, time[cross] + (time[cross + 1] - time[cross]) * fraction)
         part = np.insert(part, cross + 1, parts)
-    largest = _worth(use, rows, offsets).max(axis=1)
+    largest = (use @ rows.T - offsets).max(axis=1)
     rounding = TOGETHER * (largest + offsets.max()) if level.dtype == float else 0
     return Curve(time, part, use), np.maximum.accumulate(np.where(largest > level + rounding, largest, level))
-
-
-def _worth(use: np.ndarray, rows: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return what each row is worth at each point, and 0 in a column before them, (points, 1 + r)."""
-    zero = np.full((len(use), 1), offsets[0] - offsets[0])
-    return np.concatenate([zero, use @ rows.T - offsets], axis=1)
 
 
 def first_full(curve: Curve, room: dict[int, Any], reached: bool = False) -> tuple[int, Any, list[int]] | None:

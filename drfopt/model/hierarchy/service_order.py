@@ -152,7 +152,7 @@ class TreeLine:
                 rows = leaves.rows[node] * self._tasks(node) - leaves.offsets[node]
         else:
             rows = node.rows @ self._used(node.everyone) - node.offsets
-        return max(Fraction(0), *rows.tolist())
+        return max(rows.tolist())
 
     def _used(self, users: np.ndarray) -> np.ndarray:
         """Return what some users use of every column of the clock."""

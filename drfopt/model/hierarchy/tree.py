@@ -28,7 +28,7 @@ class Node:
     """A group, or the root with no name: users directly in it and groups below it, each with its rank among siblings.
 
     `rows` (r, columns) and `offsets` (r,) measure what all its users hold: its level is the largest of
-    ``rows @ use - offsets``, or 0.
+    ``rows @ use - offsets``, which is below 0 where less than is promised is held of all of them.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Leaves:
     size : array (columns,)
         What a unit of a column counts for in how far a jump has come: a part of the resource's capacity.
     rows, offsets : arrays (n, r)
-        The level of user i with x tasks is the largest of ``rows[i] * x - offsets[i]``, or 0.
+        The level of user i with x tasks is the largest of ``rows[i] * x - offsets[i]``.
     most : array (n,)
         Her limit, or more tasks than the cluster can hold.
     """
@@ -106,7 +106,7 @@ class Leaves:
         """Return the level of every user with these tasks, (n,)."""
         levels = (self.rows * tasks[:, None] - self.offsets).max(axis=1)
         noise = ROUNDING * self.offsets.max(axis=1) if levels.dtype == float else 0
-        return np.where(levels > noise, levels, tasks - tasks)
+        return np.where(np.abs(levels) > noise, levels, tasks - tasks)
 
     def segments(self, users: np.ndarray, has: np.ndarray) -> list[Segments]:
         """Return how some users rise from what they have, as a function of their own level."""
@@ -123,12 +123,9 @@ class Leaves:
             pieces.append(_pieces(levels[:-1], levels[1:], np.diff(tasks)[:, None] * self.use[i]))
         return pieces
 
-    def at(self, users: np.ndarray, has: np.ndarray, level: Any, part: Any) -> np.ndarray:
-        """Return the tasks of some users at a common level, (users,), with a part of what jumps at it behind."""
+    def at(self, users: np.ndarray, has: np.ndarray, level: Any) -> np.ndarray:
+        """Return the tasks of some users at a common level, (users,)."""
         low, top = has[users], self.most[users]
-        if level <= 0 and part < 1:
-            # What is not above a guarantee jumps at level 0, each user on a line.
-            return low + (self.at(users, has, level, 1) - low) * part
         rows, offsets = self.rows[users], self.offsets[users]
         counted = rows > 0
         one = np.where(counted, rows, rows + 1)
@@ -250,8 +247,9 @@ class Branch:
         return lost
 
     def _lose(self, lost: np.ndarray, point: BranchPoint) -> None:
-        if not point.part:
-            lost[self.users[point.phase]] = point.time < SMALLEST
+        if not point.part and 0 <= point.time < SMALLEST:
+            users = self.users[point.phase]
+            lost[users] = ~(self.leaves.offsets[users] != 0).any(axis=1)
         for branch in self.branches[point.phase]:
             if point.part or point.time > branch.level[0]:
                 inner = branch.reached(point.time, point.part)
@@ -267,7 +265,7 @@ class Branch:
                 for branch in branches:
                     branch._put(tasks, branch.end)
             elif phase == point.phase:
-                tasks[users] = self.leaves.at(users, self.has, point.time, point.part)
+                tasks[users] = self.leaves.at(users, self.has, point.time)
                 for branch in branches:
                     branch._put(tasks, branch.reached(point.time, point.part))
 

@@ -27,7 +27,7 @@ from ...model.evidence import BoundsEvidence
 from ...model.instance import Instance
 from ...model.naming import some
 from ...model.policies import AnyPolicy, policy_on
-from ...model.shortfall import HAS_ALL, MET, cells_of
+from ...model.shortfall import HAS_ALL, MET, cells_of, counted_as_means
 from ...solving.allocating import solve
 from ...solving.integrality import whole_parts
 from ..baseline import unproven
@@ -257,6 +257,7 @@ class Explanation(Result):
             notes.append(
                 f"alone: tasks in its part of every machine by weight, if it were its own; gain: above that{pooled}"
             )
+        notes += counted_as_means(self.instance, self.allocation.integer)
         notes += unproven({self.policy: self.allocation})
         if self.fragmentation is not None:
             notes += self.fragmentation.sentences()

@@ -20,6 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...base.numbers.shown import counted
 from ...base.tolerances import LEVEL
 from ...certificates.chain import unit_costs
 from ...model.allocation import Allocation
@@ -112,6 +113,7 @@ class Remedies(RemedyTrials):
         super().__init__(allocation, thorough)
         self.names = names
         self.policy = policy_on(allocation.policy, allocation.instance)
+        self._same: dict[str, bool] = {}
 
     def limit(self, i: int) -> str:
         """Return what a higher limit would do."""
@@ -170,19 +172,27 @@ class Remedies(RemedyTrials):
             return ""
         there = f"{worth.name}{' machines' if worth.kind == 'machine' else ''} (now {worth.now:.6g})"
         if side.held is None:
-            return f"more of {there} would begin to give it {side.tasks[i]:.4g} tasks for each"
+            return f"more of {there} would begin to give it {counted(f'{side.tasks[i]:.4g}', 'task')} for each"
         end = np.inf if side.until is None else side.until
         amount = min(1.0, _rounded_down(end - worth.now))
         after = float(worth.tasks_at(worth.now + amount)[i])
         if worth.kind == "machine" and amount < 1:
             # Nobody can buy a part of a machine, and of a whole one this is not known.
             return (
-                f"more of {there} would begin to give it {side.tasks[i]:.4g} tasks for a whole one: what it gives in "
-                f"all, 'drfopt whatif --add 1*{worth.name}' says"
+                f"more of {there} would begin to give it {counted(f'{side.tasks[i]:.4g}', 'task')} for a whole one: "
+                f"what it gives in all, 'drfopt whatif --add 1*{worth.name}' says"
             )
         until = f"{MOST} times as much" if side.until is None else f"{end:.6g}"
-        more = f"{amount:.4g} more of {there}"
-        return f"{more} would give it {after:.6g} tasks instead of {now:.6g}; what stops whom stays so up to {until}"
+        stays = "stays so" if self._as_now(worth) else "changes at once, and then stays so"
+        gives = f"would give it {counted(f'{after:.6g}', 'task')} instead of {now:.6g}"
+        return f"{amount:.4g} more of {there} {gives}; what stops whom {stays} up to {until}"
+
+    def _as_now(self, worth: Worth) -> bool:
+        """Say whether with more of it the same stops everybody: where several things run out together it may not."""
+        if (known := self._same.get(worth.name)) is None:
+            here, more = self._raising.held, worth.more.held if worth.more else None
+            known = self._same[worth.name] = more is not None and more.stops() == here.stops()
+        return known
 
     def _of_everything(self, i: int) -> str:
         """Return what a hundredth more of everything does: where several things run out together, none alone helps."""
@@ -192,7 +202,7 @@ class Remedies(RemedyTrials):
             return "no little more of one thing, nor of everything, raises it by an amount to be seen"
         return (
             "several things run out together, and more of one alone does not help: "
-            f"1 % more of everything would begin to give it {_slope(worth, i):.4g} tasks"
+            f"1 % more of everything would begin to give it {counted(f'{_slope(worth, i):.4g}', 'task')}"
         )
 
     def _until(self, i: int) -> float:

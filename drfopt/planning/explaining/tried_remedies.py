@@ -16,6 +16,7 @@ import numpy as np
 
 from ...base.deadline import Deadline
 from ...base.errors import CertificateError, SolverError, TimeLimitError
+from ...base.numbers.shown import counted
 from ...base.tolerances import LEVEL
 from ...certificates.exhaustive_search import playing
 from ...model.allocation import Allocation
@@ -80,17 +81,33 @@ class RemedyTrials:
 
     def unplaced(self, i: int) -> str:
         """Return what would let a user run a task at all; of several types, the first that fits nowhere."""
-        instance = self.instance
         task, exact, eligible = self._misfit(i)
+        rules, least = self.instance.organisation, 1 if self.allocation.integer else 0
+        needs = dict(zip(self.instance.resources, exact, strict=True))
+        own = (
+            []
+            if rules is None
+            else [
+                f"{r} ({most})"
+                for r, most in rules.ceilings[i].items()
+                if most < least * needs[r] or (needs[r] and not most)
+            ]
+        )
+        too = f"; its ceiling of {' and '.join(own)} would keep it from that too" if own else ""
+        return self._would_let_in(task, exact, eligible) + too
+
+    def _would_let_in(self, task: str, exact: Sequence[Fraction], eligible: np.ndarray) -> str:
+        """Return what the cluster would have to have for a task."""
+        instance = self.instance
         if instance.machines is None:
             rows = list(zip(instance.resources, exact, instance.exact_capacity, strict=True))
             if missing := [name for name, d, c in rows if d and not c]:
                 return f"{task} needs {' and '.join(missing)}, of which the cluster has none: add some"
-            needs = [f"{_full(float(d))} of {name} instead of {_full(float(c))}" for name, d, c in rows if d > c]
+            needs = [f"{_full(d)} of {name} instead of {_full(c)}" for name, d, c in rows if d > c]
             what = "" if task == TASK else f", for {task}"
             return f"the pool would have to have {' and '.join(needs) or 'more'}{what}"
-        demand = np.array([float(amount) for amount in exact])
-        fits = (demand <= instance.machine_capacity).all(axis=1)
+        capacity, needed = instance.exact_machine_capacity, [(j, d) for j, d in enumerate(exact) if d]
+        fits = np.array([all(d <= row[j] for j, d in needed) for row in capacity])
         open_to = np.flatnonzero(eligible) if eligible.any() else np.arange(instance.k)
         if (fits & eligible).any():
             there = np.flatnonzero(fits & eligible)
@@ -101,14 +118,12 @@ class RemedyTrials:
         elif fits.any():
             closed = [name for name, there in zip(instance.machine_names, fits, strict=True) if there]
             return f"{task} fits on {_some(closed)}, which it may not use: open one of them to it"
-        lacks = np.maximum(demand - instance.machine_capacity[open_to], 0)
-        nearest = int((lacks / np.maximum(demand, np.finfo(float).tiny)).max(axis=1).argmin())
-        k = int(open_to[nearest])
+        k = min(open_to.tolist(), key=lambda k: max((1 - capacity[k][j] / d for j, d in needed), default=0))
         counted, odd = self._devices(k, exact)
         needs = [
-            f"{_full(demand[j])} of {instance.resources[j]} instead of {_full(instance.machine_capacity[k, j])}"
-            for j in np.flatnonzero(lacks[nearest])
-            if instance.resources[j] not in counted
+            f"{_full(d)} of {instance.resources[j]} instead of {_full(capacity[k][j])}"
+            for j, d in needed
+            if d > capacity[k][j] and instance.resources[j] not in counted
         ]
         needs += counted.values()
         may_use = "" if eligible[k] else ", and to be open to it"
@@ -129,7 +144,7 @@ class RemedyTrials:
             if (need / one.size).denominator > 1:
                 odd.append(resource)
             else:
-                of = "" if one.size == 1 else f" of {_full(float(one.size))}"
+                of = "" if one.size == 1 else f" of {_full(one.size)}"
                 counted[resource] = f"{need / one.size} {resource} devices{of} instead of {one.count}"
         return counted, odd
 
@@ -148,7 +163,7 @@ class RemedyTrials:
         """Return that a user with task types runs all that it has, which no limit could raise; empty for others."""
         kinds = None if self.instance.task_types is None else self.instance.task_types[i]
         there = sum(kind.count for kind in kinds) if kinds else np.inf
-        return f"all of its {there} tasks run" if self.instance.limits[i] >= there else ""
+        return f"all of its {counted(there, 'task')} run" if self.instance.limits[i] >= there else ""
 
     def limit(self, i: int) -> str:
         """Return what she would have without her limit."""
@@ -166,7 +181,7 @@ class RemedyTrials:
                 return NO_LARGER.format(what="limit")
             return SAME_POINT
         named = limit if asked is None else float(asked)
-        return f"raise its limit of {named:.6g}: without one it {will} have {without:.6g} tasks"
+        return f"raise its limit of {named:.6g}: without one it {will} have {counted(f'{without:.6g}', 'task')}"
 
     def _helpless(self, i: int) -> bool:
         return bool(self.instance.helpless(self.allocation.integer)[i])
@@ -211,7 +226,7 @@ class RemedyTrials:
                 without = (
                     "without one" if not one_of_several else "without that" if len(names) == 1 else "without these"
                 )
-                has = f"it {will} have {after:.6g} tasks instead of {now:.6g}"
+                has = f"it {will} have {counted(f'{after:.6g}', 'task')} instead of {now:.6g}"
                 return f"raise its ceiling{which}: {without} {has}"
         if self._sums:
             return NO_LARGER.format(what="ceiling")
@@ -254,7 +269,7 @@ class RemedyTrials:
             )
             text = [f"{vain} would not raise it"] * bool(vain) + [f"with {even} the sum is no larger"] * bool(even)
             return f"{', and '.join(text)}: what stops it is {what}".removeprefix(": ")
-        return f"{change} {will} give it {after:.6g} tasks instead of {now:.6g}"
+        return f"{change} {will} give it {counted(f'{after:.6g}', 'task')} instead of {now:.6g}"
 
     @property
     def _sums(self) -> bool:
@@ -299,10 +314,10 @@ def _range(found: Allocation, i: int) -> tuple[float, float]:
     return owed, max(most, float(found.tasks[i]))
 
 
-def _full(amount: float) -> str:
-    """Return an amount that is to be reached: in six digits only where these are all it has."""
-    short = f"{amount:.6g}"
-    return short if float(short) == amount and "e" not in short else f"{amount:.15g}"
+def _full(amount: Fraction) -> str:
+    """Return an amount that is to be reached, all of it: as a decimal where it is one that floats hold."""
+    short = repr(float(amount)).removesuffix(".0")
+    return short if "e" not in short and Fraction(short) == amount else str(amount)
 
 
 def _some(names: list[str]) -> str:
@@ -440,7 +455,7 @@ class WholeTrials(RemedyTrials):
             for changes in self._more(lacks, times):
                 after, will = self._after(changes, i)
                 if after > now:
-                    return f"{', '.join(changes)} {will} give it {after:.0f} tasks instead of {now}"
+                    return f"{', '.join(changes)} {will} give it {counted(f'{after:.0f}', 'task')} instead of {now}"
         what = ", ".join(lacks) or "a promise to others"
         added = "machines" if instance.machines is not None else "times what a task of it lacks"
         return f"what stops it is {what}; {TIMES[-1]} {added} more would not raise it"

@@ -27,7 +27,7 @@ import numpy as np
 
 from ...base.errors import PolicyError, SolverError
 from ...base.tolerances import LEVEL
-from ...certificates.chain import CERTAIN, DEARER, excess, firm, unit_costs
+from ...certificates.chain import CERTAIN, DEARER, excess, firm, stopped_by, unit_costs
 from ...model.allocation import Allocation
 from ...model.evidence import ChainEvidence
 from ...model.instance import Instance
@@ -126,6 +126,12 @@ class Held:
     rounds: tuple[BindingRound, ...]
     capped: np.ndarray
     closed: tuple[Closed, ...] = ()
+
+    def stops(self) -> dict[int, tuple[str, ...]]:
+        """Return what the rounds have everybody pay for whom they stop, as the certificate names it."""
+        named = [(binding.finished, binding.prices, binding.level) for binding in self.rounds]
+        found = stopped_by(self.instance, named)
+        return {i: names for i, names in enumerate(found) if names and not self.capped[i]}
 
     def at(self, room: np.ndarray) -> HeldPoint:
         """Return where the rounds put everybody in a cluster with this room (k, m)."""

@@ -15,6 +15,7 @@ from ...base.tables import Column, Sheet
 from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
 from ...model.instance import Instance
+from ...model.naming import some
 from ...model.policies import policy_on
 from .binding_rounds import Held
 from .units import Unit
@@ -316,6 +317,8 @@ class Prices(Result):
             "total price: of the largest sum of dominant shares any policy could reach"
             + (", if there were no guarantees and no ceilings of groups" * ("organisation" in self.instance.features)),
         ]
+        if unpriced := self.allocation.unpriced:
+            notes.append(f"the price leaves out who is left no more and would pay more: {some(unpriced)}")
         if lowest is None:
             notes.append("everybody is at its limit or runs nothing")
         else:
@@ -333,5 +336,10 @@ class Prices(Result):
             )
         if self._unranged:
             notes.append(self._unranged)
+        elif self._sloped:
+            notes.append(
+                "from, to: as far as what stops whom a little below, or a little above, stays so; slopes are those "
+                "there, and turn as shares of a changing cluster do"
+            )
         notes += [f"{worth.name} is not known: {worth.unknown}" for worth in self.units if worth.unknown]
         return notes

@@ -207,7 +207,7 @@ def _by_links(allocation: Allocation, totals: Sums) -> Look:
             weight = float((first.costs[first.finished] / place.rates[first.finished]).sum())
             shadow = float((first.prices * unit.growth).sum()) / weight
             tied = levels[place.levels <= place.levels.min() * (1 + LEVEL)]
-            lowest = float(tied.min() if more else tied.max())
+            lowest = _beyond_noise(float(tied.min() if more else tied.max()), float(place.levels.min()), unit)
         total = totals.side(unit, more, unit.end(more))
         return OneSided(
             shadow,
@@ -301,7 +301,7 @@ def _by_dividing(allocation: Allocation, totals: Sums) -> Look:
             lowest = _beyond_noise(lowest, least, unit)
         shares = _beyond_noise(found.shares, allocation.dominant_shares.sum(), unit)
         total = totals.side(unit, more, end)
-        return OneSided(near.price(unit), lowest, shares, tasks, None, total.price, unit.until(more, total.reach))
+        return OneSided(near.price(unit, more), lowest, shares, tasks, None, total.price, unit.until(more, total.reach))
 
     return look
 

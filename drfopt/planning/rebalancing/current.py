@@ -9,24 +9,20 @@ them are listed under "types", as ``drfopt solve --json`` prints it.  In a pool 
 first of the user's sequence.
 """
 
-import math
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...base.errors import InstanceError, SolverError, suggestion
+from ...base.errors import InstanceError, suggestion
 from ...io.native.syntax import tree
 from ...io.text.files import read_text, shown
 from ...model.instance import Instance
 from ...model.naming import labels, some, unique
-from ...model.packings import device_room
-from ...model.whole_values import by_types, type_rows
+from ...model.whole_values import type_rows
 
 __all__ = ["Current", "current_of", "labelled", "load_current"]
 
@@ -54,68 +50,6 @@ class Current:
     classes: tuple[int, ...]
     tasks: np.ndarray
     machines: bool = False
-
-    def impossible(self, instance: Instance) -> list[str]:
-        """Return what is said to run and cannot, by the instance: who has no place there, and what is too much."""
-        cluster, found = by_types(instance), []
-        owner = [i for i, rows in enumerate(type_rows(instance)) for _ in rows]
-        for p, (place, k) in enumerate(zip(self.places, self.classes, strict=True)):
-            room = instance.exact_capacity
-            if instance.machines is not None:
-                count = 1 if self.machines else instance.machines[k].count
-                room = tuple(amount * count for amount in instance.exact_machine_capacity[k])
-            rows = np.flatnonzero(self.tasks[:, p]).tolist()
-            tasks = {q: int(self.tasks[q, p]) for q in rows}
-            closed = {owner[q]: None for q in rows if cluster.fits is not None and not cluster.fits[q, k]}
-            found += [
-                f"{instance.users[i]} runs on {place}, which its task may not use or does not fit on" for i in closed
-            ]
-            for j, (resource, most) in enumerate(zip(instance.resources, room, strict=True)):
-                used = sum((x * cluster.exact_demands[q][j] for q, x in tasks.items()), Fraction(0))
-                if used > most:
-                    found.append(f"{place} runs {float(used):.6g} {resource} of {float(most):.6g}")
-            if instance.machines is not None:
-                placed = {q: x for q, x in tasks.items() if cluster.fits[q, k]}
-                found += _crowded(cluster, place, k, 1 if self.machines else instance.machines[k].count, placed)
-        return found
-
-
-def _crowded(cluster: Instance, place: str, k: int, count: int, tasks: Mapping[int, int]) -> list[str]:
-    """Return where tasks that sums leave room for are too large to share machines of class k, or their devices.
-
-    On one machine that is exact; on several no packing is looked for, and what is said is so in every one.
-    """
-    found, machine = [], (cluster.machines or ())[k]
-    demands = {q: cluster.exact_demands[q] for q in tasks}
-    for j, resource in enumerate(cluster.resources):
-        sizes = [(demands[q][j], x) for q, x in tasks.items() if demands[q][j]]
-        room, total = cluster.exact_machine_capacity[k][j], sum(d * x for d, x in sizes)
-        devices = (machine.devices or {}).get(resource)
-        if devices is not None:
-            needs = [(d / devices.size, x) for d, x in sizes]
-            whole = sum(int(need) * x for need, x in needs if need.denominator == 1)
-            least = whole + _least([(need, x) for need, x in needs if need.denominator > 1], Fraction(1))
-            if least > count * devices.count:
-                found.append(f"{place} needs at least {least} devices of {resource} and has {count * devices.count}")
-                continue
-        if total <= count * room and (least := _least(sizes, room)) > count:
-            found.append(f"{place} needs at least {least} machines for {resource} and has {count}")
-    if count == 1 and not found and machine.devices:
-        room_of = device_room(cluster, k, list(tasks))
-        # What is not decided is not said.
-        with suppress(SolverError):
-            if not room_of.fit(dict(enumerate(tasks.values()))):
-                found.append(f"the devices of {place} cannot be shared so")
-    return found
-
-
-def _least(sizes: list[tuple[Fraction, int]], room: Fraction) -> int:
-    """Return how many bins tasks (size, number) take at least: by their sum, and by how many so large go into one."""
-    most, tasks = math.ceil(sum((d * x for d, x in sizes), Fraction(0)) / room) if sizes else 0, 0
-    for size, number in sorted(sizes, reverse=True):
-        tasks += number
-        most = max(most, -(-tasks // (room // size)))
-    return most
 
 
 def load_current(path: str | Path, instance: Instance) -> Current:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ...engines.whole.integer_program import TooLarge, UnfinishedProgram
 from ...model.allocation import Allocation
 from ...model.evidence import WholeEvidence
 from ...model.instance import FEATURES, Instance
-from ...model.naming import labels
+from ...model.naming import labels, some
 from ...model.policies import AnyPolicy, Policy, policy_on
 from ...model.single_machines import ON_EACH
 from ...model.whole_values import WholeUsers, type_rows
@@ -30,6 +31,7 @@ from .current import Current, current_of, labelled, load_current
 from .largest import Largest, largest_within
 from .moves import BestEnds, Fairest, Placement, Tasks, Within
 from .separate import Separate
+from .today import Today, today
 
 __all__ = ["MoveStep", "Rebalancing", "check", "rebalance"]
 
@@ -177,9 +179,15 @@ class Rebalancing(Result):
                 user: self._places(self.after[rows].sum(axis=0))
                 for user, rows in zip(self.instance.users, type_rows(self.instance), strict=True)
             },
-            "impossible_today": self.current.impossible(self.instance),
+            "impossible_today": list(self.today.impossible),
+            "undecided_today": list(self.today.undecided),
             "seconds": self.seconds,
         } | ({"types": self._types()} if self.instance.task_types is not None else {})
+
+    @cached_property
+    def today(self) -> Today:
+        """What is said to run today and cannot."""
+        return today(self.current, self.instance)
 
     def _held(self, tasks: np.ndarray, i: int) -> int:
         """Return the tasks of a user, of all its types and in all places."""
@@ -240,9 +248,11 @@ class Rebalancing(Result):
             notes.append(
                 f"levels: the {self.decided} lowest of {placed} are proven to be the fairest, the time ran out"
             )
-        if odd := self.current.impossible(self.instance):
+        if odd := self.today.impossible:
             more = f" and {len(odd) - SHOWN} more" if len(odd) > SHOWN else ""
             notes.append(f"today, by the file, there runs what cannot: {'; '.join(odd[:SHOWN])}{more}")
+        if undecided := self.today.undecided:
+            notes.append(f"whether what runs today can be packed was not decided: {some(undecided)}")
         if self.instance.machines is not None and not self.current.machines:
             notes.append("counted between classes: the file names no machines, and moves within a class come on top")
         notes.append(f"{self.status}, {self.seconds:.3g} s")

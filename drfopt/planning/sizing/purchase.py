@@ -9,6 +9,7 @@ from typing import Any
 
 from ...base.deadline import Deadline
 from ...base.errors import InstanceError, PolicyError, TimeLimitError, checked_flags
+from ...base.numbers.shown import counted
 from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...model.allocation import Allocation
@@ -211,8 +212,10 @@ class Purchase(Result):
             notes.append(f"fair allocation afterwards: certificate ({fair.kind}) {_verdict(fair.valid)}, {how}")
             if self.allocation.status == "solved":
                 notes.append("what a purchase brings is the formulation file's own claim, to the digits of its solver")
+        its = "its" if self.judged == 1 else "their"
         notes.append(
-            f"{self.status}; {self.judged} purchases judged by their fair allocation, {self.parts} linear programs, "
+            f"{self.status}; {counted(self.judged, 'purchase')} judged by {its} fair allocation, "
+            f"{counted(self.parts, 'linear program')}, "
             f"{self.seconds:.3g} s"
         )
         return notes

@@ -20,7 +20,7 @@ Guarantees, tiers and groups of one pool, `tree_tasks`, are filled by the refere
 the instance anew.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -163,7 +163,8 @@ class _Tree:
         self.room: list[Fraction | None] = [*instance.exact_capacity, None, *(most for _, _, most in ceilings)]
         self.most = instance.exact_limits
         weights = instance.exact_weights
-        self.rows = [self._measure(self.organisation.guarantees[i], weights[i]) for i in range(instance.n)]
+        guarantees, needs = self.organisation.guarantees, instance.exact_demands
+        self.rows = [self._measure(guarantees[i], weights[i], needs[i]) for i in range(instance.n)]
         self.groups: dict[str, GroupNode] = {}
         self.root = self._group("")
 
@@ -224,7 +225,7 @@ class _Tree:
         for members in ranks.values():
             if not (levels := [level for _, _, level in members if level is not None]):
                 continue
-            top = max(*levels, Fraction(0))
+            top = max(levels)
             for below, rows, _ in members:
                 for i in below:
                     if i not in using and self.most[i] is None:
@@ -253,7 +254,7 @@ class _Tree:
         cells = [c if there else None for c, there in counted]
         return [max(d / c if c else Fraction(0) for d, c in zip(row, cells, strict=True)) for (row,) in rows]
 
-    def _measure(self, guarantee: Any, weight: Any) -> Rows:
+    def _measure(self, guarantee: Any, weight: Any, needs: Sequence[Fraction] = ()) -> Rows:
         instance, meaning = self.instance, self.organisation.meaning
         m = instance.m
         weights = weight if isinstance(weight, tuple) else (weight,) * m
@@ -273,7 +274,10 @@ class _Tree:
                 promise = guarantee.get(instance.resources[j], Fraction(0))
                 unit = promise if promise and meaning == "normalised" else instance.exact_capacity[j]
                 found.append((use[j] - (promise if meaning == "surplus" else 0)) / unit / weights[j])
-            return [sum(found, Fraction(0))] if self.policy.measure == "asset" else found
+            if self.policy.measure == "asset":
+                return [sum(found, Fraction(0))]
+            # What a user does not need counts in no level of hers.
+            return [row for j, row in zip(counted, found, strict=True) if not needs or needs[j]] or [Fraction(0)]
 
         return rows
 
