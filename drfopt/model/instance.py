@@ -356,8 +356,17 @@ class Instance:
         return self._weights.exact()
 
     def fine(self, table: str, rows: Any = slice(None)) -> DoubleDouble:
-        """Return ``demands`` (n, m), ``weights`` or ``limits`` (n,) of some users to 32 digits; no limit is inf."""
-        return {"demands": self._demands, "weights": self._weights, "limits": self._limits}[table].fine(rows)
+        """Return ``demands`` (n, m), ``weights`` or ``limits`` (n,) of some users to 32 digits; no limit is inf.
+
+        ``capacity`` is what one machine of each class has, (k, m), or the pool, (m,).
+        """
+        tables = {
+            "demands": self._demands,
+            "weights": self._weights,
+            "limits": self._limits,
+            "capacity": self._capacity,
+        }
+        return tables[table].fine(rows)
 
     @cached_property
     def exact_limits(self) -> tuple[Fraction | None, ...]:
