@@ -86,7 +86,8 @@ class Audit(Result):
         """Return the table: a row a property."""
         rows = [(f.property, f.verdict, _because(f)) for f in self.results]
         kind = "whole tasks" if self.integer else "divisible tasks"
-        name = self.instance.name if self.instance else "in general"
+        demands = "equal weights" if self.integer else "equal weights and positive demands"
+        name = self.instance.name if self.instance else f"pools with {demands}"
         title = f"{self.policy}, {kind}" + (f" - {name}" if name else "")
         return Sheet(
             title,
