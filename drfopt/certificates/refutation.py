@@ -394,8 +394,6 @@ class _Tree:
             if left is None:
                 return leaf
             self._near(values)
-            waited = 0 if duals.value > best + GAINED * abs(best) else waited + 1
-            best = max(best, duals.value)
             if not left.bounds.same(self.bounds):
                 self.chain.append(leaf)
                 moved = not left.bounds.hold(values)
@@ -405,6 +403,8 @@ class _Tree:
                 self.bounds = left.bounds
                 if moved:
                     continue
+            waited = 0 if duals.value > best + GAINED * abs(best) else waited + 1
+            best = max(best, duals.value)
             if not self._cut(values, duals):
                 break
         return None
