@@ -148,8 +148,8 @@ class _Checks:
         self.rows = []
         return held
 
-    def add(self, how: Rounding) -> Row:
-        """Add a rounded row, and return it; one that says nothing where its multipliers do not."""
+    def add(self, how: Rounding) -> None:
+        """Add a rounded row; one that says nothing where its multipliers do not."""
         found = self._priced(Refutation(how.prices, how.counts), self.options.free, {})
         prices, total = (None, 0) if found is None else found
         if prices is None or how.divisor < 1:
@@ -157,7 +157,6 @@ class _Checks:
         else:
             row = rounded(self.options, prices, total, how.divisor, np.array(how.base))
         self.rows.append(row)
-        return row
 
     def hold(self, proof: Refutation, bounds: Bounds | None = None, loads: LoadBounds | None = None) -> bool:
         """Say whether a refutation contradicts the claim within bounds."""
@@ -343,8 +342,7 @@ class _Tree:
         """Write the program of the options that there are."""
         self.options = options = self.checks.options
         self.program = ClaimProgram(options, self.worth, self.deadline)
-        for row in self.checks.rows:
-            self.program.add(row)
+        self.program.add(self.checks.rows)
         self.points = ClaimPoints(options, self.worth) if isinstance(self.worth, Pool) else None
         self.finder = RowFinder(options, self.worth) if isinstance(self.worth, Pool) else None
 
@@ -411,11 +409,11 @@ class _Tree:
 
     def _cut(self, values: np.ndarray, duals: Duals, more: bool = True) -> bool:
         """Add rounded rows that a solution of a pool's program violates, if more are wanted; say whether there are."""
-        rows = self.finder.violated(values, duals.prices[0], duals.counts) if self.finder and more else []
-        for how in rows:
-            self.rows.append(replace(how, base=tuple(self.kept[list(how.base)].tolist())))
-            self.program.add(self.checks.add(how))
-        return bool(rows)
+        found = self.finder.violated(values, duals.prices[0], duals.counts) if self.finder and more else []
+        self.rows += [replace(how, base=tuple(self.kept[list(how.base)].tolist())) for how, _ in found]
+        self.checks.rows += (rows := [row for _, row in found])
+        self.program.add(rows)
+        return bool(found)
 
     def _with_rows(self, proof: Refutation) -> Refutation:
         """Return a tree with the rounded rows that have multipliers in it, of all options."""

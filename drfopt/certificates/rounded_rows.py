@@ -10,6 +10,7 @@ solve MIPs, 2001): the base is what most take in the solution of a linear progra
 and the row is one resource, alone or with the users at one level.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -30,11 +31,8 @@ LARGEST = 2**40
 VIOLATED = 1e-4
 """By how much, in its own length, the solution violates a row that is worth adding."""
 
-TRIED = 48
-"""Rows that are looked at closely, in full length."""
-
-MOST = 24
-"""Rows that are added at once."""
+TRIED = 32
+"""Rows that are looked at closely, in full length, and added at once where they are violated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +87,9 @@ class RowFinder:
         self.stops = np.equal.outer(np.arange(len(options.claim.allowed)), options.row).astype(np.int64)
         self.allowed = np.array(options.claim.allowed, dtype=np.int64)
 
-    def violated(self, values: np.ndarray, prices: Sequence[float], counts: Sequence[float]) -> list[Rounding]:
+    def violated(
+        self, values: np.ndarray, prices: Sequence[float], counts: Sequence[float]
+    ) -> list[tuple[Rounding, Row]]:
         """Return rows that a solution violates, those by most first; the multipliers say which of them to look at."""
         divided = np.flatnonzero(np.abs(values - np.round(values)) > FRACTIONAL)
         pairs = list(self._pairs(prices, counts)) if len(divided) else []
@@ -105,15 +105,15 @@ class RowFinder:
         found.sort(key=lambda one: -one[0])
         rows = []
         for _, k, divisor, base in found[:TRIED]:
-            costs, most = rounded(self.options, each[k], int(left[k]), divisor, base)
-            length = float(np.sqrt((costs.astype(float) ** 2).sum()))
-            by = (float(costs @ values) - most) / (length or 1.0)
+            row_of = rounded(self.options, each[k], int(left[k]), divisor, base)
+            costs = row_of.costs.astype(float)
+            by = (float(costs @ values) - row_of.most) / (math.sqrt(float(costs @ costs)) or 1.0)
             if by > VIOLATED and costs.max() < LARGEST:
                 alone = tuple((np.arange(self.width) == self.at[j[k]]).astype(int).tolist())
                 counted = tuple((times[k] * (np.arange(len(counts)) == row[k])).tolist())
-                rows.append((by, Rounding((alone,), counted, divisor, tuple(base.tolist()))))
+                rows.append((by, Rounding((alone,), counted, divisor, tuple(base.tolist())), row_of))
         rows.sort(key=lambda one: -one[0])
-        return [how for _, how in rows[:MOST]]
+        return [(how, row_of) for _, how, row_of in rows]
 
     def _pairs(self, prices: Sequence[float], counts: Sequence[float]) -> Iterator[tuple[int, int, int]]:
         """Yield a resource, a level, and how much a user at it counts beside a unit of the resource; -1 is no level."""
