@@ -53,6 +53,9 @@ PATIENCE, GAINED = 3, 0.05
 ROUNDS, ROWS = 1, 300
 """How often rounded rows are added at a node, and how many there are in a program up to which they are."""
 
+HINTS = 3
+"""Multipliers of claims before that are asked, and those of the last."""
+
 SHRUNK = 0.7
 """Part of the options at most to which bounds have to narrow a program for it to be written anew."""
 
@@ -61,10 +64,10 @@ PROOF = "the proof of the optimum"
 
 
 class Learned:
-    """What one claim teaches of the next: multipliers, which may tighten its bounds before a program is asked."""
+    """What one claim teaches of the next: multipliers that may tighten its bounds before a program is asked."""
 
     def __init__(self) -> None:
-        self.leaf: Refutation | None = None
+        self.leaves: list[Refutation] = []
 
 
 class Better(Exception):
@@ -277,9 +280,9 @@ def refute(
 
 
 def _carried(rows: int, known: Refutation) -> Refutation:
-    """Return multipliers of the level before for this one, of its row where it stayed open, and anew; others as is."""
-    fewer = known.alone and len(known.counts) == rows - 1
-    return replace(known, counts=(*known.counts, known.counts[-1])) if fewer and rows > 1 else known
+    """Return multipliers of a level before for this one, of rows that stayed open since, and anew; others as is."""
+    fewer = rows - len(known.counts) if known.alone and known.counts else 0
+    return replace(known, counts=(*known.counts, *known.counts[-1:] * fewer)) if fewer > 0 else known
 
 
 def _simple(checks: _Checks) -> Iterator[Refutation]:
@@ -347,14 +350,16 @@ class _Tree:
         self.finder = RowFinder(options, self.worth) if isinstance(self.worth, Pool) else None
 
     def _hinted(self) -> None:
-        """Tighten bounds of a pool by multipliers of the claim before."""
-        leaf, rows = self.learned.leaf, len(self.claim.allowed)
-        if leaf is None or not isinstance(self.worth, Pool) or not rows:
-            return
-        leaf = _carried(rows, leaf)
-        left = self.checks.left(leaf, self.bounds, {}) if len(leaf.counts) == rows else None
-        if left is not None and self._fewer_options(left.bounds):
-            self.chain.append(leaf)
+        """Tighten bounds of a pool by multipliers of claims before."""
+        rows, bounds = len(self.claim.allowed), self.bounds
+        for known in self.learned.leaves if isinstance(self.worth, Pool) and rows else []:
+            leaf = _carried(rows, known)
+            left = self.checks.left(leaf, bounds, {}) if len(leaf.counts) == rows else None
+            if left is not None and not left.bounds.same(bounds):
+                self.chain.append(leaf)
+                bounds = left.bounds
+        if not self._fewer_options(bounds):
+            self.chain = []
 
     def _fewer_options(self, bounds: Bounds) -> bool:
         """Leave out the options that nobody can take, where they are many; say whether they are."""
@@ -383,12 +388,14 @@ class _Tree:
         ------
         Better
         """
-        best, waited = -math.inf, 0
+        best, waited, asked = -math.inf, 0, False
         while waited < PATIENCE:
             values, duals = self._solved(self.bounds, {})
             leaf, left = self._left(duals, self.bounds, {})
-            if not self.rows:
-                self.learned.leaf = leaf
+            if not asked:
+                # Of a program of some options it says nothing of the others: what left these out does.
+                self.learned.leaves = [*self.chain[:HINTS], leaf]
+            asked = True
             if left is None:
                 return leaf
             self._near(values)
