@@ -347,7 +347,7 @@ class _Tree:
         self.program = ClaimProgram(options, self.worth, self.deadline)
         self.program.add(self.checks.rows)
         self.points = ClaimPoints(options, self.worth) if isinstance(self.worth, Pool) else None
-        self.finder = RowFinder(options, self.worth) if isinstance(self.worth, Pool) else None
+        self.finder: RowFinder | None = None
 
     def _hinted(self) -> None:
         """Tighten bounds of a pool by multipliers of claims before."""
@@ -416,7 +416,10 @@ class _Tree:
 
     def _cut(self, values: np.ndarray, duals: Duals, more: bool = True) -> bool:
         """Add rounded rows that a solution of a pool's program violates, if more are wanted; say whether there are."""
-        found = self.finder.violated(values, duals.prices[0], duals.counts) if self.finder and more else []
+        if not more or not isinstance(self.worth, Pool):
+            return False
+        self.finder = self.finder or RowFinder(self.options, self.worth)
+        found = self.finder.violated(values, duals.prices[0], duals.counts)
         self.rows += [replace(how, base=tuple(self.kept[list(how.base)].tolist())) for how, _ in found]
         self.checks.rows += (rows := [row for _, row in found])
         self.program.add(rows)
