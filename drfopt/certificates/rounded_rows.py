@@ -84,8 +84,9 @@ class RowFinder:
         # Resources of which amounts are larger are left out.
         self.at = np.flatnonzero(np.maximum(needs.max(axis=0, initial=0), np.abs(left)) < LARGEST)
         self.needs, self.left = needs[:, self.at].T.astype(np.int64), left[self.at].astype(np.int64)
-        self.stops = np.equal.outer(np.arange(len(options.claim.allowed)), options.row).astype(np.int64)
-        self.allowed = np.array(options.claim.allowed, dtype=np.int64)
+        # Behind the levels is none of them.
+        self.allowed = np.array([*options.claim.allowed, 0], dtype=np.int64)
+        self.stops = np.equal.outer(np.arange(len(self.allowed)), options.row).astype(np.int64)
 
     def violated(
         self, values: np.ndarray, prices: Sequence[float], counts: Sequence[float]
@@ -95,17 +96,16 @@ class RowFinder:
         pairs = list(self._pairs(prices, counts)) if len(divided) else []
         if not pairs:
             return []
-        j, row, times = np.array(pairs).T
-        times = np.where(row < 0, 0, times)
-        each = self.needs[j] + times[:, None] * self.stops[row]
-        left = self.left[j] + times * self.allowed[row]
-        found = [
-            one for base in self._bases(values, divided) for one in self._divided(each, left, base, values, divided)
-        ]
+        j, row, times = mixed = np.array(pairs).T
+        found: list[tuple[float, int, int, np.ndarray]] = []
+        for base in self._bases(values, divided):
+            found += self._divided(mixed, base, values, divided)
         found.sort(key=lambda one: -one[0])
         rows = []
         for _, k, divisor, base in found[:TRIED]:
-            row_of = rounded(self.options, each[k], int(left[k]), divisor, base)
+            each = self.needs[j[k]] + times[k] * self.stops[row[k]]
+            left = int(self.left[j[k]] + times[k] * self.allowed[row[k]])
+            row_of = rounded(self.options, each, left, divisor, base)
             costs = row_of.costs.astype(float)
             by = (float(costs @ values) - row_of.most) / (math.sqrt(float(costs @ costs)) or 1.0)
             if by > VIOLATED and costs.max() < LARGEST:
@@ -116,9 +116,9 @@ class RowFinder:
         return [(how, row_of) for _, how, row_of in rows]
 
     def _pairs(self, prices: Sequence[float], counts: Sequence[float]) -> Iterator[tuple[int, int, int]]:
-        """Yield a resource, a level, and how much a user at it counts beside a unit of the resource; -1 is no level."""
+        """Yield a resource, a level, and how much a user at it counts beside a unit of the resource."""
         for place, j in enumerate(self.at.tolist()):
-            yield place, -1, 0
+            yield place, len(counts), 0
             if prices[j] > 0:
                 for row, count in enumerate(counts):
                     if 0 < (times := round(count / prices[j])) < LARGEST:
@@ -138,15 +138,21 @@ class RowFinder:
             yield other
 
     def _divided(
-        self, each: np.ndarray, left: np.ndarray, base: np.ndarray, values: np.ndarray, divided: np.ndarray
+        self, mixed: np.ndarray, base: np.ndarray, values: np.ndarray, divided: np.ndarray
     ) -> Iterator[tuple[float, int, int, np.ndarray]]:
         """Yield by how much rows are violated once divided by a divisor, which of them, and the divisor."""
-        options = self.options
+        options, (j, row, times) = self.options, mixed
+
+        def changes_of(some: np.ndarray) -> np.ndarray:
+            other = base[options.choice[some]]
+            needs, stops = (table[:, some] - table[:, other] for table in (self.needs, self.stops))
+            return needs[j] + times[:, None] * stops[row]
+
         taken = np.flatnonzero(values > FRACTIONAL)
         taken = taken[base[options.choice[taken]] != taken]
-        changes = each[:, taken] - each[:, base[options.choice[taken]]]
-        most = left - each[:, base] @ options.number
-        some = np.abs(each[:, divided] - each[:, base[options.choice[divided]]])
+        changes, some = changes_of(taken), np.abs(changes_of(divided))
+        most = (self.left - self.needs[:, base] @ options.number)[j]
+        most += times * (self.allowed - self.stops[:, base] @ options.number)[row]
         divisors = np.concatenate([some * times for times in TIMES], axis=1)
         divisors[divisors >= LARGEST] = 0
         divisors = np.where(divisors > 1, divisors, 1)
