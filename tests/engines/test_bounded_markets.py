@@ -382,3 +382,15 @@ def test_who_is_fixed_leaves_little_and_is_no_part_of_the_program(policy, room, 
     left = Fraction(str(room)) - Fraction(str(kept))
     assert found.tasks.tolist() == pytest.approx([kept, float(left)], rel=1e-9)
     assert [float(x) for x in solve(cluster, policy, exact=True).tasks] == pytest.approx(found.tasks.tolist(), rel=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [2, 4, 8, 20])
+def test_who_keeps_nearly_all_there_is_does_not_hide_the_others(alpha):
+    """With alpha of 4 a task is worth 1e-15 to A of what it is to B, which had the engine refuse it."""
+    rules = Organisation(guarantees={"A": {"gpu": "9.998"}})
+    market = Instance({"A": {"gpu": 1}, "B": {"gpu": 1}}, {"gpu": 10}, max_tasks={"A": "9.999"}, organisation=rules)
+    found = solve(market, f"alpha:{alpha}")
+    assert found.tasks.tolist() == pytest.approx([9.998, 0.002], rel=1e-9)
+    assert found.certificate.valid and verify(found).valid
+    if alpha < 8:  # Beyond, the enclosure of a price is wider than asked.
+        assert solve(market, f"alpha:{alpha}", exact=True).tasks.tolist() == [Fraction(4999, 500), Fraction(1, 500)]

@@ -77,8 +77,35 @@ def of_tier(problem: Problem, promised: Promised) -> Answer:
     market = BoundedMarket(problem, promised)
     if not market.n:
         return market.answer(BoundedPoint.nothing(market))
-    with np.errstate(all="ignore"):
-        return market.answer(_polished(market, _interior(market)))
+    try:
+        with np.errstate(all="ignore"):
+            return market.answer(_polished(market, _interior(market)))
+    except TimeLimitError:
+        raise
+    except SolverError:
+        # To who keeps nearly all there is a task may be worth 1e-15 of what it is to the others: beyond floats.
+        if not (held := _kept_to_floors(problem, promised)).any():
+            raise
+    return of_tier(problem, replace(promised, stopped=promised.stopped | held))
+
+
+def _kept_to_floors(problem: Problem, promised: Promised) -> np.ndarray:
+    """Return who has no more than its floor where alpha is half as large, bool (n,): as a guess, which is proven later.
+
+    The larger alpha is, the less a task is worth to who has most.
+    """
+    alpha, none = problem.policy.alpha, np.zeros(problem.n, dtype=bool)
+    rising = ~promised.stopped & (promised.floors > 0)
+    if alpha <= 1 or not rising.any():
+        return none
+    milder = replace(problem.policy, alpha=max(alpha / 2, 1.0))
+    try:
+        found = of_tier(Problem(problem.instance, milder, deadline=problem.deadline), promised)
+    except TimeLimitError:
+        raise
+    except SolverError:
+        return none
+    return np.asarray(rising & (found.tasks <= promised.floors * (1 + EXACT)))
 
 
 def _without_bounds(problem: Problem, promised: Promised) -> Answer | None:

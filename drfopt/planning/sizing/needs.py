@@ -15,7 +15,8 @@ purchase, whose whole capacity is C: so with i at her target t_i,
 
 Which of them that is depends on the proportions of the capacities alone, so the quotients C[g] / C[j] are bounded from
 below here.  A user with several types of tasks gives up some of each, and gains where each of hers can use some of it,
-or may go where there is plenty (`drfopt.planning.sizing.plenty`).  What it means for users in other groups stands in
+or may go where there is plenty (`drfopt.planning.sizing.plenty`).  Guarantees of users that all fit into the cluster as
+it is are kept in every larger one, before anybody has more.  What it means for users in other groups stands in
 `drfopt.planning.sizing.group_needs`.  All of it is computed in floats and rounded down.
 
 Whole tasks of a user with several types are the first so many of its sequence, which may need less of something than as
@@ -29,7 +30,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...base.errors import SolverError
 from ...base.tolerances import LEVEL
+from ...engines.hierarchy import stops
+from ...engines.problem import Problem
+from ...model.hierarchy import Clock
 from ...model.instance import Instance
 from ...model.policies import Policy
 from .group_needs import organised
@@ -37,6 +42,9 @@ from .rates import Rates, rates_of, weights_of
 from .targets import Target
 
 __all__ = ["DOWN", "Least", "Needs", "TaskParts", "parts_of"]
+
+PROMISING = ("leximin", "alpha", "sum")
+"""Objectives that keep guarantees before anything else."""
 
 DOWN = 1 - 1e-12
 """What a lower bound is multiplied by after a few operations in floats, each of which may lose one part in 10^16."""
@@ -140,6 +148,8 @@ class Needs:
         stopped[self.parts.user[~self.free]] = True
         # Who is stopped by limits alone has them.
         self.own = np.where(stopped, 0.0, self.limits)
+        if self.ruled and not fresh and not integer:
+            self.own = np.maximum(self.own, np.minimum(_kept(instance, policy), self.limits))
         if useful is not None:
             self.parts = replace(self.parts, fits=self.parts.fits & useful)
         self.held = np.flatnonzero(np.isin(self.parts.user, self.who))
@@ -304,6 +314,27 @@ class Needs:
         line &= at_low >= least[users] * DOWN**2
         least[users] = np.where(line, 0.0, np.maximum(least[users], at_low))
         slopes[users[line], g[line]] = chosen[line]
+
+
+def _kept(instance: Instance, policy: Policy) -> np.ndarray:
+    """Return the tasks (n,) that guarantees are worth where all are kept, and are in every larger cluster; else 0.
+
+    What those of groups are worth depends on what there is, and who fits nowhere may come to be placed, and share.
+    """
+    rules, nothing = instance.organisation, np.zeros(instance.n)
+    if rules is None or policy.objective not in PROMISING or any(group.guarantee for group in rules.groups):
+        return nothing
+    promised = np.array([bool(given) for given in rules.guarantees])
+    if not promised.any() or (promised & instance.unplaced()).any():
+        return nothing
+    leximin = replace(policy, objective="leximin")
+    clock = Clock(instance, leximin)
+    try:
+        kept = next((state for _, state in stops(Problem(instance, leximin), clock) if not state.promising), None)
+    except SolverError:  # What floats do not tell is not used.
+        return nothing
+    worth = clock.promised * (1 - LEVEL)
+    return nothing if kept is None or (kept.has < worth).any() else worth
 
 
 def _raise(part: np.ndarray, who: np.ndarray, below: np.ndarray, least: np.ndarray, quotients: np.ndarray) -> None:
