@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..base.errors import PolicyError, suggestion
+from ..base.tables import Column, Sheet
 from ..model.instance import Instance
 from ..model.policies import policy_named
 from . import appendix
@@ -47,6 +48,12 @@ class CheckedTheorem:
                 f"verdict      {self.verdict}",
             )
         )
+
+    def sheet(self) -> Sheet:
+        """Return the table: a row a line."""
+        rows = [("claim", self.claim), ("instance", self.instance)]
+        rows += [*(("computation", line) for line in self.computation), ("verdict", self.verdict)]
+        return Sheet(f"{self.word} {self.number}", (Column("what"), Column("text")), rows, document=self.to_dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt theorems N --json`` prints."""

@@ -172,7 +172,6 @@ def theorems(
         if policy is not None or property is not None:
             raise USAGE_ERROR(f"theorem {number} is told whole: leave --policy and --property out, or the number")
         from ..axioms.theorems import theorem
-        from ..base.tables import Sheet
 
         with working(f"theorem {number}"):
             told = theorem(number)
@@ -183,7 +182,7 @@ def theorems(
         if out.format == "table":
             deliver(str(found), out.path)
         else:
-            out.write(Sheet(str(found), (), []), found.to_dict)
+            out.write(found.sheet())
         if not found.confirmed:
             raise typer.Exit(DISAGREED)
         return

@@ -103,6 +103,8 @@ def test_theorem_4_is_told(drfopt):
     ran = drfopt("theorems", "4")
     assert ran.status == 0
     assert "runs 75/16 tasks instead of 100/31" in ran.out
+    lines = drfopt("theorems", "4", "--format", "csv").out.splitlines()
+    assert lines[:2] == ["what,text", "claim,CEEI is not strategy-proof"] and lines[-1].startswith("verdict,")
     document = json.loads(drfopt("theorems", "4", "--json").out)
     assert document["confirmed"] is True
 
