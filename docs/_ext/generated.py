@@ -77,7 +77,7 @@ def claims() -> None:
             row([r["property"], r["domain"], r["verdict"], f"`{r['instance']}`" if r["instance"] else "", r["because"]])
             for r in rows
         ]
-        part(f"claims-{slug(policy)}", heading + "".join(lines))
+        part(f"claims-{slug(policy)}", heading + "".join(lines) + "\nOf users of equal weight.\n")
 
 
 def coverage() -> None:

@@ -1,9 +1,10 @@
 """The table of claims: which property each policy has on every instance of a domain, and where it fails, on which.
 
-A claim that a property holds rests on a proof, named here in a sentence, and survives the enumeration of every small
-instance of its domain (on machines, a sample of them); a claim that it fails rests on an instance, which is audited
-exactly.  Both are done again by `drfopt.axioms.claims`, and by the tests.  A property that holds with zero demands
-holds without them, and one that fails without them fails with them; whole tasks and machines are domains of their own.
+Users have equal weights.  A claim that a property holds rests on a proof, named here in a sentence, and survives the
+enumeration of every small instance of its domain (on machines, a sample of them); a claim that it fails rests on an
+instance, which is audited exactly.  Both are done again by `drfopt.axioms.claims`, and by the tests.  A property that
+holds with zero demands holds without them, and one that fails without them fails with them; whole tasks and machines
+are domains of their own.
 
 Where it says filling: levels rise together; one who is stopped shares a used-up resource with whoever was stopped with
 her or before.  Market: at prices p a user spends w[i] = x[i] (p . d[i]), and what is left over costs nothing.

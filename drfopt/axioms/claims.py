@@ -241,6 +241,7 @@ def sheet(standings: Sequence[TestedClaim]) -> Sheet:
         ", ".join(f"{short} {name}" for short, name in SHORT.items()),
         "a property that holds with zero demands holds without them; one that fails without them fails with them",
         "instance: capacities | demands of the users; 'holds' rests on its proof, and survived the instances audited",
+        "users have equal weights; with a weight for every resource drf loses SI and BF: drfopt audit vector-weights",
     )
     return Sheet(f"{len(rows)} claims", columns, rows, notes, document=lambda: document)
 

@@ -8,9 +8,11 @@ import ctypes
 import logging
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import groupby, pairwise
 from multiprocessing import current_process
 from typing import Any, Protocol
 
@@ -28,10 +30,16 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 STARTS = 2
 """Times that workers of this machine are started, where one of them dies before all are there."""
 
+GROUPS = 4
+"""Groups of parts that a thread of a worker has: a group is one task of Dask, which costs some milliseconds in all
+processes together, and while it is changed there is room for what it was before."""
+
 IDLE = {
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "500ms",
+    "distributed.client.scheduler-info-interval": "10s",
 }
 """How often processes of Dask look at themselves."""
 
@@ -48,8 +56,10 @@ class Place(Protocol):
     def kept(self, sources: Sequence[Any], steps: tuple[Step, ...]) -> list[Any]:
         """Return handles of what the steps make of the sources."""
 
-    def results(self, sources: Sequence[Any], steps: tuple[Step, ...], what: str) -> Iterator[Any]:
-        """Yield what the steps make of the sources, in their order."""
+    def results(
+        self, sources: Sequence[Any], steps: tuple[Step, ...], what: str, gathered: Callable[[Iterable[Any]], Any]
+    ) -> Iterator[Any]:
+        """Yield what is gathered of what the steps make of some sources, of the next ones, and so on."""
 
 
 class Partitions:
@@ -87,18 +97,24 @@ class Partitions:
 
     def each(self, work: Callable[..., Any], *given: Any, what: str = "partition") -> list[Any]:
         """Return ``work(part, *given)`` of every part, in their order; `what` is told as progress."""
-        return list(self.place.results(self.sources, (*self.steps, (work, given)), what))
+        found = self.place.results(self.sources, (*self.steps, (work, given)), what, list)
+        return [each for some in found for each in some]
 
     def total(self, work: Callable[..., Any], *given: Any, what: str = "partition") -> list[Any]:
-        """Return the sums of the tuples that work returns, of which only those are held that arrive out of order.
+        """Return the sums of the tuples that work returns, which are made where the parts are.
 
         Parts of which it returns None have no share in them; of no part at all the list is empty.
         """
-        sums: list[Any] | None = None
-        for found in self.place.results(self.sources, (*self.steps, (work, given)), what):
-            if found is not None:
-                sums = list(found) if sums is None else [a + b for a, b in zip(sums, found, strict=True)]
-        return sums or []
+        return added(self.place.results(self.sources, (*self.steps, (work, given)), what, added)) or []
+
+
+def added(tuples: Iterable[Any]) -> list[Any] | None:
+    """Return the sums of tuples, place by place, of which no more than one is held; None of None alone."""
+    sums: list[Any] | None = None
+    for found in tuples:
+        if found is not None:
+            sums = list(found) if sums is None else [a + b for a, b in zip(sums, found, strict=True)]
+    return sums
 
 
 def done(source: Any, steps: tuple[Step, ...]) -> Any:
@@ -123,7 +139,12 @@ class _Here:
     def kept(self, sources: Sequence[Any], steps: tuple[Step, ...]) -> list[Any]:
         return [done(source, steps) for source in sources]
 
-    def results(self, sources: Sequence[Any], steps: tuple[Step, ...], what: str) -> Iterator[Any]:
+    def results(
+        self, sources: Sequence[Any], steps: tuple[Step, ...], what: str, gathered: Callable[[Iterable[Any]], Any]
+    ) -> Iterator[Any]:
+        yield gathered(self._told(sources, steps, what))
+
+    def _told(self, sources: Sequence[Any], steps: tuple[Step, ...], what: str) -> Iterator[Any]:
         for number, source in enumerate(sources, start=1):
             self.deadline.check(what)
             yield done(source, steps)
@@ -134,54 +155,105 @@ class _Here:
 HERE: Place = _Here()
 
 
+@dataclass(frozen=True)
+class _Held:
+    """A part that workers hold: which it is of those that a future of Dask makes."""
+
+    group: Any = field(repr=False)
+    number: int
+
+
 class _Workers:
-    """The workers of a Dask cluster; handles are futures, and whoever holds one can have it made again."""
+    """The workers of a Dask cluster; whoever holds a handle can have its group of parts made again."""
 
     def __init__(self, client: Any, deadline: Deadline):
         self.client, self.deadline = client, deadline
 
-    def memory(self) -> float:
-        return float(
-            sum(worker["memory_limit"] for worker in self.client.scheduler_info(n_workers=-1)["workers"].values())
-        )
-
-    def kept(self, sources: Sequence[Any], steps: tuple[Step, ...]) -> list[Any]:
-        found: list[Any] = self.client.map(_alone, sources, steps=steps, pure=False)
+    def _workers(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
         return found
 
-    def results(self, sources: Sequence[Any], steps: tuple[Step, ...], what: str) -> Iterator[Any]:
+    def memory(self) -> float:
+        return float(sum(worker["memory_limit"] for worker in self._workers().values()))
+
+    def kept(self, sources: Sequence[Any], steps: tuple[Step, ...]) -> list[Any]:
+        groups = self._sent(sources, steps, list)
+        return [_Held(future, number) for future, size in groups for number in range(size)]
+
+    def results(
+        self, sources: Sequence[Any], steps: tuple[Step, ...], what: str, gathered: Callable[[Iterable[Any]], Any]
+    ) -> Iterator[Any]:
         from distributed import as_completed
 
         self.deadline.check(what)
-        futures = self.kept(sources, steps)
-        place = {future.key: q for q, future in enumerate(futures)}
+        groups = self._sent(sources, steps, gathered)
+        place = {future.key: q for q, (future, _) in enumerate(groups)}
         left = self.deadline.left()
-        finished = as_completed(futures, loop=self.client.loop, timeout=left if left < math.inf else None)
+        finished = as_completed(
+            [future for future, _ in groups], loop=self.client.loop, timeout=left if left < math.inf else None
+        )
         early: dict[int, Any] = {}
-        after = 0
+        after = there = 0
         try:
             for some in finished.batches():
                 if failed := [future for future in some if future.status == "error"]:
                     raise _told(failed[0].exception())
                 # What was lost with a worker by now is made again.
                 early |= dict(zip((place[future.key] for future in some), self.client.gather(some), strict=True))
-                report(f"{what}: {after + len(early)} of {len(futures)} partitions")
+                there += sum(groups[place[future.key]][1] for future in some)
+                report(f"{what}: {there} of {len(sources)} partitions")
                 while after in early:
                     yield early.pop(after)
                     after += 1
         except TimeoutError:
             raise TimeLimitError(f"{what}: the time limit ran out") from None
         finally:
-            if after < len(futures):
-                self.client.cancel(futures)
+            if after < len(groups):
+                self.client.cancel([future for future, _ in groups])
+
+    def _sent(
+        self, sources: Sequence[Any], steps: tuple[Step, ...], gathered: Callable[[Iterable[Any]], Any]
+    ) -> list[tuple[Any, int]]:
+        """Have a task be done for each group of the sources; return their futures, and how many sources each has."""
+        groups: list[tuple[str | None, Any, Sequence[int]]] = []
+        for held, run in groupby(sources, lambda source: source.group if isinstance(source, _Held) else None):
+            some = list(run)
+            groups += self._dealt(some) if held is None else [(None, held, [source.number for source in some])]
+        sent: dict[int, Any] = {}
+        for address in dict.fromkeys(address for address, *_ in groups):
+            mine = [q for q, group in enumerate(groups) if group[0] == address]
+            futures = self.client.map(
+                _alone,
+                [groups[q][1] for q in mine],
+                [groups[q][2] for q in mine],
+                steps=steps,
+                gathered=gathered,
+                pure=False,
+                workers=address,
+                allow_other_workers=address is not None,
+            )
+            sent |= dict(zip(mine, futures, strict=True))
+        return [(sent[q], len(which)) for q, (*_, which) in enumerate(groups)]
+
+    def _dealt(self, sources: list[Any]) -> Iterator[tuple[str | None, Any, Sequence[int]]]:
+        """Cut sources into groups that differ by one part at most, and deal them out to the workers' threads in turn.
+
+        Dask itself deals them out by what it guesses that they take.
+        """
+        threads = [address for address, worker in self._workers().items() for _ in range(worker["nthreads"])]
+        groups = min(len(sources), GROUPS * max(1, len(threads)))
+        for q, (start, stop) in enumerate(pairwise(len(sources) * q // groups for q in range(groups + 1))):
+            yield threads[q % len(threads)] if threads else None, sources[start:stop], range(stop - start)
 
 
-def _alone(source: Any, steps: tuple[Step, ...]) -> Any:
-    """Do the same as a worker, of which there is one a core."""
+def _alone(
+    sources: Sequence[Any], which: Sequence[int], steps: tuple[Step, ...], gathered: Callable[[Iterable[Any]], Any]
+) -> Any:
+    """Return what is gathered of some sources by a worker, of which there is one a core."""
     _keep_memory()
     mark = WORKING.set(True)
     try:
-        return done(source, steps)
+        return gathered(done(sources[q], steps) for q in which)
     finally:
         WORKING.reset(mark)
 

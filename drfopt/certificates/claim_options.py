@@ -9,6 +9,7 @@ difference at least, and so does each user less who takes one cheaper than v: so
 exceeded contradict the claim, and bounds are *tightened* by that (reduced-cost fixing).
 """
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,6 +38,10 @@ class Bounds:
     def same(self, other: "Bounds") -> bool:
         """Say whether these are the bounds of another."""
         return bool((self.low == other.low).all() and (self.high == other.high).all())
+
+    def only(self, kept: np.ndarray) -> "Bounds":
+        """Return the bounds of some options."""
+        return Bounds(self.low[kept], self.high[kept])
 
     def below(self, option: int, most: int) -> "Bounds":
         """Return the bounds with so many at most who take an option."""
@@ -84,6 +89,17 @@ class ClaimOptions:
         self.stuck = not sizes.all()
         self.option, self.starts = np.repeat(np.arange(len(own)), own), np.cumsum(own) - own
         self.largest = int(self.tasks.max(initial=0)) * int(own.max(initial=1))
+
+    def only(self, kept: np.ndarray) -> "ClaimOptions":
+        """Return some of the options, at least one of every choice."""
+        some, entries = copy(self), np.isin(self.option, kept)
+        some.__dict__.pop("free", None)
+        some.choice, some.row = self.choice[kept], self.row[kept]
+        some.first = np.searchsorted(some.choice, np.arange(len(self.number) + 1))
+        some.good, some.tasks = self.good[entries], self.tasks[entries]
+        some.option = np.searchsorted(kept, self.option[entries])
+        some.starts = np.searchsorted(some.option, np.arange(len(kept)))
+        return some
 
     def fewest(self) -> list[int]:
         """Return how many tasks of each good there are, with what is fixed, when all take the fewest that they may."""

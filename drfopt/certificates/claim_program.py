@@ -4,9 +4,6 @@ Columns are the numbers of users who take each option, what the cluster runs, an
 that is run at once, in what one user's other option changes; below 0 where something is left over, so that multipliers
 say how near the claim is to being true even where it is true of parts of users.  More may stop than are allowed, which
 costs more than it brings.
-
-Of a pool where one resource leaves nothing, no multipliers would speak of the others: then that one is *settled*, what
-is left over is of the others only, and multipliers say how near these are.
 """
 
 import math
@@ -21,14 +18,12 @@ from ..base.solvers.table import program
 from .claim_options import Bounds, ClaimOptions
 from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, PackingProgram, Pool, Prices
+from .rounded_rows import Row
 
 __all__ = ["ClaimProgram", "Duals", "Unsolved"]
 
 BEYOND = 2.0
 """What a user costs who stops beyond those allowed: it spares of nothing more than 1."""
-
-SETTLED = 1e3
-"""What costs, where resources are settled, what there is too little of all: of these too, for which the others gain."""
 
 SPARED = 1e6
 """Most that may be left over: where nothing is short, the program would have no end."""
@@ -68,10 +63,10 @@ class ClaimProgram(PackingProgram):
         self.excess, self.spare = self.column(math.inf, 1.0), self.column(SPARED, -1.0)
         for terms, change in self.short:
             terms |= {self.excess: -change, self.spare: change}
-        self.settled: frozenset[int] = frozenset()
         self.beyond: list[int] = []  # Columns of those who stop beyond those allowed.
         self.counted = [self._stops(row, allowed) for row, allowed in enumerate(self.claim.allowed)]
         self.place = {load: at for at, load in enumerate(self.loads)}
+        self.rounds: list[tuple[int, float]] = []  # Rows that are rounded, and their units.
         self.highs = self._load()
 
     # ---- rows ---------------------------------------------------------------------------------------------------
@@ -170,22 +165,20 @@ class ClaimProgram(PackingProgram):
         highs.passModel(model)
         return highs
 
-    def _settle(self, settled: frozenset[int]) -> None:
-        """Let what is left over be of the resources of a pool that are not settled."""
-        for j in settled ^ self.settled:
-            row = self.units[0, j][0]
-            spare = self.rows[row][2].get(self.spare, 0.0)
-            self.highs.changeCoeff(row, self.spare, 0.0 if j in settled else spare)
-        self.highs.changeColCost(self.excess, SETTLED if settled else 1.0)
-        self.settled = settled
+    def add(self, row: Row) -> None:
+        """Add a row that is rounded; what is left over or short is counted in what one user's other option changes."""
+        unit = float(row.costs.max(initial=0)) or 1.0
+        usual = row.costs[self.usual]
+        terms = self._terms((row.costs - usual[self.options.choice]) / unit) | {self.excess: -1.0, self.spare: 1.0}
+        most = (row.most - int((usual * self.options.number).sum())) / unit
+        at = np.fromiter(terms, dtype=np.int32)
+        self.highs.addRow(-math.inf, most, len(at), at, np.fromiter(terms.values(), dtype=float))
+        self.rounds.append((self.highs.getNumRow() - 1, unit))
 
-    def solve(
-        self, bounds: Bounds, loads: LoadBounds, spared: float = SPARED, settled: frozenset[int] = frozenset()
-    ) -> tuple[np.ndarray, "Duals"]:
+    def solve(self, bounds: Bounds, loads: LoadBounds, spared: float = SPARED) -> tuple[np.ndarray, "Duals"]:
         """Return numbers of users who take each option, then of machines with each load, and multipliers.
 
         Where much may be left over, that can be worth more than to stop too many costs: then nothing may be `spared`.
-        Of resources of a pool that are `settled` nothing is.
 
         Raises
         ------
@@ -205,8 +198,6 @@ class ClaimProgram(PackingProgram):
         if len(low):
             self.highs.changeColsBounds(len(low), np.arange(len(low), dtype=np.int32), low, high)
         self.highs.changeColBounds(self.spare, 0.0, spared)
-        if settled != self.settled:
-            self._settle(settled)
         if several := len(self.several):
             low_rows, high_rows = np.maximum(least[self.several], 0).astype(float), most[self.several].astype(float)
             self.highs.changeRowsBounds(several, np.arange(several, dtype=np.int32), low_rows, high_rows)
@@ -219,7 +210,9 @@ class ClaimProgram(PackingProgram):
         prices = {place: float(duals[row]) / unit for place, (row, unit) in self.units.items()}
         tables = len(self.worth.free)
         rows = [[prices[place] for place in sorted(prices) if place[0] == table] for table in range(tables)]
-        found = Duals(rows, [float(duals[row]) for row in self.counted], self.highs.getInfo().objective_function_value)
+        counts = [float(duals[row]) for row in self.counted]
+        rounds = [float(duals[row]) / unit for row, unit in self.rounds]
+        found = Duals(rows, counts, rounds, self.highs.getInfo().objective_function_value)
         return self._values(solution), found
 
     def _run(self) -> None:
@@ -250,18 +243,22 @@ class ClaimProgram(PackingProgram):
 
 @dataclass(frozen=True)
 class Duals:
-    """Multipliers of what can be run, as rows of a leaf, and of the numbers that may stop; in floats.
+    """Multipliers of what can be run, as rows of a leaf, of numbers that may stop, and of rounded rows; in floats.
 
     `value` is above 0 where they contradict the claim, as far as floats say.
     """
 
     prices: list[list[float]]
     counts: list[float]
+    rounds: list[float]
     value: float
 
-    def whole(self, bits: int) -> tuple[Prices, tuple[int, ...]]:
+    def whole(self, bits: int) -> tuple[Prices, tuple[int, ...], tuple[int, ...]]:
         """Return them as integers in proportion, the largest of so many bits."""
-        largest = max([*(max(row, default=0.0) for row in self.prices), *self.counts, 0.0]) or 1.0
+        largest = max([*(max(row, default=0.0) for row in self.prices), *self.counts, *self.rounds, 0.0]) or 1.0
         shift = bits - math.frexp(largest)[1]
-        rows = (tuple(int(math.ldexp(price, shift)) for price in row) for row in self.prices)
-        return tuple(rows), tuple(int(math.ldexp(count, shift)) for count in self.counts)
+
+        def whole(row: list[float]) -> tuple[int, ...]:
+            return tuple(int(math.ldexp(y, shift)) for y in row)
+
+        return tuple(map(whole, self.prices)), whole(self.counts), whole(self.rounds)

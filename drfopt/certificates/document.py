@@ -23,9 +23,11 @@ where it is long, or ``"63/25*L1"``, a multiple of what is long; in a file of fl
     proof.trees               whole tasks: a tree for each level of a leximin, or tier of a sum or product; its nodes,
                               a branch (user, or class and load; most; for levels tasks), or a leaf (prices of resources
                               or of tasks, of resources of classes and of parts of their devices, and multipliers of
-                              levels, integers in proportion; of a sum or product `held`, by turn, what tiers before
-                              it count for), or what is written as a leaf and `tightens` the bounds
-                              of what follows
+                              levels, and of rounded rows, integers in proportion; of a sum or product `held`, by
+                              turn, what tiers before it count for), or what is written as a leaf and `tightens` the
+                              bounds of what follows.  In front of a level's are rounded rows: multipliers as of a
+                              leaf, the divisor, and whose option that is its base is another than in the row before
+                              (base: {user: tasks}; before the first it is that of most tasks)
     proof.bounds              a leximin of whole tasks that is not all proven: of each level from the first that is not
                               the most it can be, as what so many tasks are worth to a user, and the tree of it
     proof.servers             per-server of whole tasks: the trees of one machine of each entry of the packing
@@ -58,6 +60,7 @@ from .level_bounds import BoundedLevel
 from .level_claims import LevelClaim
 from .packing_bound import Machines, Pool
 from .refutation import Refutation
+from .rounded_rows import Rounding
 from .verifier import SCHEMA
 from .verifier.claims import Claim
 from .verifier.cluster import Cluster
@@ -134,12 +137,20 @@ class _Trees:
     def nodes(self, claim: LevelClaim, proof: Refutation) -> Iterator[Node]:
         """Yield the nodes of the tree that refutes a claim."""
         options = [(choice, tasks) for choice in claim.choices for tasks, _ in choice.options]
+        base = np.cumsum([len(choice.options) for choice in claim.choices]) - 1
+        for row in proof.rows:
+            changed = [options[at] for at in np.array(row.base)[base != row.base].tolist()]
+            base = np.array(row.base)
+            yield self._multipliers(row) | {
+                "divisor": str(row.divisor),
+                "base": {self.kinds[choice.sequence, choice.scale]: tasks for choice, tasks in changed},
+            }
         waiting = [proof]
         while waiting:
             tree = waiting.pop()
             waiting += reversed(tree.parts)
             if tree.low is None:
-                found = self.names.prices(tree.prices, self.worth) | {"levels": list(map(str, tree.counts))}
+                found = self._multipliers(tree) | ({"rounds": list(map(str, tree.rounds))} if any(tree.rounds) else {})
                 yield found | ({"tightens": True} if tree.then is not None else {})
                 continue
             if isinstance(tree.column, tuple) and isinstance(self.worth, Machines):
@@ -151,6 +162,9 @@ class _Trees:
                     "tasks": tasks,
                     "most": tree.most,
                 }
+
+    def _multipliers(self, of: Refutation | Rounding) -> Node:
+        return self.names.prices(of.prices, self.worth) | {"levels": list(map(str, of.counts))}
 
     def worth_so_much(self, value: int) -> Node:
         """Return some user, and how many of its tasks are worth a value."""

@@ -34,7 +34,7 @@ from ..model.arrays import in_blocks
 from ..model.instance import Instance
 from ..model.policies import Policy
 
-__all__ = ["WIDE", "DoublePoint", "PointUsers", "parts_error", "point_error", "rooms"]
+__all__ = ["WIDE", "DoublePoint", "PointUsers", "in_stretches", "parts_error", "point_error", "rooms"]
 
 
 MIDDLE = 1e-200
@@ -94,12 +94,16 @@ def parts_error(parts: Partitions, n: int) -> float:
     return error if gain < math.inf and error >= 0 else math.inf
 
 
+def in_stretches(m: int, size: int) -> list[slice]:
+    """Return m columns, of so many numbers each, in stretches whose products are computed at once."""
+    at_once = max(1, WIDE // max(size, 1))
+    return [slice(j, j + at_once) for j in range(0, m, at_once)]
+
+
 def rooms(instance: Instance) -> DoubleDouble:
     """Return what all machines of each class have together, (k, m); a pool is one class."""
-    counts = [1] if instance.machines is None else [machine.count for machine in instance.machines]
-    one = [instance.exact_capacity] if instance.machines is None else instance.exact_machine_capacity
-    exact = (count * c for count, row in zip(counts, one, strict=True) for c in row)
-    return DoubleDouble.of(exact, instance.room.shape)
+    one = instance.fine("capacity")
+    return one.reshape(1, -1) if instance.machines is None else one * instance.counts[:, None].astype(float)
 
 
 class PointUsers:
@@ -172,9 +176,7 @@ class PointUsers:
         """Return what some users use of each row, (k, m), and by what part the first is beyond its limit."""
         table, demands = self._table(rows), self._demands(rows)
         found = DoubleDouble(np.zeros((self.k, self.m)))
-        at_once = max(1, WIDE // max(table.high.size, 1))
-        for j in range(0, self.m, at_once):
-            some = slice(j, j + at_once)
+        for some in in_stretches(self.m, table.high.size):
             found[:, some] = (table[:, :, None] * demands[:, None, some]).sum()
         floats = self.instance.limits[rows]
         bound = np.flatnonzero((floats > 0) & np.isfinite(floats))
@@ -223,9 +225,11 @@ class PointUsers:
     def _cheapest(self, rows: slice) -> DoubleDouble:
         """Return what a task of some users costs at least, (b,)."""
         demands, prices = self._demands(rows), self.point.prices
-        cost = demands[:, 0].reshape(-1, 1) * prices[:, 0].reshape(1, -1)
-        for j in range(1, self.m):
-            cost = cost + demands[:, j].reshape(-1, 1) * prices[:, j].reshape(1, -1)
+        costs = (
+            (demands[:, None, some] * prices[None, :, some]).sum(axis=2)
+            for some in in_stretches(self.m, len(demands.high) * self.k)
+        )
+        cost = sum(costs, next(costs))
         if self.instance.fits is not None:
             closed = ~self.instance.fits[rows]
             cost[closed] = np.inf

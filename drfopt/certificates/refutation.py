@@ -11,63 +11,60 @@ Where one does not contradict, its multipliers still say how many users at most 
 (`claim_options`); then how many take some option is branched upon, or how many machines of a class have some load: at
 most so many, or more.  Each leaf of the tree has multipliers of its own.
 
-Of two trees that refute a claim of a pool, one may have ten leaves and the other ten thousand, and nobody knows which
-before.  So several ways to grow one take turns, each time with more programs, until one ends.
+Of a pool, before branching and at every branch, rows that whole numbers of users keep, and the solution of the program
+does not, are added to it (`rounded_rows`): branch and cut.  They hold in the whole tree, and have multipliers too.
 """
 
-import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from operator import mul
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
+from ..model.whole_values import SAFE
 from .claim_options import FRACTIONAL, Bounds, ClaimOptions
 from .claim_points import ClaimPoints
 from .claim_program import ClaimProgram, Duals, Unsolved
 from .level_claims import LevelClaim
 from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, Pool, Prices
+from .rounded_rows import Rounding, Row, RowFinder, rounded
 
-__all__ = ["WAYS", "Better", "Inconclusive", "Refutation", "holds", "refute"]
+__all__ = ["Better", "Inconclusive", "Learned", "Refutation", "holds", "refute"]
 
 WORK = 400_000
 """Columns of all linear programs of a tree before the branching gives up: some seconds."""
 
-FIRST, LARGER = 32, 4
-"""Programs of a pool's first tree, and how many times more there are each time that no way ends."""
-
-TIES = 0.01
-"""What counts of how much options matter where the tree branched before, beside their prices, which are often alike."""
-
 FEW = 1
 """Users up to whom a claim that is wrong is asked once more, for one less, rather than for the fewest."""
-
-NEAR = 0.2
-"""What is left over, in what one user's other option changes, below which the resources that say so are settled."""
 
 GRIDS = (32, 80)
 """Multipliers are rounded to integers of so many bits, of more where fewer do not contradict what floats do."""
 
 
+PATIENCE, GAINED = 3, 0.05
+"""Times that rounded rows are added though the program comes no nearer, by this part of what is missing."""
+
+ROUNDS, ROWS = 1, 300
+"""How often rounded rows are added at a node, and how many there are in a program up to which they are."""
+
+SHRUNK = 0.7
+"""Part of the options at most to which bounds have to narrow a program for it to be written anew."""
+
 PROOF = "the proof of the optimum"
 """What is said to have been looked for when the time is up."""
 
 
-class TreeWay(NamedTuple):
-    """How a tree grows: whether resources of a pool are settled, and whether prices say what matters most."""
+class Learned:
+    """What one claim teaches of the next: multipliers, which may tighten its bounds before a program is asked."""
 
-    settles: bool = False
-    priced: bool = False
-
-
-WAYS = (TreeWay(True, True), TreeWay(False, True), TreeWay())
-"""Trees of a pool that are begun side by side: which of them is small no one knows, and the others may be endless."""
+    def __init__(self) -> None:
+        self.leaf: Refutation | None = None
 
 
 class Better(Exception):
@@ -88,26 +85,35 @@ class Refutation:
 
     Attributes
     ----------
-    prices, counts
-        Of a leaf, or what tightens: multipliers of what can be run, and of the rows of the claim.
+    prices, counts, rounds
+        Of a leaf, or what tightens: multipliers of what can be run, of the rows of the claim, and of rounded rows.
     column : int or (class, load)
         At a branch: the option, or the load, that at most
     most : int
         users, or machines, have below `low`, and more of them below `high`.
+    rows : tuple of Rounding
+        Of the whole tree: rows that may have multipliers in it.
     """
 
     prices: Prices = ()
     counts: tuple[int, ...] = ()
+    rounds: tuple[int, ...] = ()
     column: Any = -1
     most: int = 0
     low: "Refutation | None" = None
     high: "Refutation | None" = None
     then: "Refutation | None" = None
+    rows: tuple[Rounding, ...] = ()
 
     @property
     def parts(self) -> "tuple[Refutation, ...]":
         """What is below it, in the order in which it is written."""
         return tuple(part for part in (self.low, self.high, self.then) if part is not None)
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is one leaf, which needs no rounded rows."""
+        return not self.parts and not self.rows
 
     @property
     def leaves(self) -> int:
@@ -117,14 +123,41 @@ class Refutation:
 
 def holds(claim: LevelClaim, worth: Pool | Machines, proof: Refutation) -> bool:
     """Say whether a refutation contradicts a claim; in integers, and without a solver."""
-    return _Checks(claim, worth).hold(proof)
+    return _Checks(claim, worth).prove(proof)
 
 
 class _Checks:
     """What multipliers say of a claim within bounds, in integers."""
 
-    def __init__(self, claim: LevelClaim, worth: Pool | Machines):
-        self.claim, self.worth, self.options = claim, worth, ClaimOptions(claim)
+    def __init__(self, claim: LevelClaim, worth: Pool | Machines, options: ClaimOptions | None = None):
+        self.claim, self.worth, self.options = claim, worth, options or ClaimOptions(claim)
+        self.rows: list[Row] = []
+
+    def only(self, kept: np.ndarray) -> "_Checks":
+        """Return the checks of some options, where nobody can take another."""
+        some = _Checks(self.claim, self.worth, self.options.only(kept))
+        some.rows = [Row(row.costs[kept], row.most) for row in self.rows]
+        return some
+
+    def prove(self, proof: Refutation) -> bool:
+        """Say whether a refutation contradicts the claim."""
+        self.rows = []
+        for row in proof.rows:
+            self.add(row)
+        held = self.hold(proof)
+        self.rows = []
+        return held
+
+    def add(self, how: Rounding) -> Row:
+        """Add a rounded row, and return it; one that says nothing where its multipliers do not."""
+        found = self._priced(Refutation(how.prices, how.counts), self.options.free, {})
+        prices, total = (None, 0) if found is None else found
+        if prices is None or how.divisor < 1:
+            row = Row(np.zeros(len(self.options.choice), dtype=np.int64), 0)
+        else:
+            row = rounded(self.options, prices, total, how.divisor, np.array(how.base))
+        self.rows.append(row)
+        return row
 
     def hold(self, proof: Refutation, bounds: Bounds | None = None, loads: LoadBounds | None = None) -> bool:
         """Say whether a refutation contradicts the claim within bounds."""
@@ -172,14 +205,27 @@ class _Checks:
         """Return what options cost, and may cost in all; None where nobody can choose so, no costs that say nothing."""
         if not self.options.able(bounds):
             return None
-        if any(count < 0 for count in leaf.counts) or any(p < 0 for row in leaf.prices for p in row):
+        if min((0, *leaf.counts, *leaf.rounds, *chain(*leaf.prices))) < 0:
             return None, 0
         if (found := self.worth.priced(leaf.prices, loads)) is None:
             # No machines have such loads; or, without bounds, prices say nothing.
             return None if loads and self.worth.priced(leaf.prices) is not None else (None, 0)
         costs, total = found
         total += sum(map(mul, leaf.counts, self.claim.allowed)) - sum(map(mul, costs, self.claim.fixed))
-        return self.options.prices(costs, leaf.counts), total
+        prices = self.options.prices(costs, leaf.counts)
+        for times, row in zip(leaf.rounds, self.rows, strict=False):
+            if times:
+                prices = _sum(prices, times, row.costs, int(self.options.number.sum()))
+                total += times * row.most
+        return prices, total
+
+
+def _sum(prices: np.ndarray, times: int, costs: np.ndarray, users: int) -> np.ndarray:
+    """Return prices with so many times other costs, in Python's integers where numpy's do not suffice."""
+    most = int(prices.max(initial=0)) + times * int(costs.max(initial=0))
+    if most * max(1, users) >= SAFE:
+        prices, costs = prices.astype(object), costs.astype(object)
+    return prices + times * costs
 
 
 @dataclass(frozen=True)
@@ -196,7 +242,7 @@ def refute(
     deadline: Deadline = NEVER,
     branch: bool = True,
     known: Sequence[Refutation] = (),
-    ways: list[TreeWay] | None = None,
+    learned: Learned | None = None,
 ) -> Refutation:
     """Return a refutation of the claim, which `holds`.
 
@@ -206,8 +252,8 @@ def refute(
         Whether to branch where one linear program does not suffice.
     known : list of Refutation
         What may do: what an engine says, or what refutes the level before: what is short there mostly is so here.
-    ways : list of TreeWay
-        Ways to grow in the order of their turns; the one that ends comes first the next time.
+    learned : Learned, optional
+        From claims before, and from this one.
 
     Raises
     ------
@@ -224,17 +270,17 @@ def refute(
     if checks.options.stuck:
         return Refutation(worth.free, (0,) * rows)  # Somebody can choose nothing.
     for proof in chain(map(partial(_carried, rows), known), _simple(checks)):
-        if len(proof.counts) in (0, rows) and checks.hold(proof):
+        if len(proof.counts) in (0, rows) and checks.prove(proof):
             return proof
     if len(checks.options.choice) == len(checks.options.number) and isinstance(worth, Pool):
         raise Better(checks.options.number.tolist())  # There is nothing to choose.
-    return _Tree(checks, deadline).whole(branch, list(WAYS) if ways is None else ways)
+    return _Tree(checks, deadline, learned or Learned()).whole(branch)
 
 
 def _carried(rows: int, known: Refutation) -> Refutation:
     """Return multipliers of the level before for this one, of its row where it stayed open, and anew; others as is."""
-    fewer = not known.parts and len(known.counts) == rows - 1
-    return replace(known, counts=(*known.counts, known.counts[-1])) if fewer else known
+    fewer = known.alone and len(known.counts) == rows - 1
+    return replace(known, counts=(*known.counts, known.counts[-1])) if fewer and rows > 1 else known
 
 
 def _simple(checks: _Checks) -> Iterator[Refutation]:
@@ -257,6 +303,25 @@ def _simple(checks: _Checks) -> Iterator[Refutation]:
                 yield Refutation(prices, options.counts(costs))
 
 
+def _nodes(proof: Refutation) -> Iterator[Refutation]:
+    """Yield all nodes of a tree."""
+    waiting = [proof]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += node.parts
+
+
+def _only(proof: Refutation, used: Sequence[int], kept: np.ndarray) -> Refutation:
+    """Return a tree with multipliers of these rounded rows alone, and branches upon these options."""
+    parts = (proof.low, proof.high, proof.then)
+    low, high, then = (None if part is None else _only(part, used, kept) for part in parts)
+    rounds = tuple(proof.rounds[k] for k in used if k < len(proof.rounds))
+    branch = proof.low is not None and not isinstance(proof.column, tuple)
+    column = int(kept[proof.column]) if branch else proof.column
+    return replace(proof, rounds=rounds, column=column, low=low, high=high, then=then)
+
+
 def _unit(place: int, length: int) -> tuple[int, ...]:
     return tuple(int(place == other) for other in range(length))
 
@@ -264,67 +329,136 @@ def _unit(place: int, length: int) -> tuple[int, ...]:
 class _Tree:
     """The branching for one claim."""
 
-    def __init__(self, checks: _Checks, deadline: Deadline):
-        self.checks, self.deadline = checks, deadline
-        self.claim, self.worth, self.options = claim, worth, options = checks.claim, checks.worth, checks.options
-        self.program = ClaimProgram(options, worth, deadline)
-        self.points = ClaimPoints(options, worth) if isinstance(worth, Pool) else None
-        self.nothing = Refutation(worth.free, (0,) * len(claim.allowed))
-        # How much the choice of each option of a pool matters; within a tree, to what was branched upon before.
-        self.weights = np.ones(len(options.choice)) if self.points is None else self.points.change
+    def __init__(self, checks: _Checks, deadline: Deadline, learned: Learned):
+        self.deadline, self.learned, self.claim, self.worth = deadline, learned, checks.claim, checks.worth
+        self.nothing = Refutation(self.worth.free, (0,) * len(self.claim.allowed))
+        self.rows: list[Rounding] = []  # In the program, after the multipliers that have tightened bounds.
+        self.chain: list[Refutation] = []
+        self.size, self.kept = len(checks.options.choice), np.arange(len(checks.options.choice))
+        self.checks, self.bounds = checks, checks.options.free
+        self._hinted()
+        self._begin()
 
-    def whole(self, branch: bool, ways: list[TreeWay]) -> Refutation:
-        """Return a tree that refutes the claim: of a pool the first to end of several ways to grow."""
-        most = 1 + WORK // len(self.program.high)
-        several = branch and self.points is not None
-        steps, weights = min(FIRST, most) if several else most, self.weights
-        while True:
-            for way in list(ways) if several else WAYS[-1:]:
-                self.way, self.steps, self.weights = way, steps, weights
-                with contextlib.suppress(Inconclusive):
-                    try:
-                        return self.grow(self.options.free, {}, branch)
-                    finally:
-                        if several and self.steps >= 0:
-                            ways.sort(key=way.__ne__)
-            if steps == most:
-                raise Inconclusive
-            steps = min(LARGER * steps, most)
+    def _begin(self) -> None:
+        """Write the program of the options that there are."""
+        self.options = options = self.checks.options
+        self.program = ClaimProgram(options, self.worth, self.deadline)
+        for row in self.checks.rows:
+            self.program.add(row)
+        self.points = ClaimPoints(options, self.worth) if isinstance(self.worth, Pool) else None
+        self.finder = RowFinder(options, self.worth) if isinstance(self.worth, Pool) else None
 
-    def grow(
-        self, bounds: Bounds, loads: LoadBounds, branch: bool = True, settled: frozenset[int] = frozenset()
-    ) -> Refutation:
-        """Return the tree that refutes the claim within bounds; what is `settled` of a pool leaves next to nothing."""
-        self.steps -= 1
-        if self.steps < 0:
-            raise Inconclusive
+    def _hinted(self) -> None:
+        """Tighten bounds of a pool by multipliers of the claim before."""
+        leaf, rows = self.learned.leaf, len(self.claim.allowed)
+        if leaf is None or not isinstance(self.worth, Pool) or not rows:
+            return
+        leaf = _carried(rows, leaf)
+        left = self.checks.left(leaf, self.bounds, {}) if len(leaf.counts) == rows else None
+        if left is not None and self._fewer_options(left.bounds):
+            self.chain.append(leaf)
+
+    def _fewer_options(self, bounds: Bounds) -> bool:
+        """Leave out the options that nobody can take, where they are many; say whether they are."""
+        kept = np.flatnonzero(bounds.high)
+        if len(kept) > SHRUNK * len(bounds.high):
+            return False
+        self.checks, self.bounds, self.kept = self.checks.only(kept), bounds.only(kept), self.kept[kept]
+        return True
+
+    def _better(self, numbers: np.ndarray) -> Better:
+        whole = np.zeros(self.size, dtype=np.int64)
+        whole[self.kept] = numbers
+        return Better(whole.tolist())
+
+    def whole(self, branch: bool) -> Refutation:
+        """Return a tree that refutes the claim."""
+        if branch and self.points is not None and (leaf := self._rounded()) is not None:
+            return self._with_rows(leaf)
+        self.steps = 1 + WORK // len(self.program.high)
+        return self._with_rows(self.grow(self.bounds, {}, branch))
+
+    def _rounded(self) -> Refutation | None:
+        """Add rounded rows to the program as long as these bring it nearer; return multipliers that refute then.
+
+        Raises
+        ------
+        Better
+        """
+        best, waited = -math.inf, 0
+        while waited < PATIENCE:
+            values, duals = self._solved(self.bounds, {})
+            leaf, left = self._left(duals, self.bounds, {})
+            if not self.rows:
+                self.learned.leaf = leaf
+            if left is None:
+                return leaf
+            self._near(values)
+            waited = 0 if duals.value > best + GAINED * abs(best) else waited + 1
+            best = max(best, duals.value)
+            if not left.bounds.same(self.bounds):
+                self.chain.append(leaf)
+                moved = not left.bounds.hold(values)
+                if self._fewer_options(left.bounds):
+                    self._begin()
+                    continue
+                self.bounds = left.bounds
+                if moved:
+                    continue
+            if not self._cut(values, duals):
+                break
+        return None
+
+    def _cut(self, values: np.ndarray, duals: Duals, more: bool = True) -> bool:
+        """Add rounded rows that a solution of a pool's program violates, if more are wanted; say whether there are."""
+        rows = self.finder.violated(values, duals.prices[0], duals.counts) if self.finder and more else []
+        for how in rows:
+            self.rows.append(replace(how, base=tuple(self.kept[list(how.base)].tolist())))
+            self.program.add(self.checks.add(how))
+        return bool(rows)
+
+    def _with_rows(self, proof: Refutation) -> Refutation:
+        """Return a tree with the rounded rows that have multipliers in it, of all options."""
+        for leaf in reversed(self.chain):
+            proof = replace(leaf, then=proof)
+        used = [k for k in range(len(self.rows)) if any(leaf.rounds[k : k + 1] > (0,) for leaf in _nodes(proof))]
+        return replace(_only(proof, used, self.kept), rows=tuple(self.rows[k] for k in used))
+
+    def _solved(self, bounds: Bounds, loads: LoadBounds, **how: Any) -> tuple[np.ndarray, Duals]:
         self.deadline.check(PROOF)
-        if not self.options.able(bounds) or (loads and self.worth.priced(self.worth.free, loads) is None):
-            return self.nothing  # Nobody can choose so.
         try:
-            values, duals = self.program.solve(bounds, loads, settled=settled)
+            return self.program.solve(bounds, loads, **how)
         except Unsolved:
             self.deadline.check(PROOF)
             raise Inconclusive from None
+
+    def _near(self, values: np.ndarray) -> None:
+        """Raise `Better` when near a solution is an allocation of a pool."""
+        if self.points is not None and (numbers := self.points.near(values)) is not None:
+            raise self._better(self._fewer(numbers))
+
+    def grow(self, bounds: Bounds, loads: LoadBounds, branch: bool = True, rounds: int = ROUNDS) -> Refutation:
+        """Return the tree that refutes the claim within bounds."""
+        self.steps -= 1
+        if self.steps < 0:
+            raise Inconclusive
+        if not self.options.able(bounds) or (loads and self.worth.priced(self.worth.free, loads) is None):
+            return self.nothing  # Nobody can choose so.
+        values, duals = self._solved(bounds, loads)
         leaf, left = self._left(duals, bounds, loads)
         if left is None:
             return leaf
         if not branch:
             raise Inconclusive
-        if self.points is not None and (numbers := self.points.near(values)) is not None:
-            raise Better(self._fewer(numbers).tolist())
-        if self.way.settles and duals.value > -NEAR:
-            (prices,) = duals.prices
-            more = settled.union(j for j, price in enumerate(prices) if price)
-            if len(settled) < len(more) < len(prices):
-                then = self.grow(left.bounds, loads, branch, more)
-                return then if left.bounds.same(bounds) else replace(leaf, then=then)
+        self._near(values)
         if left.bounds.same(bounds):
-            return self._branched(values, duals, bounds, loads)
+            if rounds and self._cut(values, duals, len(self.rows) < ROWS):
+                return self.grow(bounds, loads, branch, rounds - 1)
+            return self._branched(values, bounds, loads)
         chosen = values[: len(self.options.choice)]
         if left.bounds.hold(chosen):
-            return replace(leaf, then=self._branched(values, duals, left.bounds, loads))
-        return replace(leaf, then=self.grow(left.bounds, loads, branch, settled))
+            return replace(leaf, then=self._branched(values, left.bounds, loads))
+        return replace(leaf, then=self.grow(left.bounds, loads, branch))
 
     def _fewer(self, numbers: np.ndarray) -> np.ndarray:
         """Return an allocation of a pool with as few who stop at the level of the claim as another, or fewer."""
@@ -337,23 +471,21 @@ class _Tree:
     def _left(self, duals: Duals, bounds: Bounds, loads: LoadBounds) -> tuple[Refutation, _Left | None]:
         """Return multipliers as a leaf, and what they leave of the claim."""
         for bits in GRIDS:
-            leaf = Refutation(*duals.whole(bits))
+            leaf = Refutation(*duals.whole(bits))  # prices, counts, rounds
             left = self.checks.left(leaf, bounds, loads)
             if left is None or duals.value <= 0:
                 break
         return leaf, left
 
-    def _branched(self, values: np.ndarray, duals: Duals, bounds: Bounds, loads: LoadBounds) -> Refutation:
+    def _branched(self, values: np.ndarray, bounds: Bounds, loads: LoadBounds) -> Refutation:
         options = len(self.options.choice)
         distance = np.abs(values - np.round(values))
         # What users take is branched upon first: of loads there are many that do the same.  In a pool, what users take
         # whose choice matters most: in the place of who changes little there is another.
-        weights = self.weights
         chosen, carried = distance[:options], distance[options:]
         place = int(np.argmax(chosen)) if chosen.max(initial=0.0) > FRACTIONAL else -1
         if place >= 0 and self.points is not None:
-            weights = self._weights(self.points, chosen, duals) if self.way.priced else weights
-            weighed = np.where(chosen > FRACTIONAL, chosen * weights, 0.0)
+            weighed = np.where(chosen > FRACTIONAL, chosen * self.points.change, 0.0)
             place = int(np.argmax(weighed)) if weighed.any() else place
         if place < 0 and carried.max(initial=0.0) > FRACTIONAL:
             place = options + int(np.argmax(carried))
@@ -363,31 +495,16 @@ class _Tree:
         column = place if place < options else self.program.loads[place - options]
         most = math.floor(values[place])
         below, beyond = self.checks.branches(column, most, bounds, loads)
-        above, self.weights = self.weights, weights
         # The nearer side first: an allocation that the claim says does not exist is rather there.
         if values[place] - most > 0.5:
             high, low = self.grow(*beyond), self.grow(*below)
         else:
             low, high = self.grow(*below), self.grow(*beyond)
-        self.weights = above
         return Refutation(column=column, most=most, low=low, high=high)
-
-    def _weights(self, points: ClaimPoints, chosen: np.ndarray, duals: Duals) -> np.ndarray:
-        """Return by how much the price of each option is off the mean of its choice; of the same, what counts above."""
-        (prices,), choice = duals.prices, self.options.choice
-        cost, parts = points.uses[:, : len(prices)] @ prices, np.where(chosen > FRACTIONAL, chosen, 0.0)
-        mean = np.bincount(choice, parts * cost) / np.maximum(np.bincount(choice, parts), FRACTIONAL)
-        off = np.where(parts > 0, np.abs(cost - mean[choice]), 0.0)
-        known = np.where(parts > 0, self.weights, 0.0)
-        return off / (off.max() or 1.0) + TIES * known / (known.max() or 1.0)
 
     def _without_spare(self, bounds: Bounds, loads: LoadBounds) -> Refutation:
         """Return multipliers that refute the claim when nothing counts that is left over."""
-        try:
-            _, duals = self.program.solve(bounds, loads, spared=0.0)
-        except Unsolved:
-            self.deadline.check(PROOF)
-            raise Inconclusive from None
+        _, duals = self._solved(bounds, loads, spared=0.0)
         leaf, left = self._left(duals, bounds, loads)
         if left is not None:
             raise Inconclusive
@@ -402,4 +519,4 @@ class _Tree:
             asked = [x + more for x, more in zip(self.options.asked(numbers), self.claim.fixed, strict=True)]
             better = self.options.allowed(numbers) and self.program.carries(asked, machines.tolist())
         if better:
-            raise Better(numbers.tolist())
+            raise self._better(numbers)

@@ -20,7 +20,7 @@ from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
 from .exhaustive_search import playing, worth
 
-__all__ = ["FAR_APART", "TooLargeToAsk", "fewer", "hides_tasks", "larger", "optimum", "variable"]
+__all__ = ["FAR_APART", "TooLargeToAsk", "fewer", "hides_tasks", "larger", "listed_once", "optimum", "variable"]
 
 CBC = "CBC"
 
@@ -50,6 +50,18 @@ Packings = Callable[[Instance, int, Sequence[int], Deadline], list[dict[int, int
 """Lists what one machine of a class can run at most, None where that is too much."""
 
 
+def listed_once(packings: Packings) -> Packings:
+    """Return what lists each class once, and remembers it: what can be run is the same in every question."""
+    known: dict[int, list[dict[int, int]] | None] = {}
+
+    def listed(instance: Instance, k: int, members: Sequence[int], deadline: Deadline) -> list[dict[int, int]] | None:
+        if k not in known:
+            known[k] = packings(instance, k, members, deadline)
+        return known[k]
+
+    return listed
+
+
 def optimum(
     instance: Instance,
     policy: Policy,
@@ -72,7 +84,7 @@ def optimum(
             rates = policy.exact_rates(instance)
             _ask_of([rates[i] for i in members], [tasks[i] for i in members])
         return _largest(instance, policy, members, deadline, solver, packings)
-    users = WholeUsers(instance, policy, members)
+    users, packings = WholeUsers(instance, policy, members), listed_once(packings)
     for level in sorted(set(users.values(tasks))):
         if (found := fewer(users, tasks, level, deadline, solver, packings)) is not None:
             return found

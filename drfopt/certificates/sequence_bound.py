@@ -1,8 +1,9 @@
 """What no sum, product or utility of whole tasks exceeds, whatever rules and types: prices of the cluster, in integers.
 
 Let v_i(x) be what x tasks are worth to user i, u_ij(x) what they need of resource j, ceilings of groups among them, and
-l_i the fewest tasks that she has in anything better: her guarantee where all are kept, and one of a product in which
-everybody has some.
+l_i the fewest tasks that she has in anything better: her guarantee where all are kept, one of a product in which
+everybody has some, and of utilities below 0 (alpha above 1) what is worth as much as everybody's tasks together; fewer
+would also be worth so little that a program in floats sees nothing beside it.
 
 Claim.   At any prices p >= 0 nothing better is worth more than  p . c + sum_i max { v_i(x) - p . u_i(x) : x >= l_i }.
 Proof.   What can run needs no more than c, so that it is worth at most sum_i v_i(x_i) + p . (c - sum_i u_i(x_i)).  []
@@ -24,7 +25,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from operator import mul
 
 from ..base.solvers.table import program
@@ -80,6 +81,8 @@ def room_above(users: WholeUsers, tasks: Sequence[int], tier: int = 0) -> Fracti
         return Fraction(max(most - most % UNIT - sum(rates[p] * tasks[p] for p in mine), 0), unit)
     low, high, about = _logarithms(users) if users.policy.alpha == 1 else _utilities(users)
     own = sum(low(p, tasks[p]) for p in mine)
+    if users.policy.alpha > 1:
+        numbers.raise_to(high, own)
     most = numbers.most(high, about, BLUR, served=sum(bool(tasks[p]) for p in mine) if users.serving else None)
     return Fraction(max(most - own, 0), UNIT)
 
@@ -105,11 +108,19 @@ class _Numbers:
         self.users, self.mine = users, mine
         kept, counts = users.kept(users.spread(tasks)), set(mine)
         some = {p for p in mine if users.serving and all(tasks[q] for q in mine)}
+        self.all_have = bool(some)
         self.least = [max(int(p in some), f if kept else 0) for p, f in enumerate(users.promises)]
         self.counts = [p in counts for p in range(len(users.members))]
         rows, self.room = users.pool_rows
         self.columns = [list(zip(*(rows[good] for good in goods), strict=True)) for goods in users.goods_of]
+        self.own = tasks
         self.some = [self._some(p, x) for p, x in enumerate(tasks)]
+
+    def raise_to(self, value: Value, all_of_it: int) -> None:
+        """Leave out what is worth less alone than all tasks together, where everybody has some and none gain by it."""
+        for p in self.mine if self.all_have else ():
+            self.least[p] += bisect_left(range(self.least[p], self.own[p]), all_of_it, key=partial(value, p))
+            self.some[p] = self._some(p, self.own[p])
 
     def need(self, p: int, x: int) -> list[int]:
         """Return what tasks of a member need of everything."""

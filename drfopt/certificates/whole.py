@@ -50,7 +50,7 @@ from .objective_bound import ObjectiveBound, told
 from .packable import Packable
 from .packing_bound import worth_of
 from .priced_halves import PricedHalves
-from .refutation import WAYS, Better, Inconclusive, Refutation, refute
+from .refutation import Better, Inconclusive, Learned, Refutation, refute
 from .second_solver import TooLargeToAsk
 from .sequence_bound import most_served, room_above
 
@@ -192,7 +192,7 @@ class _Levels:
         self.tasks, self.deadline, self.said, self.second = tasks, deadline, finder.proofs, finder.second
         self.whole = users
         self.users = [rows[0] for rows in self.whole.shapes]
-        self.worth, self.ways = worth_of(self.whole, deadline), list(WAYS)
+        self.worth, self.learned = worth_of(self.whole, deadline), Learned()
         self.proven: list[tuple[Fraction, int, Any]] = []
         self.stated: list[LevelClaim] = []
         self.judges: dict[str, None] = {}
@@ -224,7 +224,7 @@ class _Levels:
         """Return a refutation, None when a second solver finds nothing better, or the tasks that it finds."""
         try:
             known = self._known(claim)
-            proof = refute(claim, self.worth, self.deadline, known=known, ways=self.ways)
+            proof = refute(claim, self.worth, self.deadline, known=known, learned=self.learned)
             self.judges["multipliers"] = None
             return proof
         except Inconclusive:
@@ -235,7 +235,7 @@ class _Levels:
     def _known(self, claim: LevelClaim) -> list[Refutation]:
         """Return what may refute a claim: the finder's of this level, where all before are its too; that before."""
         place = len(self.proven)
-        before = [proof for _, _, proof in self.proven[-1:] if proof is not None and not proof.parts]
+        before = [proof for _, _, proof in self.proven[-1:] if proof is not None and proof.alone]
         self.said = self.said if place < len(self.said) and self.said[place][:2] == (claim.value, claim.count) else ()
         return [*(said[2] for said in self.said[place : place + 1] if said[2] is not None), *before]
 

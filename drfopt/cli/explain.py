@@ -1,6 +1,6 @@
 """``drfopt explain``: why a user has what it has, and what would raise it.
 
-``drfopt price``: what one more unit is worth, to whom, and how far that holds.
+``drfopt price``: what one more unit is worth, to whom, and how far what decides it stays so.
 """
 
 from dataclasses import replace
@@ -71,7 +71,7 @@ def price(
     format: options.FormatName = None,
     output: options.OutputFile = None,
 ) -> None:
-    """Say what one more of every resource and machine is worth, to whom, and how far that holds where it is known.
+    """Say what one more of every resource and machine is worth, to whom, and how far what decides it stays so.
 
     Example: drfopt price nsdi2011
     """

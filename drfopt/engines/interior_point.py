@@ -103,6 +103,8 @@ FEASIBLE = 1e-12
 HALF = 0.5
 """Part of the fullest row that is filled to begin with, where nothing is known."""
 
+SMALLEST = float(np.finfo(float).tiny)
+
 ROOM = 1e-3
 """Slack that a row is given to begin with, at least."""
 
@@ -113,8 +115,8 @@ class RowMatrix:
     def __init__(self, matrix: np.ndarray, there: np.ndarray):
         self.there = there
         if len(there) < len(matrix):
-            matrix = matrix[np.ix_(there, there)]
-        self.size = 1 / np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
+            matrix = matrix[there[:, None], there]
+        self.size = 1 / np.sqrt(np.maximum(matrix.diagonal(), SMALLEST))
         matrix = matrix * self.size
         matrix *= self.size[:, None]
         self.diagonal = matrix.diagonal().copy()

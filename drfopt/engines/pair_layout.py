@@ -8,7 +8,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -94,9 +93,13 @@ class PairTable:
         if self.open is not None:
             np.copyto(values, closed, where=self.closed[block.pairs])
 
-    def degree(self, block: PairBlock) -> Any:
+    def degree(self, block: PairBlock) -> np.ndarray:
         """Return how many pairs each group of the block has."""
-        return float(self.k) if self.open is None else self.open[block.pairs].sum(axis=1)
+        return (
+            np.full(block.groups.stop - block.groups.start, self.k)
+            if self.open is None
+            else self.open[block.pairs].sum(axis=1)
+        )
 
     def ones(self, block: PairBlock) -> np.ndarray:
         """Return 1 at the open pairs of the block, 0 at the others."""
@@ -106,7 +109,7 @@ class PairTable:
 
     def spread(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
         """Return values of the block's groups at their pairs."""
-        return np.reshape(values, (-1, 1))
+        return values[:, None]
 
     def total(self, block: PairBlock, values: np.ndarray) -> np.ndarray:
         """Add up the pairs of each group."""
@@ -363,8 +366,7 @@ def laplacian(layout: Layout, open_: Values, total: np.ndarray, ground: np.ndarr
         matrix, within = couples.products(layout, open_, total)
     else:
         gram = _tall(layout, open_, total) if k * m <= TALL else _by_resources(layout, open_, total)
-        classes = np.arange(k)
-        gram[classes, :, classes, :] = 0
+        _on_diagonal(gram)[:] = 0
         within = gram.sum(axis=2)
         matrix = gram.reshape(k * m, k * m)
         matrix *= -rate
@@ -377,9 +379,15 @@ def laplacian(layout: Layout, open_: Values, total: np.ndarray, ground: np.ndarr
             return (d.T @ (need[:, :, None] * need[:, None, :]).reshape(len(need), m * m),)
 
         within = within + summed(layout, alone)[0].reshape(k, m, m)
-    rows = np.arange(k * m).reshape(k, m)
-    matrix[rows[:, :, None], rows[:, None, :]] = within * layout.place_rate[:, :, None] * layout.place_rate[:, None, :]
+    within *= layout.place_rate[:, :, None]
+    within *= layout.place_rate[:, None, :]
+    _on_diagonal(matrix.reshape(k, m, k, m))[:] = within
     return matrix
+
+
+def _on_diagonal(blocks: np.ndarray) -> np.ndarray:
+    """Return the blocks (k, m, m) on the diagonal of a matrix of blocks (k, m, k, m), which are written to there."""
+    return np.einsum("kikj->kij", blocks)
 
 
 def _tall(layout: Layout, open_: Values, total: np.ndarray) -> np.ndarray:

@@ -129,7 +129,7 @@ class ToBuy:
             if percent(own) != percent(after.demand_met):
                 # What `solve` says of the larger cluster, whose shares are others.
                 text += f" (in shares of the cluster as it is; {percent(own)} in those of the larger one)"
-        return text + (f"; {len(losers)} lose by it" if losers else "; nobody loses")
+        return text + (f"; {len(losers)} lose{'s' * (len(losers) == 1)} by it" if losers else "; nobody loses")
 
     def _winners(self) -> str:
         won = sorted(
@@ -147,15 +147,19 @@ class ToBuy:
         """Return what one unit is worth, from `price`; empty where that is not known or it is worth nothing."""
         if self.worth is None or (side := self.worth.more) is None or side.tasks is None:
             return ""
-        users, order = self.found.before.users, np.argsort(-side.tasks, kind="stable").tolist()
-        gains = [f"{users[i]} {number(float(side.tasks[i]), 3)}" for i in order[:SHOWN] if side.tasks[i] > 0]
-        if not gains or not self.machines:
+        if not self.machines:
             return ""
-        if side.until is None or side.until < self.now + 1:
-            # The slope at the first part of a machine; a whole one may bring less.
-            return f"one more {self.name} begins to bring, in tasks for a whole one: {', '.join(gains)} (drfopt price)"
-        until = f", up to {number(side.until)} of them in all"
-        return f"one more {self.name} is worth, in tasks: {', '.join(gains)}{until} (drfopt price)"
+        known = side.held is not None and (side.until is None or side.until >= self.now + 1)
+        # Rates turn with the shares of a cluster that grows: of a whole machine they say what it begins to bring.
+        gains = self.worth.tasks_at(self.now + 1) - self.found.before.tasks if known else side.tasks
+        order = [i for i in np.argsort(-gains, kind="stable").tolist() if gains[i] > LEVEL * self.found.before.tasks[i]]
+        named = ", ".join(f"{self.found.before.users[i]} {number(float(gains[i]), 3)}" for i in order[:SHOWN])
+        if not named:
+            return ""
+        more = f" and {len(order) - SHOWN} others" if len(order) > SHOWN + 1 else " and another" * (len(order) > SHOWN)
+        if known:
+            return f"one more {self.name} brings, in tasks: {named}{more}"
+        return f"one more {self.name} begins to bring, in tasks for a whole one: {named}{more} (drfopt price)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as data."""

@@ -264,9 +264,9 @@ Source = tuple[int, UserRows, bool]
 def _owned(division: Division, size: int) -> Partitions:
     """Return sources of states that take `size` bytes a pair."""
     size *= sum(rows.n for rows in division.rows) * len(division.cluster.room)
-    # So many parts stay in memory; what the others are at lies in files.
-    kept = division.memory / size if size else 1.0
-    sources = [(q, rows, not q < kept * len(division.rows)) for q, rows in enumerate(division.rows)]
+    # So many parts, of each worker's as many as of another's, stay in memory; what the others are at lies in files.
+    kept = min(1.0, division.memory / size) if size else 1.0
+    sources = [(q, rows, int((q + 1) * kept) == int(q * kept)) for q, rows in enumerate(division.rows)]
     return Partitions(sources, (), division.parts.place)
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt import Instance, PolicyError, solve
+from drfopt import Instance, PolicyError, audit, solve
 from drfopt.axioms import claims
 from drfopt.axioms.appendix import alike
 from drfopt.axioms.claims import (
@@ -133,6 +133,16 @@ def test_the_table_is_markdown():
     assert "| `drf` | positive demands | yes | yes | yes | yes | yes | yes | yes | no | yes | no | yes |" in lines
     assert "| `drf` | zero demands | yes | yes | yes | yes | yes | yes | no | no | yes | no | yes |" in lines
     assert all(line.count("|") == 14 for line in lines)
+
+
+def test_claims_are_of_equal_weights_and_drf_loses_some_properties_with_a_weight_for_every_resource():
+    lost = ["sharing-incentive", "bottleneck-fairness"]
+    assert str(audit(Instance.library("vector-weights"), "drf", lost)).count(" fails ") == 2
+    assert str(claims.audit_policy("drf", "envy-freeness")).startswith(
+        "drf, divisible tasks - pools with equal weights and positive demands"
+    )
+    shown = str(sheet([proven(claim_for("drf", "sharing-incentive", "zero demands"))]))
+    assert "users have equal weights; with a weight for every resource drf loses SI and BF" in shown
 
 
 def test_what_is_not_claimed_is_told():

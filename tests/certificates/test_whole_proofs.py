@@ -138,47 +138,21 @@ def test_one_resource_refutes_without_a_program(monkeypatch):
         refutation.refute(ClaimList(users).claim(users.unit, 6), worth_of(users))
 
 
-def test_a_resource_that_leaves_nothing_is_settled_and_the_others_are_asked(monkeypatch):
-    rows = [[10, 0, 0], [10, 0, 8], [10, 4, 4], [0, 2, 10], [10, 1, 0], [10, 5, 0], [10, 9, 0], [0, 9, 10], [9, 10, 3]]
-
-    def leaves():
-        proofs = solve(Instance(rows, [192] * 3), "drf", integer=True).certificate.evidence.claims
-        return sum(proof.leaves for _, _, proof in proofs if proof is not None)
-
-    fewer = leaves()
-    monkeypatch.setattr(refutation, "NEAR", -1.0)
-    assert fewer < leaves()
-
-
-def test_every_way_to_grow_a_tree_refutes_and_they_take_turns(monkeypatch):
+def test_multipliers_of_one_claim_tighten_the_next_before_a_program_is_asked(monkeypatch):
     rows = [[10, 7, 0], [0, 10, 0], [4, 10, 0], [3, 10, 2], [6, 2, 10], [1, 0, 10], [4, 0, 10], [2, 5, 10]]
-    instance, turns = Instance(rows, [154] * 3), []
-    grow = refutation._Tree.grow
+    instance, sizes = Instance(rows, [154] * 3), []
+    begin = refutation._Tree._begin
 
-    def watched(tree, *args):
-        turns.append(tree.way)
-        return grow(tree, *args)
+    def watched(tree):
+        begin(tree)
+        sizes.append((len(tree.options.choice), tree.size))
 
-    def leaves():
-        answer = solve(instance, "drf", integer=True)
-        assert verify(answer.to_dict()).valid
-        return sum(proof.leaves for _, _, proof in answer.certificate.evidence.claims if proof is not None)
-
-    found = []
-    for way in refutation.WAYS:
-        monkeypatch.setattr(refutation, "WAYS", (way,))
-        found.append(leaves())
-    monkeypatch.undo()
-    assert min(found) > len(instance.users)
-    monkeypatch.setattr(refutation, "FIRST", 1)
-    monkeypatch.setattr(refutation._Tree, "grow", watched)
-    assert leaves() < 2 * max(found)
-    assert set(turns) == set(refutation.WAYS)
-    users, ways = WholeUsers(instance, policy_named("drf"), playing(instance)), list(refutation.WAYS)
+    monkeypatch.setattr(refutation._Tree, "_begin", watched)
+    assert solve(instance, "drf", integer=True).certificate.rigorous
+    assert any(size < whole for size, whole in sizes)
+    users, learned = WholeUsers(instance, policy_named("drf"), playing(instance)), refutation.Learned()
     for claim in claims(users, solve(instance, "drf", integer=True).tasks.tolist()):
-        turns.clear()
-        refutation.refute(claim, worth_of(users), ways=ways)
-        assert not turns or turns[-1] == ways[0]  # What ended comes first the next time.
+        assert holds(claim, worth_of(users), refutation.refute(claim, worth_of(users), learned=learned))
 
 
 @pytest.mark.parametrize("large", [1, 10**25])

@@ -13,13 +13,14 @@ from whole_reference import awkward, equal
 
 from drfopt import CertificateError, Instance, Machine, PolicyError, SolverError, TaskType, crosscheck, solve, verify
 from drfopt.base.deadline import Deadline
+from drfopt.base.errors import TimeLimitError
 from drfopt.certificates import price_tree, whole
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.exhaustive_search import playing, worth
 from drfopt.certificates.objective_bound import told
 from drfopt.certificates.verifier.alpha_utility import AlphaUtility
-from drfopt.engines.problem import Answer
-from drfopt.engines.whole import frontier, totals
+from drfopt.engines.problem import Answer, Problem
+from drfopt.engines.whole import climbing, frontier, rounding, totals
 from drfopt.model.organisation import Group, Organisation
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
@@ -258,3 +259,30 @@ def test_what_an_exact_search_finds_better_is_the_answer():
     )
     found = solve(instance, "alpha:7", integer=True)
     assert found.status == "optimal" and found.tasks.tolist() == [1, 1, 3, 2]
+
+
+def test_bounds_of_large_exponents_are_near_what_there_is():
+    """One task is worth 5^19 times less than five: beside that a program in floats sees none of the others."""
+    instance, policy = Instance([[1], [1]], [11]), policy_named("alpha:20")
+    found = told(WholeUsers(instance, policy, [0, 1]), [5, 6], None)
+    assert found.gap < 1e-6 and found.bound >= found.value
+
+
+def test_where_time_runs_out_leximin_is_the_answer_if_it_is_worth_more(monkeypatch):
+    def no_time(*arguments, **options):
+        raise TimeLimitError("the time limit ran out", "nothing is known")
+
+    monkeypatch.setattr(totals, "nearest", no_time)
+    problem = Problem(Instance([[1, 2], [5, 2]], [28, 28]), policy_named("alpha:20"), True)
+    greedy = totals.greedily(totals.MeetInTheMiddle(problem.whole_users))
+    found = totals.solve_by_halves(problem)
+    assert found.status == "time_limit" and (greedy, found.tasks.tolist()) == ([11, 3], [8, 4])
+
+
+def test_what_is_climbed_from_on_many_machines_is_packed_in_bulk(monkeypatch):
+    """Task by task four thousand machines took longer than all that follows, and were not full when time ran out."""
+    problem = Problem(Instance([[2, 1], [1, 3]], machines=[Machine("m", [7, 8], 30)]), policy_named("ceei"), True)
+    best = solve(problem.instance, "ceei", integer=True).tasks.tolist()
+    monkeypatch.setattr(rounding, "TaskByTask", None)
+    found = climbing.solve(problem)
+    assert found.status == "feasible" and found.tasks.tolist() == best

@@ -294,6 +294,26 @@ def test_a_file_at_fault_is_told_so(tmp_path, lines, words):
         assert run(*command, written(tmp_path, "fault", lines)).exit_code == 2
 
 
+def test_a_fault_has_its_line_however_the_file_is_named(tmp_path, monkeypatch):
+    whole = Path(written(tmp_path, "fault", ["raise ValueError('on purpose')"]))
+    (tmp_path / "wrong.py").write_text("x = (\n")
+    (tmp_path / "asks.py").write_text("x = 1\n\nimport wrong\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in (str(whole), whole.name, f"./{whole.name}"):
+        with pytest.raises(FormulationError, match=f"{name}, line 14: ValueError: on purpose"):
+            solve(POOL, name)
+    # A fault in a file that it asks for is told where it asks.
+    with pytest.raises(FormulationError, match=r"asks.py, line 3: SyntaxError: .*\(wrong.py, line 1\)"):
+        solve(POOL, "asks.py")
+
+
+def test_all_that_cvxpy_says_of_a_program_is_told(tmp_path):
+    lines = ["x = cp.Variable(n, nonneg=True)", MOST.replace("cp.sum(x)", "cp.square(x[0])")]
+    with pytest.raises(FormulationError, match=r"DCPError: .* Specifically: The objective is not DCP"):
+        solve(POOL, written(tmp_path, "convex", lines))
+
+
 def test_what_a_file_prints_is_no_part_of_the_answer(tmp_path):
     lines = ["print('as I said')", "x = cp.Variable(n, nonneg=True)", "import sys", "sys.stdout.close()", MOST]
     found = run("solve", "nsdi2011", "--json", "-p", written(tmp_path, "says", lines))

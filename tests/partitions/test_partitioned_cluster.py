@@ -14,6 +14,8 @@ from distributed import Client, LocalCluster
 from partition_files import answer, awkward_cluster, awkward_pool, write
 
 from drfopt import InstanceError, SolverError, solve_partitions
+from drfopt.base import partitions
+from drfopt.base.partitions import Partitions
 from drfopt.base.progress import reporting
 from drfopt.io.user_tables import rows
 from drfopt.solving import partitioned
@@ -115,8 +117,17 @@ def test_a_worker_killed_at_the_start_changes_nothing(users, tmp_path, monkeypat
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("moment", ["taking a sample", "adding up", "writing", "proof"])
-def test_a_worker_killed_in_the_middle_changes_nothing(mortal, users, tmp_path, monkeypatch, moment):
+@pytest.mark.parametrize(
+    ("moment", "policy"),
+    [
+        ("taking a sample", "drf"),
+        ("adding up", "drf"),
+        ("settling limits", "drf"),
+        ("writing", "drf"),
+        ("proof", "ceei"),
+    ],
+)
+def test_a_worker_killed_in_the_middle_changes_nothing(mortal, users, tmp_path, monkeypatch, moment, policy):
     monkeypatch.setattr("drfopt.engines.leximin.saturation.SAMPLE", 1_000)
     monkeypatch.setattr("drfopt.engines.leximin.saturation.MANY", 10_000)
     killed = []
@@ -127,9 +138,9 @@ def test_a_worker_killed_in_the_middle_changes_nothing(mortal, users, tmp_path, 
             os.kill(killed[0], signal.SIGKILL)
 
     with reporting(kill):
-        found = solve_partitions(*users, dask=mortal.scheduler_address)
+        found = solve_partitions(*users, policy, dask=mortal.scheduler_address)
     assert killed
-    np.testing.assert_allclose(answer(found.folder)["tasks"], alone(users, tmp_path)["tasks"], rtol=1e-12)
+    np.testing.assert_allclose(answer(found.folder)["tasks"], alone(users, tmp_path, policy)["tasks"], rtol=1e-12)
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
@@ -148,6 +159,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(mortal, users, tmp_path, 
 def test_a_worker_killed_in_mid_iteration_changes_nothing(mortal, tmp_path, monkeypatch, moment, kept, policy):
     """Its parts are made again by another, pass by pass from the files."""
     monkeypatch.setattr(rows, "PAIRS", 900)
+    monkeypatch.setattr(partitions, "GROUPS", 1)  # a worker's two parts are one task
     if kept == "files":
         monkeypatch.setattr(partitioned, "KEPT", 0.0)
     columns, machines = awkward_cluster(2, 600, k=6, open_to=0.5, limited=0.3)
@@ -167,6 +179,41 @@ def test_a_worker_killed_in_mid_iteration_changes_nothing(mortal, tmp_path, monk
     assert any("iteration" in text and "gap" in text and "of 4 partitions" in text for text in said)
     np.testing.assert_allclose(answer(found.folder)["level"], expected["level"], rtol=1e-11)
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def with_worker(part):
+    from distributed import get_worker
+
+    return get_worker().address, os.urandom(4), part
+
+
+def where(part):
+    return (part[0],)
+
+
+def odd_and_counted(part):
+    return (part, 1) if part % 2 else None
+
+
+def test_parts_are_dealt_out_evenly_and_are_few_tasks(cluster, monkeypatch):
+    """19 parts in eight groups: each worker makes nine or ten, holds what it has made, and adds up what it holds."""
+    sent, honest = [], Client.map
+    monkeypatch.setattr(Client, "map", lambda *given, **more: sent.extend(given[2]) or honest(*given, **more))
+    with partitions.place(2, cluster.scheduler_address) as there:
+        held = Partitions(range(19), (), there).then(with_worker).kept()
+        assert len(sent) == 2 * partitions.GROUPS
+        made = held.each(tuple)
+        assert [part for *_, part in made] == list(range(19))
+        owners = [owner for owner, *_ in made]
+        assert sorted(owners.count(worker) for worker in set(owners)) == [9, 10]
+        assert len(sent) == 4 * partitions.GROUPS
+        # Some of them, those that are not held as well, and in an order of their own.
+        mixed = Partitions([*held.some(5).sources[::-1], *made[:3]], (), there)
+        expected = [*(made[q * 19 // 5] for q in range(5))][::-1]
+        assert mixed.each(tuple) == [*expected, *made[:3]]
+        plain = Partitions(range(19), (), there)
+        assert plain.total(odd_and_counted) == [81, 9] == Partitions(range(19)).total(odd_and_counted)
+        assert Partitions([0, 2], (), there).total(odd_and_counted) == [] == Partitions([], (), there).total(where)
 
 
 def test_a_fault_crosses_the_wire(cluster, tmp_path):

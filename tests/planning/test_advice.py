@@ -43,7 +43,7 @@ def test_the_price_is_that_of_the_machine_not_of_the_resource_of_its_name():
     bought = advise(solve(CLUSTER)).purchases[0]
     machine = next(worth for worth in price(CLUSTER).units if worth.kind == "machine" and worth.name == "gpu")
     assert bought.worth.more.tasks[0] == machine.more.tasks[0] == pytest.approx(8)
-    assert "one more gpu is worth, in tasks: train 8" in bought.one_more()
+    assert "one more gpu brings, in tasks: train 8" in bought.one_more()
 
 
 def test_in_a_pool_an_amount_of_what_is_used_up():

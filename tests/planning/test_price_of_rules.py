@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, price, solve
+from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, price, solve, what_if
 from drfopt.model.policies import policy_named
 from drfopt.planning.pricing import clock_slopes
 from drfopt.planning.pricing.units import units_of
@@ -70,7 +70,7 @@ def test_the_clock_and_the_links_say_the_same(policy):
         for side, more in ((worth.more, True), (worth.less, False)):
             if side is not None:
                 assert look.near(worth.unit, more).tasks == pytest.approx(side.tasks, rel=1e-6, abs=1e-6)
-                assert look.price(worth.unit) == pytest.approx(side.price, rel=1e-9) or worth.two_sided
+                assert look.price(worth.unit, more) == pytest.approx(side.price, rel=1e-6, abs=1e-12)
 
 
 def test_sums_with_floors_have_prices_on_both_sides():
@@ -214,3 +214,36 @@ def test_what_rounding_leaves_of_a_slope_is_none():
         for side in unit.one_sided:
             assert side.lowest_level == 0
             assert side.sum_of_shares == 0
+
+
+def test_what_runs_out_together_with_something_else_is_worth_nothing_alone_and_missed_where_there_is_less():
+    """A guarantee that changes nothing changes no price: those of a stop are one choice of several."""
+    users, promise = {"u": {"a": 1, "b": 1}, "v": {"a": 1, "b": 1}}, Organisation(guarantees={"v": {"a": 1}})
+    for cluster in ({"capacity": {"a": 8, "b": 8}}, {"machines": [Machine("m", {"a": 4, "b": 4}, 2)]}):
+        plain, ruled = (price(Instance(users, weights={"v": 3}, organisation=o, **cluster)) for o in (None, promise))
+        assert [worth.name for worth in plain.units] == [worth.name for worth in ruled.units]
+        for one, other in zip(plain.units, ruled.units, strict=True):
+            for side in ("more", "less"):
+                assert getattr(other, side).price == pytest.approx(getattr(one, side).price, abs=1e-9)
+        assert ruled["a"].more.price == 0 and ruled["b"].less.price == pytest.approx(1 / 32)
+
+
+@pytest.mark.parametrize(
+    ("users", "weights", "machines"),
+    [
+        ({"x": {"cpu": 1, "mem": 1}, "y": {"cpu": 1}, "z": {"cpu": 1}}, {"z": 0}, [(4, 8), (8, 4)]),
+        (
+            {"x": [TaskType({"cpu": 2}, 100), TaskType({"cpu": 1, "mem": 1}, 100)], "y": {"mem": 1}},
+            {},
+            [(10, 1), (2, 3)],
+        ),
+    ],
+    ids=["weight 0", "types"],
+)
+def test_what_a_user_could_run_alone_depends_on_the_class_that_has_more(users, weights, machines):
+    classes = [Machine(name, {"cpu": cpu, "mem": mem}) for name, (cpu, mem) in zip("ab", machines, strict=True)]
+    cluster, hair = Instance(users, machines=classes, weights=weights), Fraction(1, 1000)
+    for name in ("a/cpu", "b/cpu", "a/mem", "b/mem"):
+        more = what_if(cluster, [f"set-capacity {name}=+{hair}"], "tsf")
+        drawn = [float(row.change / hair) for row in more.users]
+        assert price(cluster, "tsf", units=[name])[name].more.tasks == pytest.approx(drawn, rel=5e-3, abs=1e-6), name

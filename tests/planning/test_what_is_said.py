@@ -20,7 +20,7 @@ from drfopt import (
 )
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import HOLDS, UNDECIDED
-from drfopt.base.errors import EngineError, InstanceError
+from drfopt.base.errors import EngineError, InstanceError, PolicyError
 from drfopt.planning.advice import advise
 
 MIXED = [TaskType({"gpu": 1}, 2), TaskType({"cpu": 1}, 2)]
@@ -338,7 +338,19 @@ def test_one_more_machine_is_worth_its_slope_only_where_that_holds_for_a_whole_o
     lines = said(solve(Instance({"A": {"cpu": 2}}, machines=[Machine("m", {"cpu": 3})], max_tasks=[2])))
     assert lines[-1] == "one more m begins to bring, in tasks for a whole one: A 1.5 (drfopt price)"
     lines = said(solve(Instance({"A": {"cpu": 2}}, machines=[Machine("m", {"cpu": 3})], max_tasks=[3])))
-    assert lines[-1] == "one more m is worth, in tasks: A 1.5, up to 2 of them in all (drfopt price)"
+    assert lines[-1] == "one more m brings, in tasks: A 1.5"
+
+
+def test_one_more_machine_brings_what_dividing_again_brings():
+    """With more of b x is measured by gpu instead of cpu: what begins as 1.6 tasks of y is 2.28 for a whole machine."""
+    machines = [Machine("a", {"gpu": 9}), Machine("b", {"cpu": 8, "gpu": 4})]
+    users = {"x": {"cpu": 2, "gpu": 3}, "y": {"cpu": 1, "gpu": 1}}
+    cluster = Instance(users, machines=machines, max_tasks={"x": 4}, eligible={"x": ["b"]})
+    found = what_if(cluster, ["add 1*b"])
+    brought = [float(row.change) for row in found.users]
+    assert brought == pytest.approx([0.5737, 2.2788], abs=1e-4)
+    assert said(solve(cluster))[-1] == "one more b brings, in tasks: y 2.28, x 0.574"
+    assert "slopes are those there, and turn as shares of a changing cluster do" in str(price(cluster, units=["b"]))
 
 
 def test_nobody_else_is_blamed_where_there_is_nobody_else():
@@ -464,3 +476,14 @@ def test_one_purchase_and_one_task_are_not_called_several():
     assert "; 1 purchase judged by its fair allocation, " in str(size(cluster, ["a>=1"], {"cpu": 1}))
     row = explain(Instance({"a": {"cpu": 2}}, {"cpu": 1}, max_tasks=[4])).users[0]
     assert row.remedy == "1 more of cpu (now 1) would give it 1 task instead of 0.5; what stops whom stays so up to 8"
+
+
+def test_the_policies_that_a_refusal_names_take_the_instance():
+    rules = Organisation(guarantees={"a": {"cpu": 1}}, meaning="surplus")
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, machines=[Machine("m", {"cpu": 4})], organisation=rules)
+    with pytest.raises(PolicyError, match=r"whole cluster: use (.*)") as caught:
+        solve(cluster, "per-server")
+    named = str(caught.value).rpartition("use ")[2].split(", ")
+    assert named == ["drf", "asset", "single:RESOURCE"]
+    for policy in named:
+        assert solve(cluster, policy.replace("RESOURCE", "cpu")).certificate.valid

@@ -1,5 +1,6 @@
 """The knapsack of a device in the verifier: without any part of it a worse answer would pass."""
 
+import itertools
 from fractions import Fraction as F
 
 import pytest
@@ -7,7 +8,7 @@ from test_verifier_mutants import file_of, mutant_of
 
 from drfopt import Instance, Machine
 from drfopt.certificates.verifier import verify
-from drfopt.certificates.verifier.devices import dearest
+from drfopt.certificates.verifier.devices import dealt, dearest
 
 
 def one_less(part, devices, cpu=0):
@@ -52,3 +53,26 @@ def test_what_a_device_is_worth():
     assert dearest({F(0): 1}) is None
     assert dearest({F(6, 5): 1}) is None
     assert dearest({F(1, 20_011): 1}) is None
+
+
+def one_by_one(parts, free):
+    """Say whether parts can stand on devices that have so much room each, tried on each of them."""
+    if not parts:
+        return True
+    places = [d for d, room in enumerate(free) if parts[0] <= room]
+    return any(one_by_one(parts[1:], [*free[:d], free[d] - parts[0], *free[d + 1 :]]) for d in places)
+
+
+def test_tasks_have_their_devices_where_they_could_be_put_on_them_one_by_one():
+    sizes = [F(0), F(1, 3), F(2, 5), F(1, 2), F(2, 3), F(1), F(2)]
+    for needs, count in itertools.product(itertools.permutations(sizes, 3), range(1, 4)):
+        for load in itertools.product((0, 1, 3), repeat=3):
+            entire = sum(need * x for need, x in zip(needs, load, strict=True) if need >= 1)
+            parts = [need for need, x in zip(needs, load, strict=True) if 0 < need < 1 for _ in range(x)]
+            assert dealt(F(count), needs, load) == (entire <= count and one_by_one(parts, [F(1)] * int(count - entire)))
+
+
+def test_parts_that_leave_room_for_others_are_looked_at():
+    # 8 + 2 + 2 and 6 + 3 + 3, though 3 fits beside 8 as well; nor is there room for 11 of 10.
+    assert dealt(F(2), [F(8, 12), F(6, 12), F(3, 12), F(2, 12)], (1, 1, 2, 2))
+    assert not dealt(F(2), [F(8, 10), F(5, 10), F(3, 10)], (1, 1, 2))

@@ -18,7 +18,6 @@ from drfopt.certificates.feasibility import exactly_feasible
 from drfopt.certificates.level_claims import claims
 from drfopt.certificates.refutation import Better, Inconclusive, refute
 from drfopt.certificates.verifier import loads, verify
-from drfopt.certificates.verifier.devices import dealt
 from drfopt.engines.problem import Problem
 from drfopt.io.native.reading import loads as read
 from drfopt.model.evidence import Evidence
@@ -326,12 +325,3 @@ def test_what_devices_carry_is_known_device_by_device(policy, promised):
         for row in less["users"]:
             row.pop("level")
         assert verify(loads(json.dumps(less))).valid is not True, user
-
-
-def test_dealt():
-    half, two_thirds = Fraction(1, 2), Fraction(2, 3)
-    assert dealt(Fraction(3), [two_thirds, half], (1, 4)) and not dealt(Fraction(3), [two_thirds, half], (2, 3))
-    assert dealt(Fraction(3), [Fraction(2), half], (1, 2)) and not dealt(Fraction(3), [Fraction(2), half], (1, 3))
-    assert not dealt(Fraction(1), [Fraction(2)], (1,)) and dealt(Fraction(1), [Fraction(0)], (5,))
-    # The largest first would leave room for neither pair: 1/2 beside 1/2, and 1/3 + 1/3 + 1/3.
-    assert dealt(Fraction(2), [half, Fraction(1, 3)], (2, 3))

@@ -47,6 +47,13 @@ class DoubleDouble:
         self.high = np.asarray(high, dtype=float)
         self.low = np.zeros_like(self.high) if low is None else np.asarray(low, dtype=float)
 
+    @staticmethod
+    def _made(high: Any, low: Any) -> "DoubleDouble":
+        """Return what operations found: floats, of which nothing is to be made."""
+        found: DoubleDouble = object.__new__(DoubleDouble)
+        found.high, found.low = high, low
+        return found
+
     @classmethod
     def of(cls, values: Iterable[Fraction], shape: tuple[int, ...] | None = None) -> "DoubleDouble":
         """Return fractions to 32 digits; in the shape that is asked for."""
@@ -90,22 +97,22 @@ class DoubleDouble:
         return found
 
     def __getitem__(self, at: Any) -> "DoubleDouble":
-        return DoubleDouble(self.high[at], self.low[at])
+        return DoubleDouble._made(self.high[at], self.low[at])
 
     def __setitem__(self, at: Any, value: Operand) -> None:
         value = _double(value)
         self.high[at], self.low[at] = value.high, value.low
 
     def __neg__(self) -> "DoubleDouble":
-        return DoubleDouble(-self.high, -self.low)
+        return DoubleDouble._made(-self.high, -self.low)
 
     def __add__(self, other: Operand) -> "DoubleDouble":
         if isinstance(other, DoubleDouble):
             high, low = _sum(self.high, other.high)
             # What these additions round is of the size of the lower halves of the terms: 2^-106 of them.
-            return DoubleDouble(*_renewed(high, low + (self.low + other.low)))
+            return DoubleDouble._made(*_renewed(high, low + (self.low + other.low)))
         high, low = _sum(self.high, np.asarray(other))
-        return DoubleDouble(*_renewed(high, low + self.low))
+        return DoubleDouble._made(*_renewed(high, low + self.low))
 
     __radd__ = __add__
 
@@ -122,7 +129,7 @@ class DoubleDouble:
         else:
             high, low = _product(self.high, np.asarray(other))
             low = low + self.low * other
-        return DoubleDouble(*_renewed(high, low))
+        return DoubleDouble._made(*_renewed(high, low))
 
     __rmul__ = __mul__
 
@@ -132,10 +139,14 @@ class DoubleDouble:
         high, low = _product(first, other.high)
         # The product is the dividend but for its last bit: their difference is exact.
         rest = ((self.high - high) - low) + (self.low - first * other.low)
-        return DoubleDouble(*_renewed(first, rest / other.high))
+        return DoubleDouble._made(*_renewed(first, rest / other.high))
 
     def __rtruediv__(self, other: Operand) -> "DoubleDouble":
         return _double(other) / self
+
+    def scaled(self, by: Any) -> "DoubleDouble":
+        """Return these times powers of two, by which nothing is rounded."""
+        return DoubleDouble._made(self.high * by, self.low * by)
 
     def power(self, exponent: int) -> "DoubleDouble":
         """Return a whole power, from 0 on, of these."""
@@ -157,8 +168,8 @@ class DoubleDouble:
     def sum(self, axis: int = 0) -> "DoubleDouble":
         """Add up along an axis."""
         high, low = np.moveaxis(self.high, axis, 0), np.moveaxis(self.low, axis, 0)
-        if not len(high):
-            return DoubleDouble(np.zeros(high.shape[1:]))
+        if len(high) < 2:
+            return DoubleDouble(high[0].copy(), low[0].copy()) if len(high) else DoubleDouble(np.zeros(high.shape[1:]))
         return _added(high, low, len(high), lambda some, add: add.reduce(some, axis=0), lambda sums: sums)
 
     def sums(self, starts: np.ndarray, groups: np.ndarray) -> "DoubleDouble":
@@ -178,7 +189,7 @@ class DoubleDouble:
 
     def reshape(self, *shape: int) -> "DoubleDouble":
         """Return the same in another shape."""
-        return DoubleDouble(self.high.reshape(*shape), self.low.reshape(*shape))
+        return DoubleDouble._made(self.high.reshape(*shape), self.low.reshape(*shape))
 
     def fraction(self, at: Any) -> Fraction:
         """Return one of these as it is."""
@@ -227,7 +238,7 @@ def _added(high: np.ndarray, low: np.ndarray, count: int, reduce: _Reduce, sprea
         sums.append(reduce(rest, np.add))
     total, left = _sum(sums[0], sums[1])
     # All that is left is below 2^-53 of the terms, and what these additions round below that of it.
-    return DoubleDouble(*_renewed(total, left + sum(sums[2:])))
+    return DoubleDouble._made(*_renewed(total, left + sum(sums[2:])))
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .work import spend
 
-__all__ = ["Bounds", "Tree", "Undecided", "cheapest", "leaves", "tightened"]
+__all__ = ["Bounds", "Tree", "Undecided", "cheapest", "leaves", "rounded", "tightened"]
 
 Bounds = dict[Any, tuple[int, int]]
 """Least and most that do something; what is not there is free."""
@@ -56,6 +56,21 @@ def tightened(each: Sequence[int], ends: Ends, n: int, slack: int) -> list[tuple
             low = max(low, x - slack // (more - cost))
         found.append((low, high))
     return found
+
+
+def rounded(change: int, most: int, divisor: int) -> int:
+    """Return what a change costs of the row that one with so much room is rounded to: itself, what there is of it.
+
+    Theorem.  If a . x <= b for whole numbers x >= 0, and a, b are integers, f(a) . x <= f(b), where r = b mod d and
+    f(a) = (a div d) (d - r) + max(0, a mod d - r).
+
+    Proof.  Let S be where a mod d > r, y the sum of (a div d) x, with one x more of each of S: it is whole; and t >= 0
+    the sum of (d - a mod d) x over S.  Then d y - t <= a . x <= b, and f(a) . x <= (d - r) y - t.  With q = b div d,
+    f(b) is (d - r) q.  If y <= q, (d - r) y - t is no more, as t >= 0.  If y > q, t >= d y - b = d (y - q) - r, so
+    that (d - r) y - t <= (d - r) q - r (y - q - 1), which is no more either.  []
+    """
+    rest = most % divisor
+    return change // divisor * (divisor - rest) + max(0, change % divisor - rest)
 
 
 def leaves(

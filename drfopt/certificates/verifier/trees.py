@@ -4,7 +4,8 @@ A tree is a list: a branch, what lies below it, what lies above it; and so on, d
 many at most do something (below), or more do (above): every allocation is on one of its sides.  At a leaf prices refute
 all that are there: tasks cost more, however their owners choose within the bounds, than all that the cluster can run is
 worth.  Where prices do not, they may still tighten the bounds for what follows: beyond these they do (reduced-cost
-fixing).
+fixing).  In front of a tree of a level are rounded rows, which hold of whole numbers of users (`branches.rounded`), and
+which its leaves may use like what the cluster can run.
 
 In a pool a task costs the resources that it uses.  On machines the tasks of each shape (demand, and classes open to it)
 have a price, and a machine is worth its most valuable load; or, where a leaf prices the resources of its class, and
@@ -205,7 +206,12 @@ def scale_of(leaf: dict[str, Any]) -> Scale:
     rows = [leaf.get("prices", {}), leaf.get("tasks", {}), *leaf.get("classes", {}).values()]
     rows += leaf.get("ceilings", {}).values()
     rows += (row for of_class in leaf.get("devices", {}).values() for row in of_class.values())
-    given = [*(v for row in rows for v in row.values()), *leaf.get("levels", ()), *leaf.get("held", {}).values()]
+    given = [
+        *(v for row in rows for v in row.values()),
+        *leaf.get("levels", ()),
+        *leaf.get("rounds", ()),
+        *leaf.get("held", {}).values(),
+    ]
     unit = math.lcm(*(number(v).denominator for v in given))
     spend(unit.bit_length(), 1 + len(given))
     return lambda v: int(number(v) * unit)

@@ -4,10 +4,11 @@ import math
 from collections import Counter
 from copy import copy
 from fractions import Fraction
+from itertools import takewhile
 from operator import mul
 from typing import Any
 
-from .branches import Bounds, Tree, Undecided, cheapest, leaves, tightened
+from .branches import Bounds, Tree, Undecided, cheapest, leaves, rounded, tightened
 from .claims import Claim
 from .clock import RuleClock
 from .reading import number, shown
@@ -214,25 +215,56 @@ def _level(
     def free(what: Any) -> tuple[int, int]:
         return 0, number_of[what[1]] if what[0] == "user" else cluster.count[what[0]]
 
-    def chosen(leaf: dict[str, Any], bounds: Bounds) -> tuple[int, dict[Any, list[int]]] | None:
-        """Return what is left at least, and what options cost; None where nobody can choose so, or nothing runs."""
+    rows: list[tuple[dict[Any, list[int]], int]] = []  # Rounded rows: what each option costs, and all at most.
+
+    def costed(leaf: dict[str, Any], bounds: Bounds) -> tuple[int, dict[Any, list[int]]] | None:
+        """Return what everybody's options cost, and may cost in all; None where nothing that runs is within bounds."""
         integer = scale_of(leaf)
         counts = [price_of(v, integer) for v in leaf.get("levels", ())]
+        times = [price_of(v, integer) for v in leaf.get("rounds", ())]
         if len(counts) != len(allowed):
             raise Undecided(f"a leaf has {len(counts)} multipliers of {len(allowed)} levels")
+        if len(times) > len(rows):
+            raise Undecided(f"a leaf has {len(times)} multipliers of {len(rows)} rounded rows")
         if (found := cluster.priced(leaf, integer, bounds)) is None:
             return None
         costs, worth = found
         left = (
             worth + sum(map(mul, counts, allowed)) - sum(n * cluster.cost(i, x, costs) for (i, x), n in fixed.items())
         )
+        some = [(t, *row) for t, row in zip(times, rows, strict=False) if t]
         prices = {}
         for kind, mine in options.items():
             prices[kind] = [
                 cluster.cost(first[kind], x, costs) + (0 if row is None else counts[row]) for x, row in mine
             ]
-            spend(0, 1 + len(mine) // CELLS_A_STEP)
-            cost = cheapest(prices[kind], ends(kind, bounds), number_of[kind])
+            spend(0, 1 + len(mine) * (1 + len(some)) // CELLS_A_STEP)
+            for t, each, _ in some:
+                prices[kind] = [price + t * cost for price, cost in zip(prices[kind], each[kind], strict=True)]
+        return left + sum(t * most for t, _, most in some), prices
+
+    def add(node: dict[str, Any]) -> None:
+        """Add a rounded row; of each kind of users what others pay more than those who take its base is rounded."""
+        divisor, found = int(number(node["divisor"])), costed(node, {})
+        if divisor < 1 or found is None:
+            raise Undecided("a row is divided by nothing, or says nothing")
+        most, prices = found
+        for name, tasks in node.get("base", {}).items():
+            kind = alike[cluster.at[name]]
+            base[kind] = [x for x, _ in options[kind]].index(int(tasks))
+        most = math.floor(most) - sum(number_of[kind] * prices[kind][place] for kind, place in base.items())
+        each = {
+            kind: [rounded(price - mine[base[kind]], most, divisor) for price in mine] for kind, mine in prices.items()
+        }
+        rows.append((each, rounded(most, most, divisor)))
+
+    def chosen(leaf: dict[str, Any], bounds: Bounds) -> tuple[int, dict[Any, list[int]]] | None:
+        """Return what is left at least, and what options cost; None where nobody can choose so, or nothing runs."""
+        if (found := costed(leaf, bounds)) is None:
+            return None
+        left, prices = found
+        for kind, mine in prices.items():
+            cost = cheapest(mine, ends(kind, bounds), number_of[kind])
             if cost is None:
                 return None
             left -= cost
@@ -251,7 +283,11 @@ def _level(
             closer |= {("user", kind, x): both for (x, _), both in zip(options[kind], new, strict=True)}
         return closer
 
-    for leaf, bounds in leaves(tree, key, free, tighten):
+    base = {kind: len(mine) - 1 for kind, mine in options.items() if mine}
+    given = sum(1 for _ in takewhile(lambda node: "divisor" in node, tree))
+    for node in tree[:given]:
+        add(node)
+    for leaf, bounds in leaves(tree[given:], key, free, tighten):
         if (found := chosen(leaf, bounds)) is not None and found[0] >= 0:
             return f"tasks cost less than all that can be run is worth, by {shown(found[0])}"
     return ""

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ from .guest import aside, ended
 from .modelling import SOLVERS
 
 __all__ = ["Data", "UserFile", "said"]
+
+MESSAGE = 300
+"""Characters of what a file's own fault says; cvxpy takes several lines to name an expression."""
 
 
 class Data:
@@ -313,18 +317,17 @@ class UserFile:
                 f"{self.path}: ties can be broken in cvxpy only: leave them out of the round"
             ) from None
 
-    @property
-    def _source(self) -> str:
-        """The file whose lines are told: of a function in a notebook, its cell."""
-        code = getattr(self.problem.policy.build, "__code__", None)
-        return self.path if code is None else code.co_filename
-
     def _load(self) -> Callable:
+        # The file whose lines are told: of a function in a notebook, its cell.
+        self._source = self.path
         if self.problem.policy.build is not None:
+            if (code := getattr(self.problem.policy.build, "__code__", None)) is not None:
+                self._source = code.co_filename
             return self.problem.policy.build
         spec = importlib.util.spec_from_file_location(f"_formulation_{Path(self.path).stem}", self.path)
         if spec is None or spec.loader is None:
             raise FormulationError(f"{self.path}: it cannot be read as Python")
+        self._source = spec.origin or self.path  # a whole path, as Python tells it of what runs
         module = importlib.util.module_from_spec(spec)
         self._called(spec.loader.exec_module, module)
         build = getattr(module, "build", None)
@@ -358,10 +361,10 @@ class UserFile:
             raise
         except (Exception, SystemExit) as error:
             lines = [f.lineno for f in traceback.extract_tb(sys.exc_info()[2]) if f.filename == self._source]
-            if isinstance(error, SyntaxError):
+            if isinstance(error, SyntaxError) and error.filename == self._source:
                 lines = [error.lineno]
             where = f"{self.path}, line {lines[-1]}" if lines else self.path
-            text = str(error).splitlines()[0] if str(error) else "no message"
+            text = shorten(str(error), MESSAGE, placeholder=" ...") or "no message"
             raise FormulationError(f"{where}: {type(error).__name__}: {text}") from None
 
     def _solved(self, model: Any) -> str:

@@ -48,6 +48,9 @@ FASTEST = 1e-6
 RESOLVED = 1e-6
 """Smallest part of the mean that a user's money may be for it to be resolved; below it floats run out."""
 
+BENT = 3.0
+"""Largest second-order term, in mean products: where it is more, the predictor went too far to tell."""
+
 CHEAPER = 0.3
 """What a unit of everybody costs to begin with, relative to what it is worth."""
 
@@ -130,8 +133,8 @@ class Barrier:
         """Start inside: at prices that are about as low as they will be, where users think little of what they have."""
         filled, ones = self.parts.change("open")
         self.shape = ones.shape
-        self.reach = reach = ones.ravel() > 0
-        self.there = np.flatnonzero(reach)
+        reach = ones.ravel() > 0
+        self.there, self.reach, self.hole = np.flatnonzero(reach), reach.astype(float), (~reach).astype(float)
         self.z = np.where(reach, 1 - filled.ravel(), 1.0)
         self.p = np.where(reach, 1 / self.z, 0.0)
         cheapest, money, users = self.parts.change("price", self.p)
@@ -146,43 +149,43 @@ class Barrier:
         self.f = filled.ravel()
         self.gap = gap + float(self.p @ self.z)
         off, poorest = worst.values.tolist()
-        self.off = max(float((np.abs(self.f + self.z - 1) * self.reach).max()), off)
+        # Of rows that nobody enters, filled is nothing and slack all.
+        self.short = 1 - self.f - self.z
+        self.off = max(float(np.abs(self.short).max()), off)
         # What users pay for what they have, as if all paid as little as the poorest: it too is to be resolved.
         self.money = max(-poorest * users, RESOLVED * paid) if poorest > -np.inf else worth
 
     def _step(self, gap: float, mark: bool) -> None:
         """Go one step: a predictor, whose lengths say how far to aim, and a corrector."""
         p, z, reach, parts = self.p, self.z, self.reach, self.parts
-        step = MarketStep(p, gap <= LATE * self.money)
+        mean = gap / self.products
+        most = BENT * mean
+        step = MarketStep(p, most, gap <= LATE * self.money)
         matrix, pushed = parts.look("weigh", step)
-        rate = reach / np.where(reach, p, 1.0)
-        of_row = z * rate
+        rate, slack = reach / (p + self.hole), z * reach
+        of_row = slack * rate
         matrix.flat[:: len(matrix) + 1] += of_row
         rows = RowMatrix(matrix, self.there)
         del matrix
-        missing = (1 - self.f - z) * reach
-        side = pushed.ravel() - self.f - missing
+        side = pushed.ravel() - self.f - self.short
         # The predictor.
         price = rows.solve(side - z)
-        dz = -(z * reach + of_row * price)
+        dz = -(slack + of_row * price)
         step = step._replace(first=price)
-        falls, sums, to_target, to_part = parts.look("predict", step)
+        falls, sums, to_target, bent = parts.look("predict", step)
         first, dual = _lengths(falls, dz / -z, price * -rate, KEEP)
         # Products after: (v + first dv)(s + dual ds), with dv = -v (1 + along), ds = s along.
         after = sums[0] * (1 - first) + sums[1] * (dual - first - first * dual) - sums[2] * first * dual
         after += (p + dual * price) @ (z + first * dz)
         after += sums[3] + dual * sums[4] + first * sums[5] + first * dual * sums[6]
-        mean = gap / self.products
         target = mean * min(max((float(after) / gap) ** 3, FASTEST), 1.0)
         # Products far below what is asked for help nobody, and would drown in rounding.
         target = max(target, 0.01 * FINEST * self.money / self.products)
-        # Second-order terms count for as much of the way to zero as could be gone, and will be.
-        part = first * dual * max(1 - target / mean, 0.0) ** 2
         # The corrector.
-        room = (target - part * price * dz) * rate - z * reach
-        price = rows.solve(side + target * to_target.ravel() + part * to_part.ravel() + room)
+        room = (target - np.minimum(np.maximum(price * dz, -most), most)) * rate - slack
+        price = rows.solve(side + target * to_target.ravel() + bent.ravel() + room)
         dz = room - of_row * price
-        step = step._replace(then=price, target=target, part=part)
+        step = step._replace(then=price, target=target)
         falls = parts.look("correct", step)[0]
         first, dual = _lengths(falls, dz / -z, price * -rate, max(KEEP, 1 - gap / self.money))
         self.z, self.p = z + first * dz, p + dual * price
@@ -191,6 +194,6 @@ class Barrier:
 
 def _lengths(falls: Most, slack: np.ndarray, price: np.ndarray, part: float) -> tuple[float, float]:
     """Return the lengths of the steps that go `part` of the way to the boundary, at most 1: of amounts and of duals."""
-    both = (max(float(most), float(rows.max())) for most, rows in zip(falls.values, (slack, price), strict=True))
-    first, second = (min(1.0, part / fall) if fall > 0 else 1.0 for fall in both)
-    return first, second
+    first, second = falls.values.tolist()
+    first, second = max(first, float(slack.max())), max(second, float(price.max()))
+    return min(1.0, part / first) if first > 0 else 1.0, min(1.0, part / second) if second > 0 else 1.0

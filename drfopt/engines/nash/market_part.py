@@ -32,53 +32,65 @@ WORTH = 0.5
 """Part of what its cheapest pair costs that a unit is worth to a user to begin with, at most: reduced costs are then
 all about as large as the costs."""
 
+CURVED = 1.0
+"""Largest second-order term of a tie."""
+
 DRIFT = 1e-13
 """Relative error of a user's reduced costs from which on it is made good."""
 
 
 class MarketStep(NamedTuple):
-    """What a part is told of a step: the prices (rows,) before it, whether roundings are to be looked at, and changes
-    of prices, the predictor's `first` and the corrector's `then`; what products are to be, and for how much
-    second-order terms count."""
+    """What a part is told of a step: the prices (rows,) before it, the largest second-order term of a product, whether
+    roundings are to be looked at, and changes of prices, the predictor's `first` and the corrector's `then`; what
+    products are to be."""
 
     p: np.ndarray
+    most: float
     late: bool
     first: np.ndarray = np.zeros(0)
     then: np.ndarray = np.zeros(0)
     target: float = 0.0
-    part: float = 0.0
 
 
 @dataclass(eq=False)
 class _Weighed:
-    """What a step begins with: by user D added up, what roundings left of reduced costs (all of it, or D times it), the
-    inverse of b, that of the sum of the last and D, what limits are missed by, paid for limits, aimed at, pushed by."""
+    """What a step begins with: by user D added up, what roundings left of reduced costs (by pair), t less D times that,
+    the inverse of b, that of the sum of the last and D, the product of these two, aimed at, pushed by."""
 
     total: np.ndarray
     lost: np.ndarray | None
-    missed: np.ndarray
+    had: np.ndarray
     ground: np.ndarray
     taken: np.ndarray
-    over: np.ndarray
-    paid: np.ndarray
+    share: np.ndarray
     aim: np.ndarray
     pushed: np.ndarray
 
 
 @dataclass(eq=False)
-class _Moved:
-    """What a step makes of users: changes of t, y, nu and h, and two tables of the pairs."""
+class _Predicted:
+    """What the predictor finds: how far it may go, its money, and second-order terms of ties, limits and pairs; by user
+    what the inverse of the reduced costs adds up to, and the last of these."""
 
-    change: np.ndarray
+    falls: Most
+    sums: list
+    tied: np.ndarray
+    crossed: np.ndarray
+    pairs: np.ndarray
+    one: np.ndarray
+    two: np.ndarray
+
+
+@dataclass(eq=False)
+class _Corrected:
+    """What the corrector makes of users: how far it may go, changes of y, nu and h, of amounts and reduced costs."""
+
+    falls: Most
     dy: np.ndarray
     dnu: np.ndarray
     dh: np.ndarray
     pairs: np.ndarray
     duals: np.ndarray
-    falls: Most
-    one: np.ndarray
-    two: np.ndarray
-    sums: np.ndarray
 
 
 class MarketPart:
@@ -102,7 +114,7 @@ class MarketPart:
             self.log_g = np.log(self.g)
         self.capped = bool(self.limited.any())
         # What has no limit has a dual of 0 and a slack of 1, and these stay.
-        self.most = np.where(self.limited, self.u, 0.0)
+        self.most, self.without = np.where(self.limited, self.u, 0.0), (~self.limited).astype(float)
         self.near: tuple[np.ndarray, ...] | None = None
         self.keeps, self._kept = keeps, dict[str, Any]()
         self.alone = keeps and len(self.layout.blocks()) == 1
@@ -163,22 +175,23 @@ class MarketPart:
 
     def predict(self, step: MarketStep) -> tuple:
         """Return how far the predictor may go, its money, and what the corrector's two aims are worth to the rows."""
-        weighed, moved, layout = self._weighed(step), self._predicted(step), self.layout
-        bent = self.alpha / self.power * (moved.dy / self.y) * (moved.change / self.t)
-        to_target = np.where(self.limited, -1 / self.h, 0.0)
-        to_part = moved.dnu * moved.dh / self.h - self.y * bent
-        one = weighed.taken * (to_target * weighed.ground - moved.one)
-        two = weighed.taken * (to_part * weighed.ground - moved.two)
+        weighed, found, layout = self._weighed(step), self._predicted(step), self.layout
+        bent, to_target = -self.y * found.tied, np.zeros(1)
+        if self.capped:
+            to_target = self.limited / -self.h
+            bent += found.crossed / self.h
+        one = weighed.taken * (to_target * weighed.ground - found.one)
+        two = weighed.taken * (bent * weighed.ground - found.two)
 
         def fill(block: PairBlock) -> tuple:
             costs = self.s[block.pairs]
             d = self._open(block)
             first = 1 / costs + d * layout.spread(block, one[block.groups])
             then = d * layout.spread(block, two[block.groups])
-            then += moved.pairs[block.pairs]
+            then += found.pairs[block.pairs]
             return layout.filled(block, first), layout.filled(block, then)
 
-        return moved.falls, moved.sums, *summed(layout, fill)
+        return found.falls, np.array(found.sums), *summed(layout, fill)
 
     def correct(self, step: MarketStep) -> tuple:
         """Return how far the corrector may go."""
@@ -247,18 +260,19 @@ class MarketPart:
             return layout.filled(block, here), float(np.vdot(here, self.s[block.pairs]))
 
         f, gap = summed(layout, fill)
-        limits = 0.0
+        t, a = self.t, self.power
+        self.tie = a * np.expm1((self.log_g - np.log(self.y) - self.alpha * np.log(t)) / a)
+        off = float(np.abs(self.tie).max())
+        worth = paid = self.y * t
         if self.capped:
-            limits = float(np.abs((self.t + self.h) / self.u - 1).max(where=self.limited, initial=0))
-        a = self.power
-        self.tie = a * np.expm1((self.log_g - np.log(self.y) - self.alpha * np.log(self.t)) / a)
-        off = max(limits, float(np.abs(self.tie).max()))
-        worth = self.y * self.t
-        paid = worth - self.nu * self.t
-        # Whoever is held by its limit pays next to nothing, and nothing about it hangs on prices.
-        paid = paid[paid > IDLE * worth]
+            # What limits are missed by.
+            self.over = (self.most - t - self.h) * self.limited
+            off = max(off, float(np.abs(self.over / self.u).max()))
+            gap += float(self.nu @ self.h)
+            paid = worth - self.nu * t
+            # Whoever is held by its limit pays next to nothing, and nothing about it hangs on prices.
+            paid = paid[paid > IDLE * worth]
         poorest = float(paid.min(initial=np.inf))
-        gap += float(self.nu @ self.h)
         return f, gap, Most([off, -poorest]), float(paid.sum()), float(worth.sum()), self.n
 
     def _drift(self, p: np.ndarray) -> np.ndarray | None:
@@ -283,34 +297,38 @@ class MarketPart:
     def _weighed(self, step: MarketStep) -> _Weighed:
         return self._once("weighed", lambda: self._weigh(step))
 
-    def _predicted(self, step: MarketStep) -> _Moved:
+    def _predicted(self, step: MarketStep) -> _Predicted:
         return self._once("predicted", lambda: self._predict(step))
 
-    def _corrected(self, step: MarketStep) -> _Moved:
+    def _corrected(self, step: MarketStep) -> _Corrected:
         return self._once("corrected", lambda: self._correct(step))
 
     def _weigh(self, step: MarketStep) -> _Weighed:
-        layout, t, h = self.layout, self.t, self.h
-        total, missed = np.empty(self.n), np.zeros(self.n)
+        layout, total, had = self.layout, np.empty(self.n), self.t
         lost = self._drift(step.p) if step.late else None
+        if lost is not None:
+            had = had.copy()
 
         def weigh(block: PairBlock) -> tuple:
             d = self._open(block)
             total[block.groups] = layout.total(block, d)
             if lost is not None:
-                missed[block.groups] = layout.total(block, d * lost[block.pairs])
+                had[block.groups] -= layout.total(block, d * lost[block.pairs])
             return ()
 
         summed(layout, weigh)
-        ground = 1 / (self.alpha * self.y / t + self.nu / h)
+        bend = self.alpha * self.y / self.t
+        ground = 1 / (bend + self.nu / self.h if self.capped else bend)
         taken = 1 / (ground + total)
-        over, paid = (self.most - t - h) * self.limited, self.nu * h
-        aim = self._aim(self.tie, -paid, over)
-        return _Weighed(total, lost, missed, ground, taken, over, paid, aim, taken * (aim * ground + t - missed))
+        aim = self._aim(self.tie, -self.nu * self.h if self.capped else None)
+        return _Weighed(total, lost, had, ground, taken, ground * taken, aim, taken * (aim * ground + had))
 
-    def _aim(self, tied: np.ndarray, rn: np.ndarray, over: np.ndarray) -> np.ndarray:
+    def _aim(self, tied: np.ndarray, rn: np.ndarray | None) -> np.ndarray:
         """Return what ties and limits push users by."""
-        return self.y * tied - (rn - self.nu * over) / self.h
+        pushed = self.y * tied
+        if rn is not None:
+            pushed += (self.nu * self.over - rn) / self.h
+        return pushed
 
     def _pushed(self, block: PairBlock, weighed: _Weighed, pushed: np.ndarray) -> np.ndarray:
         """Return D times what users are pushed by, and what their reduced costs have lost."""
@@ -330,16 +348,15 @@ class MarketPart:
         summed(layout, spend)
         return spent
 
-    def _changed(self, weighed: _Weighed, change: np.ndarray, tied: np.ndarray, rn: np.ndarray) -> tuple:
-        """Return the changes of y, nu and h that go with those of t, and how much of themselves all may lose."""
-        y, h, nu = self.y, self.h, self.nu
-        part = tied - self.alpha * change / self.t
-        dy, fallen = y * part, -float(part.min())
-        if not self.capped:
-            return dy, nu, nu, Most([0.0, fallen])
-        over = weighed.over - change
-        dnu, dh = (rn - nu * over) / h, over * self.limited
-        return dy, dnu, dh, Most([float((dh / -h).max()), max(fallen, float((dnu / -nu)[self.limited].max()))])
+    def _changed(self, part: np.ndarray, change: np.ndarray, rn: np.ndarray | None) -> tuple:
+        """Return the changes of nu and h that go with those of t and, relative to it, y; and how much of themselves all
+        these may lose."""
+        fallen = -float(part.min())
+        if rn is None:
+            return self.nu, self.nu, 0.0, fallen
+        over = self.over - change
+        dnu, dh = (rn - self.nu * over) / self.h, over * self.limited
+        return dnu, dh, -float((dh / self.h).min()), max(fallen, -float((dnu / (self.nu + self.without)).min()))
 
     def _relative(self, block: PairBlock, cost: np.ndarray, lift: np.ndarray, lost: np.ndarray | None) -> np.ndarray:
         """Return the change of the reduced costs, in the place of that of the costs."""
@@ -348,52 +365,64 @@ class MarketPart:
             cost -= lost[block.pairs]
         return cost
 
-    def _predict(self, step: MarketStep) -> _Moved:
-        layout, v, s, w = self.layout, self.v, self.s, self._weighed(step)
+    def _predict(self, step: MarketStep) -> _Predicted:
+        layout, v, s, w, most = self.layout, self.v, self.s, self._weighed(step), step.most
         one, two = np.empty(self.n), np.empty(self.n)
-        moves = np.empty(layout.shape)
-        spent = self._spent(step.first, moves)
-        change = (w.total * w.aim - self.t + w.missed - spent) * w.ground * w.taken
-        dy, dnu, dh, falls = self._changed(w, change, self.tie, -w.paid)
+        second = np.empty(layout.shape)
+        spent = self._spent(step.first, second)
+        change = (w.total * w.aim - w.had - spent) * w.share
+        along_t = change / self.t
+        part = self.tie - self.alpha * along_t
+        nu, h = self.nu, self.h
+        dnu, dh, slack, dual = self._changed(part, change, -nu * h if self.capped else None)
         # dnu - dy, but not as a difference: at a limit both are large.
-        lift = -w.taken * (w.aim * w.ground + self.t - w.missed + spent)
+        lift = -w.taken * (w.aim * w.ground + w.had + spent)
 
         def predict(block: PairBlock) -> tuple:
             here, costs = v[block.pairs], s[block.pairs]
-            along = self._relative(block, moves[block.pairs], lift, w.lost)
+            along = self._relative(block, second[block.pairs], lift, w.lost)
             along /= costs
             layout.close(block, along, 0.0)
-            falls = Most([float((1 + along).max()), -float(along.min())])
-            money = here * costs
+            falls = Most([max(slack, 1 + float(along.max())), max(dual, -float(along.min()))])
+            product = here * costs
+            money = float(product.sum())
+            product *= along
+            sums = np.array([money, float(product.sum()), float(np.vdot(product, along))])
+            along += 1
+            product *= along
+            _cut(product, most)
             one[block.groups] = layout.total(block, 1 / costs)
-            sums = float(money.sum()), float(np.vdot(money, along)), float(np.vdot(money * along, along))
-            # The second-order terms, which the corrector makes good.
-            along *= (1 + along) * here
+            # In the place of what pairs cost, of which nothing is left.
+            np.divide(product, costs, out=along)
+            second[block.pairs] = along
             two[block.groups] = layout.total(block, along)
-            return falls, np.array(sums)
+            return falls, sums
 
-        far, sums = summed(layout, predict)
-        products = [self.nu @ self.h, dnu @ self.h, self.nu @ dh, dnu @ dh]
-        return _Moved(change, dy, dnu, dh, moves, moves, falls + far, one, two, np.concatenate([sums, products]))
+        falls, sums = summed(layout, predict)
+        of_limits, crossed = [0.0] * 4, np.zeros(0)
+        if self.capped:
+            of_limits = [float(a @ b) for a, b in ((nu, h), (dnu, h), (nu, dh), (dnu, dh))]
+            crossed = _cut(dnu * dh, most)
+        tied = _cut(self.alpha / self.power * part * along_t, CURVED)
+        return _Predicted(falls, [*sums.tolist(), *of_limits], tied, crossed, second, one, two)
 
-    def _correct(self, step: MarketStep) -> _Moved:
+    def _correct(self, step: MarketStep) -> _Corrected:
         layout, v, s, w, first = self.layout, self.v, self.s, self._weighed(step), self._predicted(step)
-        target, part = step.target, step.part
-        tied = self.tie - part * self.alpha / self.power * (first.dy / self.y) * (first.change / self.t)
-        rn = target * self.limited - w.paid - part * first.dnu * first.dh
-        wanted = self._aim(tied, rn, w.over)
-        brought = target * first.one - self.t + part * first.two + w.missed
+        target, tied = step.target, self.tie - first.tied
+        rn = target * self.limited - self.nu * self.h - first.crossed if self.capped else None
+        aim = self._aim(tied, rn)
+        brought = target * first.one + first.two - w.had
         moves, dears = first.pairs, np.empty(layout.shape)
         spent = self._spent(step.then, dears)
-        change = (w.total * wanted + brought - spent) * w.ground * w.taken
-        dy, dnu, dh, falls = self._changed(w, change, tied, rn)
-        lift = -w.taken * (wanted * w.ground - brought + spent)
+        change = (w.total * aim + brought - spent) * w.share
+        part = tied - self.alpha * change / self.t
+        dnu, dh, slack, dual = self._changed(part, change, rn)
+        lift = -w.taken * (aim * w.ground - brought + spent)
 
         def correct(block: PairBlock) -> tuple:
             here, costs = v[block.pairs], s[block.pairs]
             dear, more = self._relative(block, dears[block.pairs], lift, w.lost), moves[block.pairs]
             # What products at `target` bring each pair beside its price.
-            more *= part
             more += target / costs
             more -= here
             open_ = self._open(block)
@@ -404,7 +433,13 @@ class MarketPart:
                 block, (change[block.groups] - layout.total(block, more)) / w.total[block.groups]
             )
             layout.close(block, dear, 0.0)
-            return (Most([float((-more / here).max()), float((-dear / costs).max())]),)
+            return (Most([max(slack, -float((more / here).min())), max(dual, -float((dear / costs).min()))]),)
 
-        (far,) = summed(layout, correct)
-        return _Moved(change, dy, dnu, dh, moves, dears, falls + far, first.one, first.two, first.sums)
+        (falls,) = summed(layout, correct)
+        return _Corrected(falls, self.y * part, dnu, dh, moves, dears)
+
+
+def _cut(terms: np.ndarray, most: float) -> np.ndarray:
+    """Return the terms, none larger than `most`, in their place."""
+    np.minimum(terms, most, out=terms)
+    return np.maximum(terms, -most, out=terms)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.numbers.double_double import DoubleDouble
 from ...base.states import First, Most, Worst
-from ...certificates.point_errors import WIDE, rooms
+from ...certificates.point_errors import in_stretches, rooms
 from ..pair_layout import laplacian, pair_layout, summed
 from ..problem import Problem
 from .scaled_market import MarketPoint, ScaledMarket
@@ -43,17 +43,17 @@ class PolishPart:
         self.alpha = Fraction(str(problem.policy.alpha))
         members = problem.members
         self.scale = market.scale
-        self.need = instance.fine("demands", members) * self.scale[:, None]
+        self.need = instance.fine("demands", members).scaled(self.scale[:, None])
         self.room = _rooms(problem)
         weights = instance.fine("weights", members)
-        self.worth = weights / unit_of(market.log_money)
+        self.worth = weights.scaled(1 / unit_of(market.log_money))
         if self.alpha != 1:
             rates = problem.policy.exact_rates(instance)
-            level = DoubleDouble.of(rates[i] for i in members.tolist()) * self.scale
+            level = DoubleDouble.of(rates[i] for i in members.tolist()).scaled(self.scale)
             # w s (s t)^-alpha for the level s t of t units.
             self.worth = self.worth * level / self._powered(level)
         self.limited = market.limited
-        self.u = instance.fine("limits", members) / self.scale
+        self.u = instance.fine("limits", members).scaled(1 / self.scale)
         self.u[~self.limited] = 1.0
         self.start = start.t
         self.v = DoubleDouble(start.v)
@@ -159,8 +159,8 @@ class PolishPart:
         """Return the tasks of each pair (pairs,), and of each user (n,)."""
         v = DoubleDouble(self.v.high.copy(), self.v.low.copy())
         v[v.high < 0] = 0.0
-        tasks = np.where(self.capped, self.problem.limits, (self.t * self.scale).high)
-        return v * self.scale[self.user], tasks
+        tasks = np.where(self.capped, self.problem.limits, self.t.high * self.scale)
+        return v.scaled(self.scale[self.user]), tasks
 
     # ---- what they are made of ---------------------------------------------------------------------------------------
 
@@ -176,19 +176,18 @@ class PolishPart:
     def _cost(self, p: DoubleDouble) -> DoubleDouble:
         """Return what one unit of each pair costs at prices of whole rows, (pairs,)."""
         price = p / self.room
-        cost = self.need[:, 0][self.user] * price[:, 0][self.place]
-        for j in range(1, self.m):
-            cost = cost + self.need[:, j][self.user] * price[:, j][self.place]
-        return cost
+        costs = (
+            (self.need[:, some][self.user] * price[:, some][self.place]).sum(axis=1)
+            for some in in_stretches(self.m, len(self.user))
+        )
+        return sum(costs, next(costs))
 
     def _filled(self) -> DoubleDouble:
         """Return what is used of every row, (k, m)."""
         table = DoubleDouble(np.zeros((self.n, self.k)))
         table[self.user, self.place] = self.v
         found = DoubleDouble(np.zeros((self.k, self.m)))
-        at_once = max(1, WIDE // table.high.size)
-        for j in range(0, self.m, at_once):
-            some = slice(j, j + at_once)
+        for some in in_stretches(self.m, table.high.size):
             found[:, some] = (table[:, :, None] * self.need[:, None, some]).sum()
         return found
 
@@ -223,11 +222,12 @@ class PolishPart:
         """Return what users at their limits would pay beyond what they do, (n,): the mean over their pairs."""
         if not self.capped.any():
             return DoubleDouble(np.zeros(self.n))
-        count = np.bincount(self.user[self.used], minlength=self.n)
-        dual = DoubleDouble(np.where(self.used, dual.high, 0.0), np.where(self.used, dual.low, 0.0))
-        found = DoubleDouble(np.zeros(self.n))
-        found[self.capped] = self._total(dual)[self.capped] / np.maximum(count, 1.0)[self.capped]
-        return found
+        mine = self.used & self.capped[self.user]
+        user, dual = self.user[mine], dual[mine]
+        each = 1 / np.maximum(np.bincount(user, minlength=self.n), 1)
+        # Of what its pairs are from their mean in floats, which is little at the end, floats are enough again.
+        near = np.bincount(user, dual.high, self.n) * each
+        return DoubleDouble(near) + np.bincount(user, (dual - near[user]).high, self.n) * each
 
     def _pushed(self, right: np.ndarray) -> np.ndarray:
         """Return the inverse over the pairs, of each user by itself, times a vector."""

@@ -20,6 +20,9 @@ from ..problem import Problem
 
 __all__ = ["MarketPoint", "ScaledMarket", "scaled"]
 
+ROOMY = 1.1
+"""What the fullest row has, and a user's limit is, in what there is at the start, at least."""
+
 
 @dataclass(eq=False)
 class MarketPoint:
@@ -92,7 +95,7 @@ class ScaledMarket:
         """Choose scales where the fullest row has `crowd` at the start; return the largest logarithm of a g."""
         problem = self.problem
         # A power of two: nothing is rounded by it.
-        self.scale = 2.0 ** np.floor(np.log2(np.minimum(self._start() / (2 * crowd), problem.limits / 2)))
+        self.scale = 2.0 ** np.floor(np.log2(np.minimum(self._start() / crowd, problem.limits) / ROOMY))
         self.u = problem.limits / self.scale
         self.limited = np.isfinite(self.u)
         self.layout = copy(self.layout)

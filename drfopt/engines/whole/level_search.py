@@ -16,7 +16,7 @@ from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ...certificates.level_claims import ABOVE, ClaimList, LevelClaim
 from ...certificates.packing_bound import worth_of
-from ...certificates.refutation import WAYS, Better, Inconclusive, Refutation, refute
+from ...certificates.refutation import Better, Inconclusive, Learned, Refutation, refute
 from ...model.evidence import WholeEvidence
 from ..problem import Answer, Problem
 from .leximin_milp import Counting, Stops
@@ -43,7 +43,7 @@ class LevelSearch:
         self.problem, self.pool, self.stops = problem, pool, stops
         self.active, self.left = pool.after(stops)  # How many of each kind are active, what the stopped leave over.
         self.deadline = problem.deadline.part(SEARCH)
-        self.ways = list(WAYS)
+        self.learned = Learned()
         self.claims, self.worth = ClaimList(pool.users), worth_of(pool.users)
         self.decided: list[tuple[int, int]] = []
         self.rows: list[int | None] = []  # Of each level, where it is among those at which it is open who stops.
@@ -83,14 +83,14 @@ class LevelSearch:
     def _advance(self, spot: Spot) -> None:
         """Find how few must stop where the incumbent's next user must; none, when others could before."""
         stopping = self.pool.greedy(spot)
-        known: list[Refutation] = [proof for _, _, proof in self.said[-1:] if proof is not None and not proof.parts]
+        known: list[Refutation] = [proof for _, _, proof in self.said[-1:] if proof is not None and proof.alone]
         proof = None
         while count := sum(stopping):
             if count == int(self.claims.must(spot.level).sum()) or (count == 1 and not self.claims.rows):
                 break
             claim = self.claims.claim(spot.level, count)
             try:
-                proof = refute(claim, self.worth, self.deadline, known=known, ways=self.ways)
+                proof = refute(claim, self.worth, self.deadline, known=known, learned=self.learned)
                 break
             except Better as better:
                 stopping = self._replaced(claim, better.numbers, spot)

@@ -497,7 +497,7 @@ SMALLEST = 1e-7
 
 
 def solve_by_halves(problem: Problem) -> Answer:
-    """Return whole tasks of the largest product or utility; where time runs out, those of a greedy filling."""
+    """Return whole tasks of the largest product or utility; in time, or of a greedy filling and leximin the better."""
     users = problem.whole_users
     try:
         halves = MeetInTheMiddle(users)
@@ -508,7 +508,7 @@ def solve_by_halves(problem: Problem) -> Answer:
     except TooManyChoices:
         return _program(problem)
     except TimeLimitError:
-        return Answer(np.array(tasks, dtype=np.int64), status="time_limit")
+        return _in_time(problem, lambda: Answer(np.array(tasks, dtype=np.int64), status="time_limit"))
     return Answer(np.array(best, dtype=np.int64))
 
 

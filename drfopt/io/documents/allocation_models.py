@@ -224,12 +224,22 @@ class LeafPrices(Keyed):
     ceilings: dict[str, dict[str, Fraction]] = {}
     levels: Annotated[list[Fraction], Field(description="multipliers of levels, from the lowest")] = []
     held: Annotated[dict[str, Fraction], Field(description="by turn, what a tier before it counts for")] = {}
+    rounds: Annotated[list[Fraction], Field(description="multipliers of rounded rows, in their order")] = []
     tightens: Literal[True] | None = None
 
 
+class RoundedRow(LeafPrices):
+    """In front of a tree: what these multipliers say, divided and rounded, as whole numbers of users keep it."""
+
+    divisor: Fraction
+    base: Annotated[
+        dict[str, int], Field(description="users whose base is another than in the row before, and its tasks")
+    ] = {}
+
+
 Tree = Annotated[
-    list[UserBranch | LoadBranch | LeafPrices],
-    Field(description="a branch, its part below, its part above, down to the leaves"),
+    list[UserBranch | LoadBranch | RoundedRow | LeafPrices],
+    Field(description="rounded rows; then a branch, its part below, its part above, down to the leaves"),
 ]
 
 

@@ -93,7 +93,7 @@ class Divided:
         prices = allocation.prices
         self.prices = np.zeros_like(self.instance.room) if prices is None else np.atleast_2d(prices)
 
-    def price(self, unit: Unit) -> float:
+    def price(self, unit: Unit, more: bool) -> float:
         """Return the shadow price of a unit: of the market, or of the level at which a capacity stops the clock."""
         return float((self.prices * unit.growth).sum())
 
@@ -220,7 +220,9 @@ class _Clocked(Divided):
             float((h.prices * np.divide(unit.growth, room, where=room > 0, out=np.zeros_like(room))).sum())
             for h in self.breakpoints
         ]
-        key = (more, tuple(unit.growth.sum(axis=0).tolist()), tuple(paid))
+        # What a user could run alone depends on where something is added; all other rates on how much in all.
+        grows = unit.growth if self.policy.measure == "alone" else unit.growth.sum(axis=0)
+        key = (more, tuple(grows.ravel().tolist()), tuple(paid))
         if (known := self.found.get(key)) is None:
             self.followed = True
             known = self._near(unit, more)
@@ -240,15 +242,28 @@ class _Clocked(Divided):
         except SolverError:
             return Divided(self.allocation).near(unit, more)
 
-    def price(self, unit: Unit) -> float:
-        """Return how the level at which a capacity first stops somebody for good rises, shares staying as they are."""
-        return float((self._rising * unit.growth).sum())
+    def price(self, unit: Unit, more: bool) -> float:
+        """Return how the level at which a capacity first stops somebody for good rises, shares staying as they are.
+
+        The prices of a stop are a bound of it: where several things run out together there are others as well.
+        """
+        if self._first is None:
+            return 0.0
+        rising, there, turns = self._first
+        bound, room = float((rising * unit.growth).sum()), self.instance.room
+        step = min(self.part * unit.now, unit.end(more) / 2) * (1 if more else -1)
+        far = self.room.furthest(there, turns, room + step * unit.growth, bound * step)
+        for c, most in self.clock.room.items():
+            if c > self.instance.m and (each := float(turns @ self.clock.columns[:, c])) > 0:
+                far = min(far, (most - float(there @ self.clock.columns[:, c])) / each)
+        found = far / step
+        size = max(bound, found)
+        return bound if abs(found - bound) <= BENT * size else found if found > BENT * size else 0.0
 
     @cached_property
-    def _rising(self) -> np.ndarray:
-        """Return by how much that level rises for each unit of a cell more, (k, m)."""
+    def _first(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return by how much that level rises for a unit of a cell more, (k, m), and tasks there and how they turn."""
         state, room = self.clock.start(), self.instance.room
-        nothing = np.zeros_like(room)
         for breakpoint in self.breakpoints:
             trajectory = self.clock.trajectory(state)
             there = trajectory.tasks(breakpoint.point)
@@ -256,12 +271,12 @@ class _Clocked(Divided):
                 paid = np.divide(firm(breakpoint.prices), room, where=room > 0, out=np.zeros_like(room))
                 before = _before(trajectory, breakpoint)
                 if before is None:
-                    return nothing
-                price = _costs(self.clock, firm(breakpoint.prices), breakpoint.bounds)
-                spent = float(price @ (there - before[1])) / float(breakpoint.point.time - before[0])
-                return paid / spent if spent > 0 else nothing
+                    return None
+                turns = (there - before[1]) / float(breakpoint.point.time - before[0])
+                spent = float(_costs(self.clock, firm(breakpoint.prices), breakpoint.bounds) @ turns)
+                return (paid / spent, there, turns) if spent > 0 else None
             state = self.clock.after(state, there, breakpoint.finished)
-        return nothing
+        return None
 
     def at(self, unit: Unit, amount: float, other: _Point | None) -> _Point:
         """Return the division with so much more of a unit: by the stops there are, or those of the other division."""

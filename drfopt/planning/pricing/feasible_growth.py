@@ -27,11 +27,14 @@ from ...model.instance import Instance
 from ...model.monopolies import Monopoly, monopolies
 from ...model.policies import Policy
 
-__all__ = ["TIGHT", "Grown", "Room", "slopes_of_rates"]
+__all__ = ["CUTS", "TIGHT", "Grown", "Room", "slopes_of_rates"]
 
 
 TIGHT = 1e-9
 """What rounding and the solver leave of a condition that holds, relative to levels and rooms."""
+
+CUTS = 100
+"""Cuts for one question: more than have ever been needed."""
 
 NEGLIGIBLE = 1e-12
 """Cost of a user's tasks, as a part of all, that is what the solver's rounding left."""
@@ -86,6 +89,21 @@ class Room:
             self.costs = np.vstack([self.costs, costs])
             self._prices = np.vstack([self._prices, prices.ravel()])
         return found.objective
+
+    def furthest(self, tasks: np.ndarray, turns: np.ndarray, room: np.ndarray, amount: float) -> float:
+        """Return how far tasks (n,) that turn so, (n,), can go in a room, up to the first cut; `amount` at most.
+
+        Raises
+        ------
+        SolverError
+            When the cuts do not settle it.
+        """
+        for _ in range(CUTS):
+            if self.asked(tasks + amount * turns, room) <= 1 + 2 * TIGHT:
+                return amount
+            each, left = self.costs @ turns, 1 - self.costs @ tasks + self._prices @ (room - self.now).ravel()
+            amount = min(amount, float((left[each > 0] / each[each > 0]).min(initial=amount)))
+        raise SolverError(f"{CUTS} cuts do not tell how far tasks can go: compare two clusters with whatif instead")
 
     def _build(self) -> Any:
         """Return HiGHS holding:  minimise s,  sum_k v_ik >= x_i,  A v - s <= spare."""

@@ -336,5 +336,10 @@ class Prices(Result):
             )
         if self._unranged:
             notes.append(self._unranged)
+        elif self._sloped:
+            notes.append(
+                "from, to: as far as what stops whom a little below, or a little above, stays so; slopes are those "
+                "there, and turn as shares of a changing cluster do"
+            )
         notes += [f"{worth.name} is not known: {worth.unknown}" for worth in self.units if worth.unknown]
         return notes

@@ -8,7 +8,7 @@ import numpy as np
 from ...base.errors import SolverError
 from ...solving.allocating import solve
 from .binding_rounds import Held, held
-from .feasible_growth import TIGHT, Room
+from .feasible_growth import CUTS, TIGHT, Room
 from .units import Unit, fine, grown
 
 __all__ = ["NOTHING", "Reach", "side"]
@@ -45,9 +45,6 @@ ASKED_AT = (1.0, 0.5, 0.125, 0.875)
 
 TRIES = 12
 """Times such rounds are looked up."""
-
-CUTS = 100
-"""Cuts for one side: more than have ever been needed."""
 
 
 @dataclass(frozen=True, eq=False)

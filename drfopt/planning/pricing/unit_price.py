@@ -301,7 +301,7 @@ def _by_dividing(allocation: Allocation, totals: Sums) -> Look:
             lowest = _beyond_noise(lowest, least, unit)
         shares = _beyond_noise(found.shares, allocation.dominant_shares.sum(), unit)
         total = totals.side(unit, more, end)
-        return OneSided(near.price(unit), lowest, shares, tasks, None, total.price, unit.until(more, total.reach))
+        return OneSided(near.price(unit, more), lowest, shares, tasks, None, total.price, unit.until(more, total.reach))
 
     return look
 

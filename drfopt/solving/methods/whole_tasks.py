@@ -204,10 +204,11 @@ def improved(problem: Problem) -> list[int]:
     instance, policy = problem.instance, problem.policy
     order = "drf" if policy.objective != "leximin" else policy.name
     # A schedule follows rules, and orders types, in its own way.
+    packings = second_solver.listed_once(_packings)
     tasks = [0] * instance.n if instance.features else [int(x) for x in schedule(instance, order, trace=False).tasks]
     for _ in range(IMPROVEMENTS):
         try:
-            better = second_solver.optimum(instance, policy, tasks, problem.deadline, packings=_packings)
+            better = second_solver.optimum(instance, policy, tasks, problem.deadline, packings=packings)
         except second_solver.TooLargeToAsk:
             raise SolverError("the program is too large for the solver, or its numbers are too far apart") from None
         if whole.score(instance, policy, better) <= whole.score(instance, policy, tasks):
