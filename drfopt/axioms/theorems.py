@@ -50,10 +50,10 @@ class CheckedTheorem:
         )
 
     def sheet(self) -> Sheet:
-        """Return the table: a row a line."""
-        rows = [("claim", self.claim), ("instance", self.instance)]
-        rows += [*(("computation", line) for line in self.computation), ("verdict", self.verdict)]
-        return Sheet(f"{self.word} {self.number}", (Column("what"), Column("text")), rows, document=self.to_dict)
+        """Return it as a table: a row for each part, and of the computation for each line."""
+        parts = [("claim", self.claim), ("instance", self.instance)]
+        parts += [*(("computation", line) for line in self.computation), ("verdict", self.verdict)]
+        return Sheet(f"{self.word} {self.number}", (Column("part"), Column("text")), parts, document=self.to_dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``drfopt theorems N --json`` prints."""

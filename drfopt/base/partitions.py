@@ -215,19 +215,27 @@ class _Workers:
         self, sources: Sequence[Any], steps: tuple[Step, ...], gathered: Callable[[Iterable[Any]], Any]
     ) -> list[tuple[Any, int]]:
         """Have a task be done for each group of the sources; return their futures, and how many sources each has."""
-        sent: list[tuple[Any, int]] = []
+        groups: list[tuple[str | None, Any, Sequence[int]]] = []
         for held, run in groupby(sources, lambda source: source.group if isinstance(source, _Held) else None):
             some = list(run)
-            if held is None:
-                sent += self._spread(some, steps, gathered)
-            else:
-                which = [source.number for source in some]
-                sent.append((self.client.submit(_alone, held, which, steps, gathered, pure=False), len(some)))
-        return sent
+            groups += self._dealt(some) if held is None else [(None, held, [source.number for source in some])]
+        sent: dict[int, Any] = {}
+        for address in dict.fromkeys(address for address, *_ in groups):
+            mine = [q for q, group in enumerate(groups) if group[0] == address]
+            futures = self.client.map(
+                _alone,
+                [groups[q][1] for q in mine],
+                [groups[q][2] for q in mine],
+                steps=steps,
+                gathered=gathered,
+                pure=False,
+                workers=address,
+                allow_other_workers=address is not None,
+            )
+            sent |= dict(zip(mine, futures, strict=True))
+        return [(sent[q], len(which)) for q, (*_, which) in enumerate(groups)]
 
-    def _spread(
-        self, sources: list[Any], steps: tuple[Step, ...], gathered: Callable[[Iterable[Any]], Any]
-    ) -> Iterator[tuple[Any, int]]:
+    def _dealt(self, sources: list[Any]) -> Iterator[tuple[str | None, Any, Sequence[int]]]:
         """Cut sources into groups that differ by one part at most, and deal them out to the workers' threads in turn.
 
         Dask itself deals them out by what it guesses that they take.
@@ -235,27 +243,17 @@ class _Workers:
         threads = [address for address, worker in self._workers().items() for _ in range(worker["nthreads"])]
         groups = min(len(sources), GROUPS * max(1, len(threads)))
         for q, (start, stop) in enumerate(pairwise(len(sources) * q // groups for q in range(groups + 1))):
-            some = sources[start:stop]
-            mine = threads[q % len(threads)] if threads else None
-            yield (
-                self.client.submit(
-                    _alone, some, None, steps, gathered, pure=False, workers=mine, allow_other_workers=bool(mine)
-                ),
-                len(some),
-            )
+            yield threads[q % len(threads)] if threads else None, sources[start:stop], range(stop - start)
 
 
 def _alone(
-    sources: Sequence[Any],
-    which: Sequence[int] | None,
-    steps: tuple[Step, ...],
-    gathered: Callable[[Iterable[Any]], Any],
+    sources: Sequence[Any], which: Sequence[int], steps: tuple[Step, ...], gathered: Callable[[Iterable[Any]], Any]
 ) -> Any:
     """Return what is gathered of some sources by a worker, of which there is one a core."""
     _keep_memory()
     mark = WORKING.set(True)
     try:
-        return gathered(done(sources[q], steps) for q in (range(len(sources)) if which is None else which))
+        return gathered(done(sources[q], steps) for q in which)
     finally:
         WORKING.reset(mark)
 

@@ -26,7 +26,8 @@ def size(
         options.valued(
             "--target",
             "TARGETS",
-            "A>=100 tasks, A.share>=1/5, A.level>=0.1, *>=50% of everybody's limit; commas, or again.",
+            "A>=100 tasks, A.share>=1/5, A.level>=0.1, *>=50% of its limit for all others who can run a task; "
+            "commas, or again.",
             "-t",
         ),
     ],

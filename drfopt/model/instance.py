@@ -13,6 +13,7 @@ import numpy as np
 
 from ..base.errors import InstanceError
 from ..base.numbers.double_double import DoubleDouble
+from ..base.numbers.rationals import integer_columns
 from ..base.numbers.shown import counted
 from ..base.registry import door
 from ..base.tolerances import RATIOS
@@ -330,6 +331,24 @@ class Instance:
     def exact_machine_capacity(self) -> tuple[tuple[Fraction, ...], ...]:
         """Capacity of one machine of each class as fractions, k rows of m; empty for a pool."""
         return () if self.machines is None else self._capacity.exact()
+
+    @cached_property
+    def whole_amounts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Demands (n, m), and what one machine of each class has (k, m), or a pool (1, m), as whole tasks see them.
+
+        They are integers in units in which all demands are, what there is rounded down; Python's beyond 2^62.
+        """
+        rows, scales = integer_columns(self.exact_demands, self.m)
+        steps = [math.gcd(*column) or 1 for column in zip(*rows, strict=True)] or [1] * self.m
+        units = list(zip(scales, steps, strict=True))
+        rooms = self.exact_machine_capacity or (self.exact_capacity,)
+        needs = [[d // step for d, step in zip(row, steps, strict=True)] for row in rows]
+        there = [
+            [math.floor(c * scale) // step for c, (scale, step) in zip(room, units, strict=True)] for room in rooms
+        ]
+        largest = max([0, *map(max, needs), *map(max, there)])
+        kind = np.int64 if largest < 2**62 else object
+        return np.array(needs, dtype=kind).reshape(self.n, self.m), np.array(there, dtype=kind)
 
     @cached_property
     def exact_weights(self) -> tuple:

@@ -140,22 +140,17 @@ def dealt(instance: Instance, packing: Sequence[Packing]) -> list[Dealt | None]:
 
 def most_alone(instance: Instance, i: int) -> int:
     """Return the most whole tasks user i could run alone, her limit counted."""
-    demand = instance.exact_demands[i]
-    if instance.machines is None:
-        most = _fitting(demand, instance.exact_capacity)
-    else:
-        most = 0
-        for k in instance.fits[i].nonzero()[0].tolist():
-            fitting = _fitting(demand, instance.exact_machine_capacity[k])
-            bound = device_room(instance, k, [i]).most(0) if instance.has_devices else None
-            most += int(instance.counts[k]) * (fitting if bound is None else min(fitting, bound))
+    demands, rooms = instance.whole_amounts
+    needed = demands[i].nonzero()[0]
+    classes = [0] if instance.machines is None else instance.fits[i].nonzero()[0].tolist()
+    fitting = (rooms[classes][:, needed] // demands[i, needed]).min(axis=1).tolist()
+    if instance.has_devices:
+        bounds = [device_room(instance, k, [i]).most(0) for k in classes]
+        fitting = [fit if bound is None else min(fit, bound) for fit, bound in zip(fitting, bounds, strict=True)]
+    counts = [1] if instance.machines is None else instance.counts[classes].tolist()
+    most = sum(int(count) * fit for count, fit in zip(counts, fitting, strict=True))
     limit = instance.exact_limits[i]
     return most if limit is None else min(most, math.floor(limit))
-
-
-def _fitting(demand: Sequence[Fraction], capacity: Sequence[Fraction]) -> int:
-    pairs = ((d, c) for d, c in zip(demand, capacity, strict=True) if d)
-    return min(c.numerator * d.denominator // (c.denominator * d.numerator) for d, c in pairs)
 
 
 def maximal_patterns(

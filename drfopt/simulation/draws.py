@@ -14,7 +14,10 @@ import numpy as np
 from ..base.errors import InstanceError
 from ..base.registry import Registry
 
-__all__ = ["DISTRIBUTIONS", "Distribution", "Draw", "Times", "checked_times", "stream", "times"]
+__all__ = ["DISTRIBUTIONS", "LATEST", "Distribution", "Draw", "Times", "checked_times", "stream", "times"]
+
+LATEST = 1e100
+"""Seconds of the latest moment, and of the longest time: what rules make of more is beyond the range of floats."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class Draw:
 
     def numbers(self, random: np.random.Generator, size: int) -> np.ndarray:
         """Return `size` times (size,) in seconds."""
-        return np.maximum(self.law.numbers(random, size, *self.parameters), SHORTEST)
+        return np.clip(self.law.numbers(random, size, *self.parameters), SHORTEST, LATEST)
 
 
 Times = float | Draw | tuple[float, ...] | None
@@ -148,6 +151,7 @@ def _positive(value: Any, what: str) -> float:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if isinstance(value, bool) or not 0 < number < math.inf:
-        raise InstanceError(f"{what} is {value!r}: write a positive number")
+    if isinstance(value, bool) or not 0 < number <= LATEST:
+        most = f" of at most {LATEST:g}" if number > LATEST else ""
+        raise InstanceError(f"{what} is {value!r}: write a positive number{most}")
     return number

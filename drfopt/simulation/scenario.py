@@ -18,7 +18,7 @@ from ..base.numbers.quantities import exact
 from ..base.registry import door
 from ..model.instance import Instance, Machine
 from ..model.naming import some, unique, with_names
-from .draws import Draw, Times, checked_times
+from .draws import LATEST, Draw, Times, checked_times
 
 __all__ = ["Job", "Outage", "Scenario", "Stage", "User"]
 
@@ -320,10 +320,6 @@ def _machine(machine: Machine) -> Machine:
 def _whole(value: Any, what: str, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InstanceError(f"{what} is {value!r}: write a whole number, {least} or more")
-
-
-LATEST = 1e100
-"""Seconds of the latest moment: what rules make of later ones is beyond the range of floats."""
 
 
 def _moment(value: Any, what: str, endless: bool = False) -> float:

@@ -189,7 +189,7 @@ class CrossCheck(Result):
         if self.agree is None:
             if self.silent:
                 return f"undecided: {self.silent} gave no answer"
-            return "undecided: fewer than two independent computations can take this instance"
+            return self._undecided()
         if self.agree or self.between is None:
             without = [answer.engine for answer in self.methods if answer.levels is None]
             said = f"they agree: largest relative difference {self.max_disagreement or 0:.1e}"
@@ -201,6 +201,15 @@ class CrossCheck(Result):
             f"THEY DISAGREE: {between.one} and {between.other} differ by {between.size:.1e} of the larger{between.of}, "
             f"and may differ {allowed}"
         )
+
+    def _undecided(self) -> str:
+        """Return who gave no answer or, where nobody else can be asked, who could be."""
+        given = [answer.engine for answer in self.methods if answer.levels is not None]
+        late = [answer.engine for answer in self.methods if answer.levels is None and not answer.refused]
+        said = "undecided: fewer than two independent computations"
+        if late:
+            return f"{said}: no answer of {', '.join(late)}" + (f" beside {', '.join(given)}" if given else "")
+        return f"{said} can take this instance" + (": a formulation would be one more" if self.integer else "")
 
 
 def crosscheck(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drfopt import Machine, TaskType
+from drfopt import Group, Machine, Organisation, TaskType
 from drfopt.base.errors import PolicyError, SolverError
 from drfopt.io import library
 from drfopt.model.instance import Instance
@@ -95,9 +95,17 @@ def test_one_way_alone_is_no_agreement(monkeypatch):
     assert found.agree is None
     assert found.max_disagreement is None
     assert "no luck today" in str(found)
+    assert "fewer than two independent computations: no answer of unlucky beside" in str(found)
     alone = crosscheck(Instance.library("nsdi2011"), str(FORMULATIONS / "drf.py"))
     assert alone.agree is None
     assert "undecided" in str(alone)
+
+
+def test_where_a_formulation_is_the_only_second_author_it_is_named():
+    groups = Organisation(paths={"A": "g", "B": "h"}, groups=[Group("g"), Group("h")])
+    found = crosscheck(Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 3}, organisation=groups), integer=True)
+    assert found.agree is None
+    assert "can take this instance: a formulation would be one more" in str(found)
 
 
 def test_what_no_policy_can_take():

@@ -83,3 +83,15 @@ def iterations(instance):
     with reporting(said.append):
         solve(instance, "ceei", engine="barrier")
     return sum(text.startswith("iteration") for text in said)
+
+
+def test_a_row_that_limits_fill_to_the_last_unit_keeps_its_price():
+    """Nobody uses more or less of the gpus, whatever they cost: in the equations of their price there was nothing."""
+    machines = [Machine("a", [36, 46]), Machine("b", [7, 0])]
+    eligible = np.array([[1, 0], [1, 0], [1, 1], [1, 1]], dtype=bool)
+    instance = Instance(
+        [[1, 4.6], [3, 4.6], [1, 0], [2, 0]], machines=machines, eligible=eligible, max_tasks=[6, 4, None, None]
+    )
+    allocation = solve(instance, "ceei", engine="barrier")
+    assert allocation.certificate.valid
+    assert allocation.tasks == pytest.approx([6, 4, 12.5, 6.25], rel=1e-14)

@@ -219,6 +219,7 @@ class Enumeration:
         ]
 
         failed = set()
+        alike = [sum(task == other for other in tasks[at:]) for at, task in enumerate(tasks)]
 
         def place(at: int, rooms: list) -> bool:
             if at == len(tasks):
@@ -226,6 +227,10 @@ class Enumeration:
             if (state := (at, tuple(sorted(rooms)))) in failed:
                 return False
             demand, classes = tasks[at]
+            # More of the same than there is room for, were the rest of the machines theirs.
+            fit = (min(c // d for d, c in zip(demand, room, strict=True) if d) for k, room, _ in rooms if k in classes)
+            if sum(fit) < alike[at]:
+                return False
             for one in dict.fromkeys(rooms):
                 k, room, free = one
                 if k not in classes or any(d > c for d, c in zip(demand, room, strict=True)):

@@ -25,7 +25,7 @@ from drfopt.planning.sizing.needs import Needs
 from drfopt.planning.sizing.offers import shop
 from drfopt.planning.sizing.regions import Region
 from drfopt.planning.sizing.relaxation import Relaxation
-from drfopt.planning.sizing.targets import targets_of
+from drfopt.planning.sizing.targets import Target, targets_of
 
 PAPER = Instance.library("nsdi2011")
 CLUSTER = Instance(
@@ -75,6 +75,22 @@ def test_from_nothing_only_what_is_bought_is_there():
 def test_one_user_may_be_named_besides_everybody():
     targets = targets_of("B>=1,*>=2", CLUSTER)
     assert [str(target) for target in targets] == ["A>=2", "B>=1"]
+
+
+@pytest.mark.parametrize(
+    "wanted", ["A>=5,A>=4", "A>=4,A>=5", ["*>=9", "A>=5", "A>=4"], ["*>=9,A>=4", Target(0, "A", "tasks", 5)]]
+)
+def test_of_two_targets_for_one_user_none_is_dropped(wanted):
+    assert str(targets_of(wanted, CLUSTER)[0]) == "A>=5"
+    (both,) = {target.least for target in targets_of("*>=2,*>=3", CLUSTER)}
+    assert both == 3
+
+
+def test_who_can_run_nothing_is_not_everybody_and_that_is_said():
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 9}}, machines=[Machine("m", {"cpu": 4})], max_tasks=[10, 2])
+    found = size(cluster, "*>=100%", {"m": 1})
+    assert [target.name for target in found.targets] == ["a"]
+    assert "unplaced (a task fits on nothing open to it), without a target: b" in str(found)
 
 
 def test_a_percentage_is_of_the_limit():

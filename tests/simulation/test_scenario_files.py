@@ -137,6 +137,7 @@ def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
         (HEAD + USER + 'jobs = [{ demand = { cpu = "many" } }]', "'many' is not a number"),
         (HEAD + USER + "jobs = [{ demand = { cpu = 1 }, duration = 0 }]", "duration is 0.0: write a positive number"),
         (HEAD + USER + "jobs = [{ demand = { cpu = 1 }, duration = nan }]", "duration is wrong"),
+        (HEAD + USER + "jobs = [{ demand = { cpu = 1 }, duration = 1e308 }]", "a positive number of at most 1e+100"),
         (HEAD + USER + "jobs = [{ demand = { cpu = 1 }, tasks = 2, duration = [1] }]", "there are 1 times for 2 tasks"),
         (HEAD + USER + "jobs = [{ demand = { cpu = 1 }, duration = { mean = 2 } }]", "without a distribution"),
         (

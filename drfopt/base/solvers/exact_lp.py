@@ -22,7 +22,7 @@ Find    x >= 0 tasks of the users
 Nobody's tasks is a feasible start, so one phase is enough; Bland's rule cannot cycle.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -31,7 +31,7 @@ from ..deadline import NEVER, Deadline
 from ..errors import SolverError
 from ..numbers.rationals import fraction, number, over_one, whole
 
-__all__ = ["ExactProgram", "Factors", "NoSolutionError", "Optimum", "UnboundedError", "largest", "maximise"]
+__all__ = ["ExactProgram", "Factors", "NoSolutionError", "Optimum", "UnboundedError", "largest", "maximise", "risen"]
 
 
 class NoSolutionError(SolverError):
@@ -180,13 +180,22 @@ class Optimum:
     pivots: int
 
 
-def maximise(program: ExactProgram, basis: Sequence[int], what: str, deadline: Deadline = NEVER) -> Optimum:
+def maximise(
+    program: ExactProgram,
+    basis: Sequence[int],
+    what: str,
+    deadline: Deadline = NEVER,
+    known: Callable[[], Sequence[int]] | None = None,
+) -> Optimum:
     """Return the optimum, reached from the basis.
 
     Parameters
     ----------
     basis : one column a row
         Any guess; a singular one is replaced by the slacks of all rows.
+    known : callable, optional
+        Returns a basis that takes the place of a guess that obeys not all rows, if it does: to mend one is a program of
+        its own.
     what : str
         Names the program in an error.
 
@@ -197,13 +206,42 @@ def maximise(program: ExactProgram, basis: Sequence[int], what: str, deadline: D
     UnboundedError
         When it has no largest one.
     """
-    return _Simplex(program, list(basis), what, deadline).optimum()
+    return _Simplex(program, basis, what, deadline, known).optimum()
+
+
+def risen(program: ExactProgram, basis: Sequence[int], column: int, value: Fraction) -> list[int]:
+    """Return the basis that is reached where a column outside this one rises until another is used up.
+
+    Parameters
+    ----------
+    value : Fraction
+        Of the column at first: there all rows are obeyed.
+
+    Raises
+    ------
+    UnboundedError
+        When none is.
+    """
+    simplex = _Simplex(program, basis, "a column that rises", NEVER)
+    along, at = simplex.along(column), number(value)
+    left = [(v - at * step) / step for v, step in zip(simplex.values, along, strict=True) if step > 0]
+    if not left:
+        raise UnboundedError("a column that rises has no end: the instance is at fault")
+    used = [position for position, step in enumerate(along) if step > 0][left.index(min(left))]
+    return [column if position == used else one for position, one in enumerate(simplex.basis)]
 
 
 class _Simplex:
     """A basis, its factors, and the pivots from it."""
 
-    def __init__(self, program: ExactProgram, basis: list[int], what: str, deadline: Deadline):
+    def __init__(
+        self,
+        program: ExactProgram,
+        basis: Sequence[int],
+        what: str,
+        deadline: Deadline,
+        known: Callable[[], Sequence[int]] | None = None,
+    ):
         zero, one = number(Fraction(0)), number(Fraction(1))
         self.zero, self.one, self.what, self.deadline = zero, one, what, deadline
         self.rows, self.width = len(program.b), len(program.columns)
@@ -213,17 +251,27 @@ class _Simplex:
         self.needs = [{r: whole(v) for r, v in column.items()} for column in program.columns]
         self.b = [number(value) for value in program.b]
         self.c = [number(value) for value in program.c] + [zero] * self.rows
-        self.basis = basis
         self.pivots = 0
+        if not self._begin(basis) and known is not None and not self._begin(known()):
+            self._begin(basis)
+
+    def _begin(self, basis: Sequence[int]) -> bool:
+        """Begin with a basis, or all slacks where it is singular; say whether it obeys all rows."""
+        self.basis = list(basis)
         try:
             self._factor()
         except ZeroDivisionError:
             self.basis = list(range(self.width, self.width + self.rows))
             self._factor()
+        self.values = self.factors.solve(self.b)
+        return self._obeys()
+
+    def _obeys(self) -> bool:
+        return all(value >= 0 for value in self.values)
 
     def optimum(self) -> Optimum:
         """Pivot until values and reduced costs have the right signs."""
-        if any(value < 0 for value in self.values):
+        if not self._obeys():
             self._repair()
         prices = self._improve(self.c)
         x = [Fraction(0)] * self.width
@@ -234,13 +282,13 @@ class _Simplex:
 
     def _factor(self) -> None:
         self.factors = Factors([self.columns[q] for q in self.basis])
-        self.values = self.factors.solve(self.b)
 
-    def _dense(self, column: dict[int, Any]) -> list[Any]:
-        found = [self.zero] * self.rows
-        for r, value in column.items():
-            found[r] = value
-        return found
+    def along(self, column: int) -> list[Any]:
+        """Return by how much the values fall for a unit of a column that enters."""
+        right = [self.zero] * self.rows
+        for r, value in self.columns[column].items():
+            right[r] = value
+        return self.factors.solve(right)
 
     def _repair(self) -> None:
         """Make all values non-negative with one artificial column, and drive it out."""
@@ -251,14 +299,15 @@ class _Simplex:
                 artificial[r] = artificial.get(r, self.zero) - value
         self.columns.append({r: value for r, value in artificial.items() if value})
         leaving = min(short, key=lambda position: self.values[position])
-        self._replace(leaving, len(self.columns) - 1)
+        self._replace(leaving, len(self.columns) - 1, self.along(len(self.columns) - 1))
         self._improve([self.zero] * (len(self.columns) - 1) + [-self.one], stop=len(self.columns) - 1)
         last = len(self.columns) - 1
         if last in self.basis:
             position = self.basis.index(last)
             if self.values[position]:
                 raise NoSolutionError(f"{self.what} has no solution: the instance is at fault")
-            self._replace(position, self._substitute(position))
+            column = self._substitute(position)
+            self._replace(position, column, self.along(column))
         self.columns.pop()
 
     def _substitute(self, position: int) -> int:
@@ -283,7 +332,7 @@ class _Simplex:
             entering = self._entering(c, prices, first=idle > PATIENCE)
             if entering is None:
                 return prices
-            along = self.factors.solve(self._dense(self.columns[entering]))
+            along = self.along(entering)
             reach = [(self.values[p] / step, p) for p, step in enumerate(along) if step > 0]
             if not reach:
                 raise UnboundedError(f"{self.what} has no largest value: the instance is at fault")
@@ -291,7 +340,7 @@ class _Simplex:
             ties = [p for length, p in reach if length == shortest]
             leaving = next((p for p in ties if self.basis[p] == stop), min(ties, key=lambda p: self.basis[p]))
             idle = 0 if shortest > 0 else idle + 1
-            self._replace(leaving, entering)
+            self._replace(leaving, entering, along)
 
     def _entering(self, c: list[Any], prices: list[Any], first: bool) -> int | None:
         """Return the column that gains most a unit, or the first that gains; None when none does."""
@@ -313,7 +362,13 @@ class _Simplex:
                 best, found = gain, q
         return found
 
-    def _replace(self, position: int, column: int) -> None:
+    def _replace(self, position: int, column: int, along: list[Any]) -> None:
+        """Let a column enter in a place of the basis; nothing is rounded, and so its value is taken from the others."""
+        entering = self.values[position] / along[position]
+        for p, step in enumerate(along):
+            if step:
+                self.values[p] -= entering * step
+        self.values[position] = entering
         self.basis[position] = column
         self.pivots += 1
         self._factor()

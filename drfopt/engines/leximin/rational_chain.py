@@ -9,6 +9,8 @@ it can be, the others held at theirs.
                 sum_i d_ij z_ik        <=  c_kj        resource j of class k
 
 HiGHS solves the program in floats, and only its basis is used: where that is not the optimal one, exact pivots mend it.
+Where weights or demands span more than floats, it is none that obeys all rows: what the round before ended with is then
+the better start.
 At the exact optimum a positive price of a user's row finishes her at exactly t.  Whose limit lies at or below the
 level is finished by it, and the program is solved again; where floats see her limit well below, no exact program is
 needed to know that.
@@ -16,6 +18,7 @@ needed to know that.
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -23,7 +26,7 @@ from scipy import sparse
 from ...base.errors import SolverError
 from ...base.numbers.rationals import integer_columns
 from ...base.progress import report
-from ...base.solvers.exact_lp import ExactProgram, Optimum, maximise
+from ...base.solvers.exact_lp import ExactProgram, Optimum, maximise, risen
 from ...model.evidence import ChainEvidence, Round
 from ..linear_programs import INFINITY, basic_columns, capacity_rows, load, run, user_rows
 from ..problem import Answer, Problem, exact_types
@@ -67,6 +70,7 @@ class _Chain:
         self.levels: list[Fraction | None] = [None] * problem.n
         self.rounds: list[Round] = []
         self.basis = [len(self.columns) + 1 + r for r in range(by_type.n + len(cells))]
+        self.last: Optimum | None = None
         self.unit = 1 / float((problem.shares / problem.rates[:, None]).sum(axis=0).max())
 
     def answer(self) -> Answer:
@@ -93,8 +97,11 @@ class _Chain:
 
     def _round(self, rising: list[int]) -> Optimum:
         """Solve the round exactly, and finish whom it finishes: at limits, or else by prices."""
-        optimum = maximise(self._program(), self.basis, "a round of the exact chain", self.problem.deadline)
-        self.basis = optimum.basis
+        program, deadline = self._program(), self.problem.deadline
+        self.last = optimum = maximise(
+            program, self.basis, "a round of the exact chain", deadline, partial(self._risen, program)
+        )
+        self.basis = list(optimum.basis)
         level = optimum.x[-1]
         self.unit = float(level)
         met = [i for i in rising if (top := self.tops[i]) is not None and top <= level]
@@ -111,6 +118,20 @@ class _Chain:
             table[k, j] = price * room
         self.rounds.append(Round(level, self.problem.members[paid], None, table))
         return optimum
+
+    def _risen(self, program: ExactProgram) -> list[int]:
+        """Return the basis where the level may rise no more as things stand after the last optimum.
+
+        Those who were finished have their level whatever t does: the slack of one of them who paid takes its place.
+        """
+        last, width = self.last, len(self.columns) + 1
+        if last is None:
+            return list(range(width, width + len(program.b)))
+        paid = [q for q in range(self.by_type.n) if last.prices[q] > 0 and self.levels[self.owner[q]] is not None]
+        if not paid:
+            return last.basis
+        basis = [width + paid[0] if column == width - 1 else column for column in last.basis]
+        return risen(program, basis, width - 1, last.x[-1])
 
     def _program(self) -> ExactProgram:
         rows = list(enumerate(zip(self.owner, self.parts, strict=True)))

@@ -193,7 +193,9 @@ class Polish:
                 break
             self.watch(f"{self.said}, step {step + 1}: equations off by {error:.0e}")
             if solver is None or (step < 4 and factored > ROUGH):
-                solver, factored = RowMatrix(parts.change("factor")[0], np.flatnonzero(priced)), error
+                matrix, factored = parts.change("factor")[0], error
+                # Of a row of which all who use it are at their limits, on no other class, any price will do.
+                solver = RowMatrix(matrix, np.flatnonzero(priced.ravel() & (matrix.diagonal() > 0)))
             price = solver.solve((parts.look("push")[0] - rows).ravel()).reshape(self.shape)
             fall = float(parts.look("reach", price)[0].values)
             reach = min(0.5 / max(fall, TINY), 1.0)

@@ -7,13 +7,10 @@ from fractions import Fraction
 import numpy as np
 
 from ...base.deadline import NEVER, Deadline
-from ...model.packings import Packing, device_room, integer_rows, most_alone
+from ...model.packings import Packing, device_room, most_alone
 from ..problem import Problem
 
 __all__ = ["SingleMachines"]
-
-LARGE = 2**62
-"""Integers up to here are computed with as such by numpy."""
 
 HASTE = 16
 """One in so many of its tasks is what a user is given more at a time when time has run out."""
@@ -39,13 +36,8 @@ class SingleMachines:
         instance, self.members = problem.instance, problem.members.tolist()
         self.resources = instance.resources
         self.classes = np.repeat(np.arange(instance.k), instance.counts)
-        demands = [instance.exact_demands[i] for i in self.members]
-        rooms = []
-        for row in instance.exact_machine_capacity:
-            rows, room = integer_rows(demands, row)
-            rooms.append(room)
-        kind = np.int64 if max(max(map(max, rows)), max(map(max, rooms))) < LARGE else object
-        self.demands, self.rooms = np.array(rows, dtype=kind), np.array(rooms, dtype=kind)
+        rows, self.rooms = instance.whole_amounts
+        self.demands, kind = rows[self.members], rows.dtype
         self.eligible = instance.fits[self.members]
         self.devices = [
             device_room(instance, k, [i for i in self.members if instance.fits[i, k]])
@@ -66,7 +58,8 @@ class SingleMachines:
         self.numbers: dict[int, np.ndarray] = {}
         for j, resource in enumerate(instance.resources):
             # Amounts are in the units in which demands are integers.
-            unit = next((row[j] / d[j] for row, d in zip(rows, demands, strict=True) if d[j]), Fraction(0))
+            first = next((i for i in self.members if rows[i, j]), None)
+            unit = Fraction(0) if first is None else int(rows[first, j]) / instance.exact_demands[first][j]
             owned = [(machine.devices or {}).get(resource) for machine in instance.machines or ()]
             if any(owned) and unit:
                 self.sizes[j] = np.array([int(one.size * unit) if one else 0 for one in owned], dtype=kind)

@@ -17,8 +17,9 @@ __all__ = ["UserRows", "check_columns", "kind_of", "kinds_of", "opened", "parque
 PART = 1 << 20
 """Users of a part at most, unless a row group has more: they and what is computed from them take some 100 MB."""
 
-PAIRS = 1 << 22
-"""Pairs of a user and a class of machines that a part has at most, for the same reason; row groups are divided."""
+PAIRS = 1 << 20
+"""Pairs of a user and a class of machines that a part has at most, for the same reason, and so that workers have equal
+loads; row groups are divided."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...model.allocation import Allocation
 from ...model.instance import FEATURES, Instance
+from ...model.naming import some
 from ...model.policies import AnyPolicy, policy_on
 from .branch_and_bound import PurchaseSearch
 from .concessions import Concession, concessions
@@ -212,6 +213,9 @@ class Purchase(Result):
             notes.append(f"fair allocation afterwards: certificate ({fair.kind}) {_verdict(fair.valid)}, {how}")
             if self.allocation.status == "solved":
                 notes.append("what a purchase brings is the formulation file's own claim, to the digits of its solver")
+            whose = {target.name for target in self.targets}
+            if nobodys := [user for user in self.allocation.unplaced if user not in whose]:
+                notes.append("unplaced (a task fits on nothing open to it), without a target: " + some(nobodys))
         its = "its" if self.judged == 1 else "their"
         notes.append(
             f"{self.status}; {counted(self.judged, 'purchase')} judged by {its} fair allocation, "
@@ -239,7 +243,8 @@ def size(
     ----------
     instance : Instance
     targets : str or several
-        ``A>=100`` tasks, ``A.share>=1/5``, ``A.level>=0.1``, ``*>=50%`` of everybody's limit.
+        ``A>=100`` tasks, ``A.share>=1/5``, ``A.level>=0.1``, ``*>=50%`` of the limit of all who can
+        run a task and are not named.
     costs : mapping from machine class, or from resource of a pool, to number
         What is for sale, and what one machine or unit costs.
     policy : str, Policy or function

@@ -78,6 +78,8 @@ class Target:
 def targets_of(wanted: str | Iterable[str | Target], instance: Instance, integer: bool = False) -> tuple[Target, ...]:
     """Return the targets written in a text (separated by commas) or in several, one a user and measure.
 
+    Of several for one user the largest, but one that names it replaces that of everybody.
+
     Raises
     ------
     InstanceError
@@ -86,19 +88,22 @@ def targets_of(wanted: str | Iterable[str | Target], instance: Instance, integer
     texts = [wanted] if isinstance(wanted, str | Target) else listed(wanted, "targets", InstanceError)
     if odd := [text for text in texts if not isinstance(text, str | Target)]:
         raise InstanceError(f"{odd[0]!r} is no target: write for example 'A>=100' or '*>=50%'")
-    found: dict[tuple[int, str], Target] = {}
-    # Everybody first: who is named besides is meant to differ.
-    parts = [part for text in texts for part in ([text] if isinstance(text, Target) else text.split(","))]
-    parts.sort(key=lambda part: isinstance(part, str) and not part.strip().startswith(EVERYBODY))
-    for part in parts:
-        for target in [part] if isinstance(part, Target) else _read(part, instance, integer):
-            found[target.user, target.measure] = target
+    # Who is named besides everybody is meant to differ.
+    named, everybody = dict[tuple[int, str], Target](), dict[tuple[int, str], Target]()
+    for part in (part for text in texts for part in ([text] if isinstance(text, Target) else text.split(","))):
+        of_all, read = (False, [part]) if isinstance(part, Target) else _read(part, instance, integer)
+        found = everybody if of_all else named
+        for target in read:
+            key = target.user, target.measure
+            found[key] = max(found.get(key, target), target, key=lambda one: one.least)
+    found = everybody | named
     if not found:
         raise InstanceError("no target is given: write for example A>=100 or *>=50%")
     return tuple(sorted(found.values(), key=lambda target: (target.user, target.measure)))
 
 
-def _read(text: str, instance: Instance, integer: bool) -> list[Target]:
+def _read(text: str, instance: Instance, integer: bool) -> tuple[bool, list[Target]]:
+    """Return whether a text is about everybody, and the targets that it says."""
     left, sign, right = text.rpartition(">=")
     left, right = left.strip(), right.strip()
     if not sign or not left or not right:
@@ -117,7 +122,7 @@ def _read(text: str, instance: Instance, integer: bool) -> list[Target]:
             raise InstanceError(
                 f"target {text.strip()!r}: {kinds} of user {instance.users[i]!r} fits on no machine that it may use"
             )
-    return [_target(instance, i, measure, right, text.strip()) for i in users]
+    return name == EVERYBODY, [_target(instance, i, measure, right, text.strip()) for i in users]
 
 
 def _whose(left: str, instance: Instance) -> tuple[str, str]:

@@ -1,0 +1,111 @@
+"""What the verifier says that it does not follow, and how exactly it reads: files that a mutant of that lets pass."""
+
+from fractions import Fraction
+
+import pytest
+from test_verifier_mutants import file_of, mutant_of, pool, row, verdict, without_levels
+
+from drfopt import Group, Instance, Machine, Organisation, TaskType
+from drfopt.certificates.verifier import verify
+
+ROWS = {"A": {"a": 1, "b": 1}, "B": {"a": 1, "b": 2}, "C": {"a": 2, "b": 1}}
+
+
+def changed(policy, change=None, first=None, groups=None, machines=False, **rules):
+    """The answer of three users under some rules, said to be that under others: of all, and of the first user."""
+    room = {"a": 12, "b": 13}
+    cluster = {"machines": [Machine("m", room)]} if machines else {"capacity": room}
+    organisation = Organisation(**rules, groups=groups or ()) if rules or groups else None
+    found = without_levels(file_of(Instance(ROWS, **cluster, organisation=organisation), policy, exact=True))
+    found["instance"] |= change or {}
+    found["instance"]["users"][0] |= first or {}
+    return found
+
+
+SURPLUS = {"guarantees": "surplus"}
+PATH = "path:1/2:1/2..1:1"
+
+
+def promised(policy):
+    return changed(policy, SURPLUS, guarantees={"A": {"a": 1}})
+
+
+def promised_to_a_group():
+    group = Group("g", guarantee={"a": 1})
+    return changed("tasks", SURPLUS, groups=[group], paths=dict.fromkeys("ABC", "g"))
+
+
+def tiers_in_groups():
+    """A comes before B in a group of which each has all, beside C."""
+    found = changed("ceei", {"groups": [{"name": "g"}, {"name": "h"}]})
+    for user, group in zip(found["instance"]["users"], "ggh", strict=True):
+        user["group"] = group
+    found["instance"]["users"][0]["tier"] = 1
+    return found
+
+
+def rounded_point():
+    """Enclosures about a point in floats, which is not exactly what has to be."""
+    found = without_levels(file_of(Instance([[4, 1], [1, 16], [16, 1]], [100, 100]), "ceei", exact=True))
+    found["proof"]["point"] = {name: float(Fraction(x)) for name, x in found["proof"]["point"].items()}
+    for user in found["users"]:
+        point = Fraction(found["proof"]["point"][user["name"]])
+        user["tasks"] = {"lower": str(point - Fraction(1, 1000)), "upper": str(point + Fraction(1, 1000))}
+    return found
+
+
+LEXIMIN = 'if self.objective == "leximin":\n            return "" if'
+NOT_FOLLOWED = "if not known or self.beyond:"
+PROMISED = 'promised = any(map(any, c.guarantee)) or any(group.get("guarantee") for group in c.groups)'
+
+MUTANTS = [
+    (NOT_FOLLOWED, "if not known:", lambda: promised("ceei")),
+    (NOT_FOLLOWED, "if not known and self.beyond:", tiers_in_groups),
+    ("if turns(c) is None:", "if False:", tiers_in_groups),
+    (LEXIMIN, LEXIMIN.replace('self.objective == "leximin"', "True"), lambda: promised("ceei")),
+    (PROMISED, PROMISED.partition(" or ")[0], promised_to_a_group),
+    (PROMISED, "promised =" + PROMISED.partition(" or ")[2], lambda: promised("tasks")),
+    ('word == "path" or self.objective in ("", "servers")', "False", lambda: changed(PATH, {"excluded": ["b"]})),
+    (' and not c.amounts):', "):", lambda: changed("per-server", first={"guarantee": {"a": 1}}, machines=True)),
+    ("and bool(colon) == (word in ARGUED)", "", lambda: changed("drf") | {"policy": "drf:2"}),
+    ("not self.enclosed and not written", "not written", rounded_point),
+    ("if floats else number(0)", "", lambda: row(
+        without_levels(file_of(pool(), exact=True)), 0, tasks="2.9999999999999")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "forge"), MUTANTS, ids=[f"{row[0]} {row[1]}"[:50] for row in MUTANTS])
+def test_a_mutant_of_what_is_followed_is_found_out(tmp_path, old, new, forge):
+    mutant = mutant_of(tmp_path, "claims.py", old, new)
+    assert verdict(verify, forge()) is not True
+    assert verdict(mutant, forge()) is True
+
+
+def test_fractions_that_were_never_written_are_meant_exactly():
+    found = without_levels(file_of(pool(), exact=True))
+    for user, x in zip(found["users"], (3, 2), strict=True):
+        user["tasks"] = Fraction(x)
+    assert verify(found, exact=True).valid is True
+    found["users"][0]["tasks"] -= Fraction(1, 10**13)
+    assert verify(found, exact=True).valid is False
+
+
+def test_floats_may_be_off_by_their_accuracy_and_not_by_more():
+    for off, right in ((9e-10, True), (3e-9, False)):
+        found = without_levels(file_of(pool()))
+        found["users"][0]["tasks"] *= 1 - off
+        assert verify(found).valid is right
+
+
+def test_a_path_is_of_a_pool_and_of_divisible_tasks():
+    for wrong in ({"integer": True}, {"instance": changed("drf", machines=True)["instance"]}):
+        with pytest.raises(ValueError, match="one pool and divisible tasks"):
+            verify(changed(PATH) | wrong)
+
+
+def test_what_counts_tasks_is_followed_for_several_types_and_weights_per_resource():
+    """A user with types needs no word of what it could run alone in a pool; and a sum knows no weights."""
+    kinds = [TaskType({"a": 1}, 2), TaskType({"a": 2}, 1)]
+    assert verify(file_of(Instance({"A": kinds, "B": {"a": 1}}, {"a": 9}), "tsf", exact=True)).valid is True
+    weighed = Instance({"A": {"a": 1}, "B": {"a": 2}}, {"a": 9}, weights={"A": {"a": 2}, "B": 1})
+    assert verify(file_of(weighed, "throughput", integer=True)).valid is True
