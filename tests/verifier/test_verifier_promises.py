@@ -10,13 +10,14 @@ from test_verifier_mutants import mutant_of, verdict
 
 from drfopt import Group, Instance, Organisation
 from drfopt.certificates.verifier import verify
+from drfopt.certificates.verifier.branches import Undecided
 from drfopt.certificates.verifier.whole_levels import Scale
 
 LINES = [[(F(1, 3), F(0))], [(F(1, 2), F(1)), (F(1, 3), F(0))], [(F(1, 4), F(0)), (F(1, 4), F(1, 2)), (F(1), F(3))]]
-USERS = list(itertools.product(LINES, (0, 1, 3), (0, 1)))
+USERS = list(itertools.product(LINES, (0, 2, 3), (0, 1)))
 """Slopes and offsets, whole tasks that are promised, and ranks."""
 
-MOST, UNIT, PARTS = 6, 12, 6
+MOST, UNIT, PARTS = 6, 12, 12
 
 
 def scale(lines, promise, rank):
@@ -47,6 +48,11 @@ def test_the_fewest_tasks_of_a_value_are_those_of_all_that_are_worth_as_much():
         assert min(mine.least(value), MOST + 1) == min(enough, default=MOST + 1)
         same = [x for x in range(MOST + 1) if mine.value(x) == value]
         assert mine.at(value) == min(same, default=None)
+
+
+def test_who_has_no_level_has_no_scale():
+    with pytest.raises(Undecided, match="the level of A is 0 whatever it has"):
+        scale([(F(0), F(1))], 0, 0)
 
 
 # ---- promises to groups ----------------------------------------------------------------------------------------------
