@@ -10,6 +10,7 @@ from typing import Any
 
 from ..base.deadline import Deadline
 from ..base.errors import PolicyError, checked_flags
+from ..base.numbers.shown import counted
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.instance import FEATURES, Instance
@@ -85,7 +86,8 @@ class Audit(Result):
         """Return the table: a row a property."""
         rows = [(f.property, f.verdict, _because(f)) for f in self.results]
         kind = "whole tasks" if self.integer else "divisible tasks"
-        name = self.instance.name if self.instance else "in general"
+        demands = "equal weights" if self.integer else "equal weights and positive demands"
+        name = self.instance.name if self.instance else f"pools with {demands}"
         title = f"{self.policy}, {kind}" + (f" - {name}" if name else "")
         return Sheet(
             title,
@@ -172,4 +174,5 @@ def audit(
 
 def _because(finding: Finding) -> str:
     said = [str(part) for part in (finding.note, finding.witness) if part]
-    return ": ".join(said) or (f"{finding.trials} cases tried" if finding.trials else "")
+    tried = [f"{counted(finding.trials, 'case')} tried"] if finding.trials and finding.witness is None else []
+    return "; ".join([*filter(None, [": ".join(said)]), *tried])

@@ -57,7 +57,18 @@ class AuditCase:
 
     def given_on(self, cluster: Economy) -> Outcome:
         """Return the outcome on another cluster; of several optima in whole tasks the one that `solve` gives."""
+        return self._given(cluster, self.run(cluster))
+
+    def compared(self, cluster: Economy, users: Sequence[int]) -> Outcome:
+        """Return the same of a cluster of these users, but for what no equally good division makes less than it was."""
         found = self.run(cluster)
+        if found.span is not None and all(
+            fewest >= low(self.chosen.tasks[i]) for (fewest, _), i in zip(found.span, users, strict=True)
+        ):
+            return found
+        return self._given(cluster, found)
+
+    def _given(self, cluster: Economy, found: Outcome) -> Outcome:
         if not self.integer or not found.tied:
             return found
         return replace(computed(cluster, self.policy, True), tied=True, span=found.span)
@@ -87,9 +98,12 @@ class AuditCase:
         self.deadline.check("the audit")
         if not cluster.n or self._listed:
             try:
-                return outcome(cluster, self.policy, self.integer)
+                found = outcome(cluster, self.policy, self.integer)
             except TooManyToListError:
                 self._listed = False  # it took seconds to find out, and a changed cluster has as many
+            else:
+                # Of several largest sums everything is asked of the one that `solve` gives.
+                return computed(cluster, self.policy, False) if found.tied and not self.integer else found
         return computed(cluster, self.policy, self.integer)
 
     def placed(self, cluster: Economy) -> Outcome:
@@ -105,9 +119,10 @@ class AuditCase:
         return all(reaches(x, before.tasks[i]) for x, i in zip(after.tasks, users, strict=True))
 
     def without(self, user: int) -> Outcome:
-        """Return the outcome after a user has left; the others keep their order."""
+        """Return the outcome after a user has left, as `compared` has it; the others keep their order."""
         if user not in self._without:
-            self._without[user] = self.run(self.cluster.without(user))
+            staying = [i for i in range(self.cluster.n) if i != user]
+            self._without[user] = self.compared(self.cluster.without(user), staying)
         return self._without[user]
 
     def kept(self, what: str, find: Callable[["AuditCase"], Found]) -> Found:

@@ -207,7 +207,9 @@ class Policy:
         """Raise the error of a policy asked of an organisation, with what can be asked instead."""
         words = rules.rules
         if self.objective in ("servers", "path"):
-            able = ", ".join(row.name for row in POLICIES if row.objective == "leximin")
+            # Who counts tasks knows guarantees as floors only.
+            counting = ("tasks", "alone") if rules.promises and rules.meaning != "floor" else ()
+            able = ", ".join(row.name for row in POLICIES if row.objective == "leximin" and row.measure not in counting)
             divides = "goes along one path for all"
             if self.objective == "servers":
                 divides, words = "divides every machine by itself", rules.amounts

@@ -129,7 +129,7 @@ class ToBuy:
             if percent(own) != percent(after.demand_met):
                 # What `solve` says of the larger cluster, whose shares are others.
                 text += f" (in shares of the cluster as it is; {percent(own)} in those of the larger one)"
-        return text + (f"; {len(losers)} lose by it" if losers else "; nobody loses")
+        return text + (f"; {len(losers)} lose{'s' * (len(losers) == 1)} by it" if losers else "; nobody loses")
 
     def _winners(self) -> str:
         won = sorted(

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base.deadline import Deadline, ending
 from ..base.errors import DrfoptError
+from ..base.numbers.rationals import integer_columns
 from ..engines.problem import Problem
 from ..engines.registry import engine_for
 from ..model.allocation import Allocation
@@ -193,23 +194,31 @@ def whole_parts(instance: Instance) -> Iterator[int]:
     totals = [sum(column, Fraction(0)) for column in zip(*weights, strict=True)]
     rooms = [instance.exact_capacity] if instance.machines is None else instance.exact_machine_capacity
     counts = [1] if instance.machines is None else instance.counts.tolist()
+    amounts, units = integer_columns(rooms, instance.m)
+    table = np.array(amounts, dtype=object)
     for i, mine in enumerate(weights):
         part = [w / total for w, total in zip(mine, totals, strict=True)]
-        parts = [[c * share for c, share in zip(room, part, strict=True)] for room in rooms]
         if instance.machines is not None and (instance.task_types is None or instance.task_types[i] is None):
-            whole = sum(n * _on_one(instance, i, k, part) for k, n in enumerate(counts) if instance.fits[i, k])
+            whole = sum(_on_each(instance, i, part, table, units))
             yield whole if (limit := instance.exact_limits[i]) is None else min(whole, math.floor(limit))
         else:
+            parts = [[c * share for c, share in zip(room, part, strict=True)] for room in rooms]
             yield most_in(instance, i, list(zip(range(len(parts)), counts, parts, strict=True)))
 
 
-def _on_one(instance: Instance, i: int, k: int, part: Sequence[Fraction]) -> int:
-    """Return the whole tasks of a user of one type in a part of one machine of class k and of its devices."""
-    demand, room = instance.exact_demands[i], instance.exact_machine_capacity[k]
-    most = min(math.floor(c * share / d) for c, share, d in zip(room, part, demand, strict=True) if d)
-    devices = ((instance.machines or ())[k].devices or {}).items()
-    held = ((instance.resources.index(r), one) for r, one in devices)
-    return min([most, *(one.carried(demand[j], one.part(part[j])) for j, one in held if demand[j])])
+def _on_each(
+    instance: Instance, i: int, part: Sequence[Fraction], table: np.ndarray, units: Sequence[int]
+) -> Iterator[int]:
+    """Yield the whole tasks of a user of one type in a part of every machine of each class, and of its devices.
+
+    `table` is what machines have, in integers (k, m) of so many units of each resource.
+    """
+    needs = [(j, d, part[j] / (d * units[j])) for j, d in enumerate(instance.exact_demands[i]) if d]
+    most = np.min([table[:, j] * rate.numerator // rate.denominator for j, _, rate in needs], axis=0).tolist()
+    for k in instance.fits[i].nonzero()[0].tolist():
+        devices = (instance.machines or ())[k].devices or {}
+        held = [(d, devices[r], part[j]) for j, d, _ in needs if (r := instance.resources[j]) in devices]
+        yield int(instance.counts[k]) * min([most[k], *(one.carried(d, one.part(mine)) for d, one, mine in held)])
 
 
 def most_in(instance: Instance, i: int, rooms: Rooms) -> int:

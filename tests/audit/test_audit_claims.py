@@ -138,6 +138,9 @@ def test_the_table_is_markdown():
 def test_claims_are_of_equal_weights_and_drf_loses_some_properties_with_a_weight_for_every_resource():
     lost = ["sharing-incentive", "bottleneck-fairness"]
     assert str(audit(Instance.library("vector-weights"), "drf", lost)).count(" fails ") == 2
+    assert str(claims.audit_policy("drf", "envy-freeness")).startswith(
+        "drf, divisible tasks - pools with equal weights and positive demands"
+    )
     shown = str(sheet([proven(claim_for("drf", "sharing-incentive", "zero demands"))]))
     assert "users have equal weights; with a weight for every resource drf loses SI and BF" in shown
 

@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import pytest
 
-from drfopt import Instance, audit
+from drfopt import Instance, audit, solve
 from drfopt.axioms.case import AuditCase
 from drfopt.axioms.economy import cluster_of
 from drfopt.axioms.manipulation import against_leximin, against_sums
@@ -96,3 +96,40 @@ def test_a_pair_that_could_gain_would_show(monkeypatch):
         against_leximin, "rates", lambda cluster, policy: [r / 4**i for i, r in enumerate(rates(cluster, policy))]
     )
     assert not all(against_leximin.pair_gains_nothing(at, *pair) for pair in combinations(range(3), 2))
+
+
+@pytest.mark.parametrize("integer", [False, True], ids=["divisible", "whole"])
+@pytest.mark.parametrize(
+    ("demands", "capacity", "policy"),
+    [
+        ([[4, 3], [4, 4]], [9, 5], "utilitarian"),
+        ([[1, 1], [0, 1]], [1, 1], "utilitarian"),
+        ([[1, 4], [4, 1], [3, 0]], [9, 7], "throughput"),
+        ([[3], [3], [4]], [9], "utilitarian"),
+        ([[1, 2], [3, 1]], [9, 5], "throughput"),
+        ([[3], [3], [4]], [9], "drf"),
+    ],
+)
+def test_of_several_divisions_as_good_all_verdicts_are_on_those_that_solve_gives(demands, capacity, policy, integer):
+    """A lie does not gain over a division that nobody gives, nor does anybody lose what it never had."""
+    found = audit(Instance(demands, capacity), policy, integer=integer)
+    given = solved(demands, capacity, policy, integer)
+    for finding in found.results:
+        told = finding.witness
+        if finding.property == "strategy-proofness" and told is not None:
+            i = int(told.user[1:]) - 1
+            reports = [list(told.report) if k == i else row for k, row in enumerate(demands)]
+            parts = (r / Fraction(d) for r, d in zip(told.report, demands[i], strict=True) if d)
+            brought = solved(reports, capacity, policy, integer)[i] * min(parts)
+            assert told.tasks == given[i] < (brought.__floor__() if integer else brought)
+        elif finding.property == "resource-monotonicity" and told is not None:
+            i, j = int(told.user[1:]) - 1, int(told.resource[1:]) - 1
+            larger = [told.raised if k == j else c for k, c in enumerate(capacity)]
+            assert told.after == solved(demands, larger, policy, integer)[i] < given[i] == told.tasks
+        elif finding.property in ("sharing-incentive", "envy-freeness") and told is not None:
+            assert told.tasks == given[int(told.user[1:]) - 1]
+
+
+def solved(demands, capacity, policy, integer):
+    how = {"integer": True} if integer else {"exact": True}
+    return [Fraction(x) for x in solve(Instance(demands, capacity), policy, **how).tasks.tolist()]

@@ -31,7 +31,7 @@ def test_no_report_of_a_grid_beats_the_bound(policy, seed, draw):
     at = audit_case(draw(seed, users=(2, 3), resources=(1, 2), weights=2, limits=seed % 3 == 0), policy)
     for i in range(at.cluster.n):
         response = against_whole_tasks.best(at, i)
-        most = response.most if response.report is not None else at.truth.tasks[i]
+        most = response.most if response.report is not None else at.chosen.tasks[i]
         if most is None or (response.report is None and not response.decided):
             continue
         for report in product(SIXTHS if at.cluster.m == 1 else THIRDS, repeat=at.cluster.m):

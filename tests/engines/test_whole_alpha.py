@@ -20,7 +20,7 @@ from drfopt.certificates.exhaustive_search import playing, worth
 from drfopt.certificates.objective_bound import told
 from drfopt.certificates.verifier.alpha_utility import AlphaUtility
 from drfopt.engines.problem import Answer, Problem
-from drfopt.engines.whole import frontier, totals
+from drfopt.engines.whole import climbing, frontier, rounding, totals
 from drfopt.model.organisation import Group, Organisation
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
@@ -277,3 +277,12 @@ def test_where_time_runs_out_leximin_is_the_answer_if_it_is_worth_more(monkeypat
     greedy = totals.greedily(totals.MeetInTheMiddle(problem.whole_users))
     found = totals.solve_by_halves(problem)
     assert found.status == "time_limit" and (greedy, found.tasks.tolist()) == ([11, 3], [8, 4])
+
+
+def test_what_is_climbed_from_on_many_machines_is_packed_in_bulk(monkeypatch):
+    """Task by task four thousand machines took longer than all that follows, and were not full when time ran out."""
+    problem = Problem(Instance([[2, 1], [1, 3]], machines=[Machine("m", [7, 8], 30)]), policy_named("ceei"), True)
+    best = solve(problem.instance, "ceei", integer=True).tasks.tolist()
+    monkeypatch.setattr(rounding, "TaskByTask", None)
+    found = climbing.solve(problem)
+    assert found.status == "feasible" and found.tasks.tolist() == best

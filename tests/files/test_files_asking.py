@@ -65,7 +65,8 @@ def saved(path: Path, content: str | dict) -> Path:
 def test_queues_alone_want_everything_of_machines_from_another_file(tmp_path: Path, kind: str) -> None:
     config, cluster = saved(tmp_path / "config", CONFIGURATIONS[kind]), saved(tmp_path / "cluster.toml", CLUSTER)
     with pytest.raises(
-        InstanceError, match=r"give the files that list the tasks too, or say --saturate: its [12] queues"
+        InstanceError,
+        match=r"the files that list the tasks too, or say --saturate: its (1 queue wants|2 queues want) everything",
     ):
         read(kind, config, machines=cluster) if kind != "kueue" else read(
             "volcano", saved(tmp_path / "v", CONFIGURATIONS["volcano"]), machines=cluster

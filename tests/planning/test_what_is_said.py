@@ -20,7 +20,7 @@ from drfopt import (
 )
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import HOLDS, UNDECIDED
-from drfopt.base.errors import EngineError, InstanceError
+from drfopt.base.errors import EngineError, InstanceError, PolicyError
 from drfopt.planning.advice import advise
 
 MIXED = [TaskType({"gpu": 1}, 2), TaskType({"cpu": 1}, 2)]
@@ -476,3 +476,14 @@ def test_one_purchase_and_one_task_are_not_called_several():
     assert "; 1 purchase judged by its fair allocation, " in str(size(cluster, ["a>=1"], {"cpu": 1}))
     row = explain(Instance({"a": {"cpu": 2}}, {"cpu": 1}, max_tasks=[4])).users[0]
     assert row.remedy == "1 more of cpu (now 1) would give it 1 task instead of 0.5; what stops whom stays so up to 8"
+
+
+def test_the_policies_that_a_refusal_names_take_the_instance():
+    rules = Organisation(guarantees={"a": {"cpu": 1}}, meaning="surplus")
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, machines=[Machine("m", {"cpu": 4})], organisation=rules)
+    with pytest.raises(PolicyError, match=r"whole cluster: use (.*)") as caught:
+        solve(cluster, "per-server")
+    named = str(caught.value).rpartition("use ")[2].split(", ")
+    assert named == ["drf", "asset", "single:RESOURCE"]
+    for policy in named:
+        assert solve(cluster, policy.replace("RESOURCE", "cpu")).certificate.valid

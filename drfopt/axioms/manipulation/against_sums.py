@@ -73,13 +73,18 @@ def best(case: AuditCase, i: int) -> Response:
     most = choices[0].most / market.size
     if low(case.limited(i, most)) <= truth:
         return Response(None, None, case.truth.tasks[i])
-    return _report(case, i, market, corners, choices)
+    found = _report(case, i, market, corners, choices)
+    # How `solve` breaks ties is nobody's theorem: its answers are tried.
+    if found.report is not None:
+        return found
+    tried = misreports.best(case, i)
+    return replace(tried, tied=True, most=None if tried.report is None else case.limited(i, most))
 
 
 def _report(
     case: AuditCase, i: int, market: OptionMarket, corners: Sequence[Row], choices: Sequence[VertexChoice]
 ) -> Response:
-    """Return a report that gains in every optimum, or by a tie; undecided where every gain hangs on a tie."""
+    """Return a report that gains in every optimum, or by a tie as it is broken; none where neither is found."""
     truth = case.truth.tasks[i]
     most = case.limited(i, choices[0].most / market.size)
     known = low(truth) * market.size

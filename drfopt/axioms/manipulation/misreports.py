@@ -60,10 +60,10 @@ def worth(case: AuditCase, i: int, report: Row) -> tuple[Number, bool]:
 def brought(case: AuditCase, reports: Mapping[int, Row]) -> tuple[list[Number], bool]:
     """Return the tasks each of these users runs with what their reports bring, and whether a tie was broken for it."""
     claimed = case.cluster.reporting_all(reports)
-    found = case.run(claimed)
+    found = case.given_on(claimed)
     if case.packs:
         most = [case.limited(i, times(case.per_task(i, row), found.tasks[i])) for i, row in reports.items()]
-        if not all(below(case.truth.tasks[i], value) for i, value in zip(reports, most, strict=True)):
+        if not all(below(case.chosen.tasks[i], value) for i, value in zip(reports, most, strict=True)):
             return most, found.tied
         # Parts of a task on two machines, or devices, are none: how the tasks are packed matters.
         placed = case.placed(claimed)
@@ -93,7 +93,7 @@ LOOKS = 3
 
 def best(case: AuditCase, i: int) -> Response:
     """Return the best response among the reports tried."""
-    truth = case.truth.tasks[i]
+    truth = case.chosen.tasks[i]
     report, value, trials, tied = None, truth, 0, False
     seen = {case.cluster.demands[i]}
     for _ in range(ROUNDS):

@@ -81,7 +81,7 @@ def check_population(case: AuditCase) -> Finding:
         if case.nobody_loses(cluster.without(leaver), staying):
             computed = True
             continue
-        truth, after = case.truth, case.without(leaver)
+        truth, after = case.chosen, case.without(leaver)
         error, choice = truth.computed or after.computed, truth.tied or after.tied
         tied, computed = tied or choice, computed or error
         for i, x in zip(staying, after.tasks, strict=True):
@@ -168,7 +168,7 @@ def check(case: AuditCase) -> Finding:
         if case.nobody_loses(change.cluster, users):
             computed = True
             continue
-        truth, after = case.truth, case.run(change.cluster)
+        truth, after = case.chosen, case.compared(change.cluster, users)
         error, choice = truth.computed or after.computed, truth.tied or after.tied
         tied, computed = tied or choice, computed or error
         for i, x in enumerate(after.tasks):

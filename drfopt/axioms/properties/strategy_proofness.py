@@ -175,7 +175,7 @@ class Conspiracy(Witness):
 
 def check_pairs(case: AuditCase) -> Finding:
     """Try pairs of reports for every two users."""
-    cluster, truth, trials = case.cluster, case.truth, 0
+    cluster, truth, trials = case.cluster, case.chosen, 0
     if _filled(case) and all(against_leximin.pair_gains_nothing(case, *p) for p in combinations(range(cluster.n), 2)):
         return Finding(PAIRS, HOLDS)
     for pair in combinations(range(cluster.n), 2):

@@ -13,9 +13,8 @@ import numpy as np
 from ...certificates import price_tree
 from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
-from . import frontier
+from . import frontier, rounding
 from .milp import SEARCH
-from .rounding import task_by_task
 
 __all__ = ["solve"]
 
@@ -24,7 +23,7 @@ def solve(problem: Problem) -> Answer:
     """Return whole tasks; their status says that they are feasible, not that they are optimal."""
     instance, pool = problem.instance, problem.instance.machines is None
     leximin = replace(problem, policy=replace(problem.policy, objective="leximin"))
-    answer = replace(frontier.solve(leximin) if pool else task_by_task(leximin), engine="")
+    answer = replace((frontier if pool else rounding).solve(leximin), engine="")
     users = WholeUsers(instance, problem.policy, problem.members.tolist())
     own, deadline = answer.tasks.tolist(), problem.deadline.part(SEARCH)
     with contextlib.suppress(price_tree.Undecided):

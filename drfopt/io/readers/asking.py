@@ -17,6 +17,7 @@ from typing import Any
 
 from ...base.errors import InstanceError, checked_flags, listed, suggestion
 from ...base.numbers.quantities import amount
+from ...base.numbers.shown import counted
 from ..native.entries import validated
 from ..native.syntax import sniff, tree
 from ..text.files import FORMATS as SYNTAXES
@@ -183,8 +184,9 @@ def saturated(cluster: Contents) -> Contents:
     there = dict.fromkeys(resource for node in machines for resource, amount in node.capacity.items() if amount)
     if not there and not busy:
         raise InstanceError(
-            f"{cluster.place}: --saturate: there is no machine, and its {len(empty):,} queues want tasks in "
-            "the shape of machines: give the files that list them too, or another file with --machines"
+            f"{cluster.place}: --saturate: there is no machine, and its {counted(len(empty), 'queue')} "
+            f"want{'s' * (len(empty) == 1)} tasks in the shape of machines: give the files that list them too, or "
+            "another file with --machines"
         )
     for resource in shape if there else ():
         if resource not in there:

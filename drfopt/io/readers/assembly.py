@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...base.errors import InstanceError
+from ...base.numbers.shown import counted
 from ..native import reading
 from .conversion import POOL, Contents, Conversion, ListedMachine, Notes, Task
 from .machine_classes import (
@@ -122,7 +123,10 @@ def assemble(cluster: Contents) -> Conversion:
     tasks = _useful(cluster)
     if not tasks:
         hint = next((f" ({note})" for note in cluster.notes.taken()), "")
-        queues = f", or say --saturate: its {len(cluster.members):,} queues want everything" if cluster.members else ""
+        bare = not cluster.nodes and cluster.pool is None
+        asks = "--saturate, with a file of machines as --machines" if bare else "--saturate"
+        many = len(cluster.members)
+        queues = f", or say {asks}: its {counted(many, 'queue')} want{'s' * (many == 1)} everything" if many else ""
         raise InstanceError(
             f"{cluster.place}: no task of a user is waiting or running{hint}: "
             f"give the files that list the tasks too{queues}"
