@@ -118,6 +118,7 @@ class PointUsers:
         self.rates = policy.exact_rates(instance) if self.exponent != 1 else None
         self.starts = np.searchsorted(point.users, np.arange(instance.n + 1))
         self._looked: list | None = None
+        self._amounts: dict[int, DoubleDouble] = {}
 
     def used(self, n: int) -> tuple:
         """Return what users use of each row (k, m), by what part somebody is beyond its limit; prices, what classes
@@ -182,13 +183,15 @@ class PointUsers:
         bound = np.flatnonzero((floats > 0) & np.isfinite(floats))
         if not bound.size:
             return found, 0.0
-        over = table.sum(axis=1)[bound] / self.instance.fine("limits", rows)[bound] - 1.0
+        self._amounts[rows.start] = amounts = table.sum(axis=1)
+        over = amounts[bound] / self.instance.fine("limits", rows)[bound] - 1.0
         return found, float(over.high.max())
 
     def _look(self, shrunk: DoubleDouble, rows: slice) -> tuple[DoubleDouble, float, float, np.ndarray, np.ndarray]:
         """Return what some users pay at least, what they miss, what that may err by, their worths and distances."""
         instance = self.instance
-        x = self._table(rows).sum(axis=1) * shrunk
+        amounts = self._amounts.get(rows.start)
+        x = (self._table(rows).sum(axis=1) if amounts is None else amounts) * shrunk
         cost = self._cheapest(rows)
         some = x.high > 0
         tasks = self.tasks[rows]

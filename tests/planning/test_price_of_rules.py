@@ -247,3 +247,14 @@ def test_what_a_user_could_run_alone_depends_on_the_class_that_has_more(users, w
         more = what_if(cluster, [f"set-capacity {name}=+{hair}"], "tsf")
         drawn = [float(row.change / hair) for row in more.users]
         assert price(cluster, "tsf", units=[name])[name].more.tasks == pytest.approx(drawn, rel=5e-3, abs=1e-6), name
+
+
+def test_under_weights_of_groups_the_price_is_of_a_level_that_is_printed():
+    """The clock of a group runs by its weight: b rises by half a task, which is a twentieth of the cluster."""
+    groups = [Group("eng", 2)]
+    rules = Organisation(groups=groups, paths={"b": "eng"}, ceilings={"c": {"cpu": 4}})
+    cluster = Instance({"b": {"cpu": 2}, "c": {"cpu": 1}}, {"cpu": 20}, organisation=rules)
+    found = price(cluster)
+    assert solve(cluster).levels.tolist() == pytest.approx([0.8, 0.2])
+    assert found["cpu"].more.tasks == pytest.approx([0.5, 0])
+    assert found["cpu"].more.price == found["cpu"].less.price == pytest.approx(0.05)

@@ -487,3 +487,11 @@ def test_the_policies_that_a_refusal_names_take_the_instance():
     assert named == ["drf", "asset", "single:RESOURCE"]
     for policy in named:
         assert solve(cluster, policy.replace("RESOURCE", "cpu")).certificate.valid
+
+
+def test_what_else_is_used_up_is_not_what_stops_who_is_below_a_ceiling():
+    """a stops at the ceiling of its group while there is cpu left, and b later when there is none."""
+    rules = Organisation(groups=[Group("eng", ceiling={"cpu": 4})], paths={"a": "eng"})
+    row = explain(Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 10}, organisation=rules))["a"]
+    assert row.stopped_by == ("eng ceiling of cpu",)
+    assert row.remedy == "set-capacity cpu=+1% would not raise it: what stops it is eng ceiling of cpu"

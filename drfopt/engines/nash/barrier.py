@@ -160,7 +160,8 @@ class Barrier:
         p, z, reach, parts = self.p, self.z, self.reach, self.parts
         mean = gap / self.products
         most = BENT * mean
-        step = MarketStep(p, most, gap <= LATE * self.money)
+        late = gap <= LATE * self.money
+        step = MarketStep(p, most, late)
         matrix, pushed = parts.look("weigh", step)
         rate, slack = reach / (p + self.hole), z * reach
         of_row = slack * rate
@@ -171,7 +172,7 @@ class Barrier:
         # The predictor.
         price = rows.solve(side - z)
         dz = -(slack + of_row * price)
-        step = step._replace(first=price)
+        step = MarketStep(p, most, late, first=price)
         falls, sums, to_target, bent = parts.look("predict", step)
         first, dual = _lengths(falls, dz / -z, price * -rate, KEEP)
         # Products after: (v + first dv)(s + dual ds), with dv = -v (1 + along), ds = s along.
@@ -185,7 +186,7 @@ class Barrier:
         room = (target - np.minimum(np.maximum(price * dz, -most), most)) * rate - slack
         price = rows.solve(side + target * to_target.ravel() + bent.ravel() + room)
         dz = room - of_row * price
-        step = step._replace(then=price, target=target)
+        step = MarketStep(p, most, late, step.first, price, target)
         falls = parts.look("correct", step)[0]
         first, dual = _lengths(falls, dz / -z, price * -rate, max(KEEP, 1 - gap / self.money))
         self.z, self.p = z + first * dz, p + dual * price

@@ -238,7 +238,7 @@ class RemedyTrials:
             return UNTRIED
         if i in (closed := closed_by(self.instance)):
             return f"what stops it is {', '.join(closed[i])}"
-        names = self.held_by(i)
+        names = stops = self.held_by(i)
         if self.instance.machines is None:
             # What stops her may be a ceiling of her group, which has a name as well.
             # Others may be used up as well, and under guarantees it may be those that matter.
@@ -262,7 +262,7 @@ class RemedyTrials:
         (after, will), change = max(found, default=((now, ""), ""))
         if after <= now * (1 + LEVEL):
             # A ceiling of a group may be full at the same point, and is no less in its way.
-            what = ", ".join(dict.fromkeys((*names, *self._full.get(i, [])))) or "a promise to others"
+            what = ", ".join(dict.fromkeys((*(stops or names), *self._full.get(i, [])))) or "a promise to others"
             # A guarantee of hers or of others may be what counts: then it takes more before she has any of it.
             vain, even = (
                 " or ".join(each for (_, will), each in found if (will == EVEN) is so) for so in (False, True)

@@ -272,7 +272,13 @@ class _Clocked(Divided):
                 before = _before(trajectory, breakpoint)
                 if before is None:
                     return None
-                turns = (there - before[1]) / float(breakpoint.point.time - before[0])
+                # A group's clock runs by its weight: what is priced is the lowest level of those who stop.
+                levels, had = self.clock.levels(there), self.clock.levels(before[1])
+                risen = [i for i in breakpoint.finished.tolist() if levels[i] > had[i]]
+                if not risen:
+                    return None
+                lowest = min(risen, key=lambda i: levels[i])
+                turns = (there - before[1]) / float(levels[lowest] - had[lowest])
                 spent = float(_costs(self.clock, firm(breakpoint.prices), breakpoint.bounds) @ turns)
                 return (paid / spent, there, turns) if spent > 0 else None
             state = self.clock.after(state, there, breakpoint.finished)
