@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..base.errors import EngineError
+from ..base.errors import EngineError, PolicyError
 from ..base.parallel import one_thread
 from ..base.registry import Registry
 from ..base.solvers.table import DIRECT
+from ..model.instance import Instance
 from .problem import Answer, Problem
 
 __all__ = ["ENGINES", "Answer", "Engine", "Problem", "engine_for", "engines_for", "others"]
@@ -129,10 +130,28 @@ class Engine:
 
     def solve(self, problem: Problem) -> Answer:
         """Run the algorithm; its module is imported now, and its solver with it."""
+        if problem.integer:
+            _countable(problem.instance)
         run: Callable[[Problem], Answer] = ENGINES.implementation(self)
         with one_thread():
             return run(problem)
 
+
+def _countable(instance: Instance) -> None:
+    """Refuse whole tasks of which somebody could run more than an integer of 64 bits counts."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alone = np.where(instance.demands > 0, instance.capacity / instance.demands, np.inf).min(axis=1, initial=np.inf)
+    most = np.where(instance.unplaced(integer=True), 0, np.minimum(alone, instance.whole_limits))
+    if (most >= COUNTED).any():
+        i = int(most.argmax())
+        raise PolicyError(
+            f"user {instance.users[i]!r} could run about {most[i]:.0e} tasks, more than can be counted: give "
+            "it a limit, or demands in larger units"
+        )
+
+
+COUNTED = float(2**63)
+"""Whole tasks from which on an integer of 64 bits does not hold them."""
 
 UNLIKE = 0.25
 """Part of those pairs that is enough for an engine where users need different resources: there simplex goes from one

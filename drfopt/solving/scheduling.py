@@ -39,6 +39,9 @@ AHEAD = {"algorithm-1": 0, "sequential-min-max": 1}
 WIDEST = 6
 """Most users, or users times resources, with a column each in the trace; of more users only who is served is shown."""
 
+LONGEST = 1_000_000
+"""Tasks of a trace; each is a line with what everybody has."""
+
 
 @dataclass(frozen=True)
 class ScheduleDistance:
@@ -308,9 +311,15 @@ def schedule(
     own = [instance.max_tasks[i] if i in mixes else limit for i, limit in enumerate(instance.exact_limits)]
     limits = [Fraction(0) if helpless[i] else limit for i, limit in enumerate(own)]
     rates = chosen.exact_rates(instance)
-    if instance.machines is None and not (trace or AHEAD[rule] or mixes or lines or ties):
+    if instance.machines is None and not (mixes or lines):
         tasks = bulk_filling(instance.exact_demands, instance.exact_capacity, rates, limits, when_full)
-        return Schedule(instance, chosen.name, when_full, _counted(instance, tasks), None, None, rule)
+        if not (trace or AHEAD[rule] or ties):
+            return Schedule(instance, chosen.name, when_full, _counted(instance, tasks), None, None, rule)
+        if trace and sum(tasks) > LONGEST:
+            raise PolicyError(
+                f"a trace of about {float(sum(tasks)):.0e} tasks is too long to keep: leave it out (--no-trace, "
+                "trace=False), or ask in larger tasks"
+            )
     if chosen.objective == "servers":
         return _on_machines(instance, chosen, rule, when_full, ties, trace)
     machines = machine_rows(instance)

@@ -10,7 +10,7 @@ import pytest
 from whole_pools import tied, tiny
 
 from drfopt.base.deadline import Deadline, stopping
-from drfopt.base.errors import TimeLimitError
+from drfopt.base.errors import PolicyError, TimeLimitError
 from drfopt.certificates import group_stops, second_solver, whole
 from drfopt.certificates.level_claims import HighestValues
 from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle
@@ -25,6 +25,7 @@ from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
 from drfopt.solving.allocating import solve
 from drfopt.solving.methods import second_methods
+from drfopt.solving.scheduling import schedule
 
 
 def score_of(instance, policy, engine):
@@ -336,3 +337,15 @@ def test_one_way_through_billions_of_tasks_hears_the_time_limit(monkeypatch):
     assert found.status == "time_limit"
     assert found.tasks.tolist() == pytest.approx([5 * 10**11, 15 * 10**11], rel=1e-8)
     assert found.certificate.evidence.bound == 1
+
+
+def test_more_whole_tasks_than_can_be_counted_are_refused_by_name():
+    """10^27 tasks of B ended in an OverflowError."""
+    pool = Instance({"A": {"cpu": 1e15}, "B": {"cpu": 1e-9}}, {"cpu": 1e18})
+    for policy in ("drf", "ceei", "utilitarian", "alpha:2", "per-server"):
+        with pytest.raises(PolicyError, match=r"user 'B' could run about 1e\+27 tasks, more than can be counted"):
+            solve(pool, policy, integer=True)
+    limited = Instance({"A": {"cpu": 1e15}, "B": {"cpu": 1e-9}}, {"cpu": 1e18}, max_tasks={"B": 7})
+    assert solve(limited, integer=True).tasks.tolist() == [999, 7]
+    with pytest.raises(PolicyError, match=r"a trace of about .* tasks is too long to keep"):
+        schedule(pool)
