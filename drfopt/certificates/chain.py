@@ -428,10 +428,13 @@ def stopped_by(instance: Instance, named: list[tuple[np.ndarray, np.ndarray, flo
     """Return what every user must pay for, as names; None for who is finished by no round."""
     found: list = [None] * instance.n
     filled = filled_at([(firm(prices), level) for _, prices, level in named], instance.room.shape).astype(float)
+    classes, resources = np.nonzero(filled < np.inf)
+    names, levels = cell_names(instance, classes, resources), filled[classes, resources]
     for finished, _, level in named:
-        full = filled <= level * (1 + LEVEL)
-        for i, names in zip(finished.tolist(), _bottlenecks(instance, full, finished), strict=True):
-            found[i] = names
+        full = np.flatnonzero(levels <= level * (1 + LEVEL))
+        paid = pays(instance, finished, classes[full], resources[full])
+        for i, row in zip(finished.tolist(), paid, strict=True):
+            found[i] = tuple(names[c] for c in full[row].tolist())
     return tuple(found)
 
 
@@ -439,21 +442,13 @@ def filled_at(rounds: Sequence[tuple[np.ndarray, Any]], shape: tuple[int, ...]) 
     """Return the lowest level of a round that has a price for each cell (k, m), inf for none.
 
     What a round fills is full for all who go on above it, and which of two rounds at one level comes first is chance:
-    so a user is stopped by all that is full at its level and that it needs where it may run, not by its own round alone.
+    so a user is stopped by all that is full at its level and that it needs where it may run, whatever its own round.
     """
     filled = np.full(shape, np.inf, dtype=object)
     for prices, level in rounds:
         cells = np.atleast_2d(prices).astype(bool)
         filled[cells] = np.minimum(filled[cells], level)
     return filled
-
-
-def _bottlenecks(instance: Instance, priced: np.ndarray, users: np.ndarray) -> list[tuple[str, ...]]:
-    """Return what each of the users (rows of the instance) must pay for where cells (k, m) are priced, as names."""
-    classes, resources = np.nonzero(priced)
-    names = cell_names(instance, classes, resources)
-    paid = pays(instance, users, classes, resources)
-    return [tuple(names[c] for c in np.flatnonzero(row).tolist()) for row in paid]
 
 
 def cell_names(instance: Instance, classes: np.ndarray, resources: np.ndarray) -> list[str]:
