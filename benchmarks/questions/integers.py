@@ -229,7 +229,8 @@ QUESTIONS = (
             "200 0.9 and 2.1, of 500 0.8 and 2.8. Half of them 0, where a round is over at once and levels need "
             "programs: of 5 users 1.1 and 4.1, of 20 2.6 and 8.1, of 50 2.8 and 14.6, of 100 2.9 and 38, of 200 2.2 "
             "and 22, of 500 2.4 and 103. (Before rows were rounded, on these pools: of 20 1.9 and 6.6, of 50 2.7 "
-            "and 39, of 100 5.6 and 273, of 200 4.6 and 164, and one not proven; so 20 users were faster.) All but one are proven, by multipliers alone: 500 users, 8 resources "
+            "and 39, of 100 5.6 and 273, of 200 4.6 and 164, and one not proven; so 20 users were faster.) "
+            "All but one are proven, by multipliers alone: 500 users, 8 resources "
             "and no limits were not in a minute by the clock. CBC is asked in none."
         ),
     ),
