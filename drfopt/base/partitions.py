@@ -35,7 +35,9 @@ GROUPS = 4
 processes together, and while it is changed there is room for what it was before."""
 
 IDLE = {
-    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.interval": "10s",
+    "distributed.admin.tick.cycle": "10s",
+    "distributed.admin.tick.limit": "60s",
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.profile.enabled": False,
     "distributed.worker.memory.monitor-interval": "500ms",
@@ -317,7 +319,7 @@ def _given(address: str) -> Iterator[str]:
 
 
 def quietly() -> Any:
-    """Return a context in which Dask starts processes that look at themselves once a second, not fifty times.
+    """Return a context in which Dask starts processes that look at themselves seldom, not fifty times a second.
 
     Nobody sees what they find, without a dashboard, and it takes 1 to 2 % of a core in each process all the time.
     """

@@ -209,7 +209,7 @@ class ClaimOptions:
         """Return the bounds beyond which the slack is exceeded."""
         if not len(prices):
             return bounds
-        first, slack = self.first[:-1], min(slack, SAFE)
+        first, slack = self.first[:-1], slack if prices.dtype == object else min(slack, SAFE)
         given, spare = taken > bounds.low, taken < bounds.high
         none = prices.max() + 1
         dearest = np.maximum.reduceat(np.where(given, prices, -1), first)[self.choice]

@@ -165,15 +165,27 @@ class ClaimProgram(PackingProgram):
         highs.passModel(model)
         return highs
 
-    def add(self, row: Row) -> None:
-        """Add a row that is rounded; what is left over or short is counted in what one user's other option changes."""
-        unit = float(row.costs.max(initial=0)) or 1.0
-        usual = row.costs[self.usual]
-        terms = self._terms((row.costs - usual[self.options.choice]) / unit) | {self.excess: -1.0, self.spare: 1.0}
-        most = (row.most - int((usual * self.options.number).sum())) / unit
-        at = np.fromiter(terms, dtype=np.int32)
-        self.highs.addRow(-math.inf, most, len(at), at, np.fromiter(terms.values(), dtype=float))
-        self.rounds.append((self.highs.getNumRow() - 1, unit))
+    def add(self, rows: Sequence[Row]) -> None:
+        """Add rows that are rounded; what is left over or short is counted in what one user's other option changes."""
+        if not rows:
+            return
+        costs = np.array([row.costs for row in rows], dtype=float)
+        units = costs.max(axis=1)
+        units[units == 0] = 1.0
+        costs /= units[:, None]
+        usual = costs[:, self.usual]
+        most = np.array([float(row.most) for row in rows]) / units - usual @ self.options.number
+        count = len(self.own)
+        own = np.zeros((len(rows), count + 2))
+        own[:, :count] = (costs - usual[:, self.options.choice])[:, self.own]
+        own[:, count:] = -1.0, 1.0
+        columns = np.append(np.arange(count), [self.excess, self.spare])
+        row, at = np.nonzero(own)
+        starts = np.searchsorted(row, np.arange(len(rows))).astype(np.int32)
+        first = self.highs.getNumRow()
+        low = np.full(len(rows), -math.inf)
+        self.highs.addRows(len(rows), low, most, len(at), starts, columns[at].astype(np.int32), own[row, at])
+        self.rounds += zip(range(first, first + len(rows)), units.tolist(), strict=True)
 
     def solve(self, bounds: Bounds, loads: LoadBounds, spared: float = SPARED) -> tuple[np.ndarray, "Duals"]:
         """Return numbers of users who take each option, then of machines with each load, and multipliers.

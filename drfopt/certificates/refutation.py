@@ -53,6 +53,9 @@ PATIENCE, GAINED = 3, 0.05
 ROUNDS, ROWS = 1, 300
 """How often rounded rows are added at a node, and how many there are in a program up to which they are."""
 
+HINTS = 3
+"""Multipliers of claims before that are asked, and those of the last."""
+
 SHRUNK = 0.7
 """Part of the options at most to which bounds have to narrow a program for it to be written anew."""
 
@@ -61,10 +64,10 @@ PROOF = "the proof of the optimum"
 
 
 class Learned:
-    """What one claim teaches of the next: multipliers, which may tighten its bounds before a program is asked."""
+    """What one claim teaches of the next: multipliers that may tighten its bounds before a program is asked."""
 
     def __init__(self) -> None:
-        self.leaf: Refutation | None = None
+        self.leaves: list[Refutation] = []
 
 
 class Better(Exception):
@@ -148,8 +151,8 @@ class _Checks:
         self.rows = []
         return held
 
-    def add(self, how: Rounding) -> Row:
-        """Add a rounded row, and return it; one that says nothing where its multipliers do not."""
+    def add(self, how: Rounding) -> None:
+        """Add a rounded row; one that says nothing where its multipliers do not."""
         found = self._priced(Refutation(how.prices, how.counts), self.options.free, {})
         prices, total = (None, 0) if found is None else found
         if prices is None or how.divisor < 1:
@@ -157,7 +160,6 @@ class _Checks:
         else:
             row = rounded(self.options, prices, total, how.divisor, np.array(how.base))
         self.rows.append(row)
-        return row
 
     def hold(self, proof: Refutation, bounds: Bounds | None = None, loads: LoadBounds | None = None) -> bool:
         """Say whether a refutation contradicts the claim within bounds."""
@@ -278,9 +280,9 @@ def refute(
 
 
 def _carried(rows: int, known: Refutation) -> Refutation:
-    """Return multipliers of the level before for this one, of its row where it stayed open, and anew; others as is."""
-    fewer = known.alone and len(known.counts) == rows - 1
-    return replace(known, counts=(*known.counts, known.counts[-1])) if fewer and rows > 1 else known
+    """Return multipliers of a level before for this one, of rows that stayed open since, and anew; others as is."""
+    fewer = rows - len(known.counts) if known.alone and known.counts else 0
+    return replace(known, counts=(*known.counts, *known.counts[-1:] * fewer)) if fewer > 0 else known
 
 
 def _simple(checks: _Checks) -> Iterator[Refutation]:
@@ -343,20 +345,21 @@ class _Tree:
         """Write the program of the options that there are."""
         self.options = options = self.checks.options
         self.program = ClaimProgram(options, self.worth, self.deadline)
-        for row in self.checks.rows:
-            self.program.add(row)
+        self.program.add(self.checks.rows)
         self.points = ClaimPoints(options, self.worth) if isinstance(self.worth, Pool) else None
-        self.finder = RowFinder(options, self.worth) if isinstance(self.worth, Pool) else None
+        self.finder: RowFinder | None = None
 
     def _hinted(self) -> None:
-        """Tighten bounds of a pool by multipliers of the claim before."""
-        leaf, rows = self.learned.leaf, len(self.claim.allowed)
-        if leaf is None or not isinstance(self.worth, Pool) or not rows:
-            return
-        leaf = _carried(rows, leaf)
-        left = self.checks.left(leaf, self.bounds, {}) if len(leaf.counts) == rows else None
-        if left is not None and self._fewer_options(left.bounds):
-            self.chain.append(leaf)
+        """Tighten bounds of a pool by multipliers of claims before."""
+        rows, bounds = len(self.claim.allowed), self.bounds
+        for known in self.learned.leaves if isinstance(self.worth, Pool) and rows else []:
+            leaf = _carried(rows, known)
+            left = self.checks.left(leaf, bounds, {}) if len(leaf.counts) == rows else None
+            if left is not None and not left.bounds.same(bounds):
+                self.chain.append(leaf)
+                bounds = left.bounds
+        if not self._fewer_options(bounds):
+            self.chain = []
 
     def _fewer_options(self, bounds: Bounds) -> bool:
         """Leave out the options that nobody can take, where they are many; say whether they are."""
@@ -385,17 +388,17 @@ class _Tree:
         ------
         Better
         """
-        best, waited = -math.inf, 0
+        best, waited, asked = -math.inf, 0, False
         while waited < PATIENCE:
             values, duals = self._solved(self.bounds, {})
             leaf, left = self._left(duals, self.bounds, {})
-            if not self.rows:
-                self.learned.leaf = leaf
+            if not asked:
+                # Of a program of some options it says nothing of the others: what left these out does.
+                self.learned.leaves = [*self.chain[:HINTS], leaf]
+            asked = True
             if left is None:
                 return leaf
             self._near(values)
-            waited = 0 if duals.value > best + GAINED * abs(best) else waited + 1
-            best = max(best, duals.value)
             if not left.bounds.same(self.bounds):
                 self.chain.append(leaf)
                 moved = not left.bounds.hold(values)
@@ -405,17 +408,22 @@ class _Tree:
                 self.bounds = left.bounds
                 if moved:
                     continue
+            waited = 0 if duals.value > best + GAINED * abs(best) else waited + 1
+            best = max(best, duals.value)
             if not self._cut(values, duals):
                 break
         return None
 
     def _cut(self, values: np.ndarray, duals: Duals, more: bool = True) -> bool:
         """Add rounded rows that a solution of a pool's program violates, if more are wanted; say whether there are."""
-        rows = self.finder.violated(values, duals.prices[0], duals.counts) if self.finder and more else []
-        for how in rows:
-            self.rows.append(replace(how, base=tuple(self.kept[list(how.base)].tolist())))
-            self.program.add(self.checks.add(how))
-        return bool(rows)
+        if not more or not isinstance(self.worth, Pool):
+            return False
+        self.finder = self.finder or RowFinder(self.options, self.worth)
+        found = self.finder.violated(values, duals.prices[0], duals.counts)
+        self.rows += [replace(how, base=tuple(self.kept[list(how.base)].tolist())) for how, _ in found]
+        self.checks.rows += (rows := [row for _, row in found])
+        self.program.add(rows)
+        return bool(found)
 
     def _with_rows(self, proof: Refutation) -> Refutation:
         """Return a tree with the rounded rows that have multipliers in it, of all options."""

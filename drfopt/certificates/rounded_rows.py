@@ -10,6 +10,7 @@ solve MIPs, 2001): the base is what most take in the solution of a linear progra
 and the row is one resource, alone or with the users at one level.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -24,17 +25,17 @@ __all__ = ["Rounding", "Row", "RowFinder", "rounded"]
 TIMES = (1, 2, 3)
 """A change that the solution divides is a divisor, and so are its double and its triple."""
 
-LARGEST = 2**40
+LARGEST = 2**36
 """What coefficients of a row may be at most: multipliers of it are to stay within numpy's integers."""
+
+SUMMED, RATIO = 2**50, 2**10
+"""What all users may need of a resource, and how much one may count beside another: products are in these integers."""
 
 VIOLATED = 1e-4
 """By how much, in its own length, the solution violates a row that is worth adding."""
 
-TRIED = 48
-"""Rows that are looked at closely, in full length."""
-
-MOST = 24
-"""Rows that are added at once."""
+TRIED = 32
+"""Rows that are looked at closely, in full length, and added at once where they are violated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,45 +85,56 @@ class RowFinder:
         needs = needs if len(needs) == len(options.choice) or not len(needs) else np.add.reduceat(needs, options.starts)
         left = np.array(worth.room, dtype=object) - np.array(options.claim.fixed, dtype=object) @ demands
         # Resources of which amounts are larger are left out.
-        self.at = np.flatnonzero(np.maximum(needs.max(axis=0, initial=0), np.abs(left)) < LARGEST)
+        summed = np.maximum(needs.max(axis=0, initial=0) * int(options.number.sum()), np.abs(left))
+        self.at = np.flatnonzero(summed < SUMMED)
         self.needs, self.left = needs[:, self.at].T.astype(np.int64), left[self.at].astype(np.int64)
-        self.stops = np.equal.outer(np.arange(len(options.claim.allowed)), options.row).astype(np.int64)
         self.allowed = np.array(options.claim.allowed, dtype=np.int64)
+        self.stops = np.equal.outer(np.arange(len(self.allowed)), options.row).astype(np.int64)
 
-    def violated(self, values: np.ndarray, prices: Sequence[float], counts: Sequence[float]) -> list[Rounding]:
+    def violated(
+        self, values: np.ndarray, prices: Sequence[float], counts: Sequence[float]
+    ) -> list[tuple[Rounding, Row]]:
         """Return rows that a solution violates, those by most first; the multipliers say which of them to look at."""
         divided = np.flatnonzero(np.abs(values - np.round(values)) > FRACTIONAL)
-        pairs = list(self._pairs(prices, counts)) if len(divided) else []
-        if not pairs:
+        if not len(divided):
             return []
-        j, row, times = np.array(pairs).T
-        times = np.where(row < 0, 0, times)
-        each = self.needs[j] + times[:, None] * self.stops[row]
-        left = self.left[j] + times * self.allowed[row]
-        found = [
-            one for base in self._bases(values, divided) for one in self._divided(each, left, base, values, divided)
-        ]
+        of, at = self._mixed(np.array(prices)[self.at], np.array(counts))
+        found: list[tuple[float, int, int, np.ndarray]] = []
+        for base in self._bases(values, divided):
+            found += self._divided(of, at, base, values, divided)
         found.sort(key=lambda one: -one[0])
         rows = []
         for _, k, divisor, base in found[:TRIED]:
-            costs, most = rounded(self.options, each[k], int(left[k]), divisor, base)
-            length = float(np.sqrt((costs.astype(float) ** 2).sum()))
-            by = (float(costs @ values) - most) / (length or 1.0)
+            each, left = of[k] @ self.needs + at[k] @ self.stops, int(of[k] @ self.left + at[k] @ self.allowed)
+            row_of = rounded(self.options, each, left, divisor, base)
+            costs = row_of.costs.astype(float)
+            by = (float(costs @ values) - row_of.most) / (math.sqrt(float(costs @ costs)) or 1.0)
             if by > VIOLATED and costs.max() < LARGEST:
-                alone = tuple((np.arange(self.width) == self.at[j[k]]).astype(int).tolist())
-                counted = tuple((times[k] * (np.arange(len(counts)) == row[k])).tolist())
-                rows.append((by, Rounding((alone,), counted, divisor, tuple(base.tolist()))))
+                used = np.zeros(self.width, dtype=np.int64)
+                used[self.at] = of[k]
+                how = Rounding((tuple(used.tolist()),), tuple(at[k].tolist()), divisor, tuple(base.tolist()))
+                rows.append((by, how, row_of))
         rows.sort(key=lambda one: -one[0])
-        return [how for _, how in rows[:MOST]]
+        return [(how, row_of) for _, how, row_of in rows]
 
-    def _pairs(self, prices: Sequence[float], counts: Sequence[float]) -> Iterator[tuple[int, int, int]]:
-        """Yield a resource, a level, and how much a user at it counts beside a unit of the resource; -1 is no level."""
-        for place, j in enumerate(self.at.tolist()):
-            yield place, -1, 0
-            if prices[j] > 0:
-                for row, count in enumerate(counts):
-                    if 0 < (times := round(count / prices[j])) < LARGEST:
-                        yield place, row, times
+    def _mixed(self, prices: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return multipliers of rows to look at, in whole proportions: of resources, and of the users at each level.
+
+        Each resource alone; of those with prices each with one level, with all levels, and with another resource.
+        """
+        one = np.eye(len(prices), dtype=np.int64)
+        of, at = [one], [np.zeros((len(prices), len(counts)), dtype=np.int64)]
+        priced, levels = np.flatnonzero(prices > 0), np.flatnonzero(counts > 0)
+        for j in priced.tolist():
+            times = np.minimum(np.rint(counts / prices[j]), LARGEST).astype(np.int64)
+            with_levels = np.vstack([np.diag(times)[levels], times[None]])
+            other = [k for k in priced.tolist() if (prices[k], k) > (prices[j], j)]
+            pairs = (
+                one[other] * np.minimum(np.rint(prices[other] / prices[j]), RATIO).astype(np.int64)[:, None] + one[j]
+            )
+            of += [np.repeat(one[j][None], len(with_levels), axis=0), pairs]
+            at += [with_levels, np.zeros((len(other), len(counts)), dtype=np.int64)]
+        return np.vstack(of), np.vstack(at)
 
     def _bases(self, values: np.ndarray, divided: np.ndarray) -> Iterator[np.ndarray]:
         """Yield options that most take; and where a choice is divided, the first of it, and the last."""
@@ -138,15 +150,21 @@ class RowFinder:
             yield other
 
     def _divided(
-        self, each: np.ndarray, left: np.ndarray, base: np.ndarray, values: np.ndarray, divided: np.ndarray
+        self, of: np.ndarray, at: np.ndarray, base: np.ndarray, values: np.ndarray, divided: np.ndarray
     ) -> Iterator[tuple[float, int, int, np.ndarray]]:
         """Yield by how much rows are violated once divided by a divisor, which of them, and the divisor."""
         options = self.options
+
+        def changes_of(some: np.ndarray) -> np.ndarray:
+            other = base[options.choice[some]]
+            needs, stops = (table[:, some] - table[:, other] for table in (self.needs, self.stops))
+            return of @ needs + at @ stops
+
         taken = np.flatnonzero(values > FRACTIONAL)
         taken = taken[base[options.choice[taken]] != taken]
-        changes = each[:, taken] - each[:, base[options.choice[taken]]]
-        most = left - each[:, base] @ options.number
-        some = np.abs(each[:, divided] - each[:, base[options.choice[divided]]])
+        changes, some = changes_of(taken), np.abs(changes_of(divided))
+        most = of @ (self.left - self.needs[:, base] @ options.number)
+        most += at @ (self.allowed - self.stops[:, base] @ options.number)
         divisors = np.concatenate([some * times for times in TIMES], axis=1)
         divisors[divisors >= LARGEST] = 0
         divisors = np.where(divisors > 1, divisors, 1)

@@ -509,7 +509,11 @@ def _bounded(
     Of the first tier of which it is not; before all that, how much more can be kept of guarantees that are not.
     """
     users = users or WholeUsers(instance, policy, exhaustive_search.playing(instance))
-    found = _parts_bound(users, tasks, deadline) or told(users, [tasks[i] for i in users.members], more, tier)
+    own = [tasks[i] for i in users.members]
+    if more is not None and policy.objective == "alpha" and policy.alpha > 1:
+        # The larger alpha is, the farther apart utilities are, and the less prices of a tree in floats may say.
+        more = min(more, room_above(users, own, tier))
+    found = _parts_bound(users, tasks, deadline) or told(users, own, more, tier)
     evidence = WholeEvidence(judge="nobody", level=found.value, bound=found.bound, late=late)
     return Certificate("bound", None, 0.0, gap=found.gap, evidence=evidence, reason=f"{reason}: {found.words}")
 

@@ -356,7 +356,7 @@ def _users(instance: Instance, stops: Sequence[Sequence[Stop]]) -> list[Document
             "stopped": [users[i].words for users in stops],
         }
         for i, (user, limit, row) in enumerate(
-            zip(instance.users, instance.limits.tolist(), instance.demands.tolist(), strict=True)
+            zip(instance.users, instance.asked.tolist(), instance.demands.tolist(), strict=True)
         )
     ]
 
@@ -401,7 +401,7 @@ def _explained(allocation: Allocation, i: int, reason: str, names: tuple[str, ..
     words = (
         WORDS[kind] if kind else stopped(allocation.instance, i, names, allocation.tasks[i], False, allocation.integer)
     )
-    return Stop(kind, words, names)
+    return Stop(kind, ", ".join([words, *names]) if kind == "ceiling" else words, names)
 
 
 def _stops(instance: Instance, users: Sequence[Stop]) -> Stops:
@@ -411,13 +411,14 @@ def _stops(instance: Instance, users: Sequence[Stop]) -> Stops:
     for stop in users:
         if stop.kind:
             counts[stop.kind] += 1
-            continue
+            if stop.kind != "ceiling":
+                continue
         at.update(stop.names)
         # "class/resource"; a name of either may hold a slash of its own, so it is looked up as a whole.
         mine = {resource for name in stop.names for resource in _resource(instance, name)}
         resources.update(mine)
-        # What is no resource is the ceiling of a group; her own is told apart.
-        counts["ceiling"] += len(mine) == 0
+        # What is no resource is the ceiling of a group; her own is told apart, and counted already.
+        counts["ceiling"] += not stop.kind and any(not list(_resource(instance, name)) for name in stop.names)
     return Stops(
         counts["met"],
         counts["limit"],

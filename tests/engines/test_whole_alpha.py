@@ -266,6 +266,7 @@ def test_bounds_of_large_exponents_are_near_what_there_is():
     instance, policy = Instance([[1], [1]], [11]), policy_named("alpha:20")
     found = told(WholeUsers(instance, policy, [0, 1]), [5, 6], None)
     assert found.gap < 1e-6 and found.bound >= found.value
+    assert whole._bounded(instance, policy, [5, 6], Fraction(10**60)).gap < 1e-6, "whatever a tree says"
 
 
 def test_where_time_runs_out_leximin_is_the_answer_if_it_is_worth_more(monkeypatch):

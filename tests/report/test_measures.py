@@ -7,6 +7,8 @@ from clusters_to_show import NSDI, crowd, machines, typed
 from drfopt.axioms.auditing import audit
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
+from drfopt.model.organisation import Group, Organisation
+from drfopt.reporting.findings import study
 from drfopt.reporting.measures import ENVY_USERS, envy, measures
 from drfopt.solving.allocating import solve
 
@@ -116,3 +118,15 @@ def test_who_has_no_weight_is_not_in_the_geometric_mean():
     found = solve(instance)
     assert found.tasks.tolist() == [1, 4, 3]
     assert measures(found).nash == pytest.approx((1 / 8 * 4 / 8) ** 0.5)
+
+
+def test_who_is_at_a_ceiling_and_finds_something_used_up_is_counted_at_both():
+    """Of whole tasks, as explain says; and a ceiling is no limit that somebody asked for."""
+    users, pool = {"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 10}
+    own = Instance(users, pool, organisation=Organisation(ceilings={"a": {"cpu": "9/2"}}))
+    group = Instance(users, pool, organisation=Organisation(groups=[Group("g", ceiling={"cpu": 4})], paths={"a": "g"}))
+    for cluster, first in ((own, "its ceiling, cpu"), (group, "g ceiling of cpu, cpu")):
+        page = study(cluster, ["drf"], integer=True)
+        assert page["stops"][0]["ceiling"] == 1 and page["resources"][0]["stopped"] == [2]
+        assert [row["stopped"] for row in page["users"]] == [[first], ["cpu"]]
+        assert [row["limit"] for row in page["users"]] == [None, None]

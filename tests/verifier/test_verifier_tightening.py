@@ -62,6 +62,9 @@ def test_nothing_within_the_slack_is_beyond_tightened_bounds(seed):
             assert cost == least
             found = options.tightened(prices, bounds, taken, slack)
             assert list(zip(found.low.tolist(), found.high.tolist(), strict=True)) == new
+        large = options.prices([2**70], ())
+        found = options.tightened(large, bounds, taken, slack * 2**70)  # More than numpy's integers hold.
+        assert list(zip(found.low.tolist(), found.high.tolist(), strict=True)) == new
 
 
 def test_a_file_with_tightened_bounds_is_read_and_not_believed(monkeypatch):
