@@ -65,8 +65,8 @@ QUESTIONS = (
         run=clusters.small_markets,
         smoke=(Shape(12, 3, open_to=0.6),),
         happened=(
-            "Level, as expected: on a quiet machine 0.99, 1.0, 1.1, 0.94 and 0.85 times Clarabel, 4 to 9 ms, its errors "
-            "zero against the polished conic answer, where Clarabel's are 4e-9 to 2e-5. It had been 2.0 to 2.6 "
+            "Level, as expected: on a quiet machine 0.99, 1.0, 1.1, 0.94 and 0.85 times Clarabel, 4 to 9 ms, errors "
+            "of zero against the polished conic answer, where Clarabel's are 4e-9 to 2e-5. It had been 2.0 to 2.6 "
             "times, then 1.1 to 1.4. Since then second-order terms count in full where the predictor can tell, a start "
             "fills more and sums of 32 digits are made at once; by hand in processor time (medians of 60 turns beside "
             "each other, load 12 to 16) 0.93, 0.94, 1.00, 0.91 "
