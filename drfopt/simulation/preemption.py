@@ -185,6 +185,8 @@ class Preempting(Rule):
         """Return the fewest tasks that have to be stopped for a task of the user; none if it is not worth it."""
         after = self.standing(cluster, user, list(map(add, used[user], cluster.demands[kind])), running[user] + 1)
         best: Counter[StartedLot] = Counter()
+        # The more a user has lost the less may it lose: of whom no task may be stopped none may be anywhere.
+        never: set[tuple[int, int]] = set()
         for machine in cluster.able[kind][:MACHINES]:
             if not cluster.up[machine]:
                 continue
@@ -192,14 +194,20 @@ class Preempting(Rule):
             held, tasks = list(used), list(running)
             taken: Counter[StartedLot] = Counter()
             stopped: Counter[Lot] = Counter()
+            no_more = set(never)
             for batch in sorted(cluster.on[machine].values(), key=lambda batch: -batch.number):
                 lot, frees = batch.lot, cluster.needs[batch.lot.kind]
+                if (key := (lot.user, lot.kind)) in no_more:
+                    continue
                 while lot.user != user and any(lack > 0 < gain for lack, gain in zip(lacks, frees, strict=True)):
                     if warned[batch.number] + taken[batch] >= batch.count or lot.revoked + stopped[lot] >= lot.tasks:
                         break
                     self._move(cluster, held, tasks, lot.user, lot.kind, -1)
                     if not self._may_lose(cluster, lot.user, held, tasks, after):
                         self._move(cluster, held, tasks, lot.user, lot.kind, 1)
+                        no_more.add(key)
+                        if tasks[lot.user] == running[lot.user]:
+                            never.add(key)
                         break
                     lacks = list(map(sub, lacks, frees))
                     taken[batch] += 1
