@@ -22,9 +22,9 @@ def test_a_ceiling_below_one_task_is_a_ceiling(limit):
         assert reason.startswith("nothing: ceilings and limits hold")
 
 
-def test_a_ceiling_below_a_task_that_fits_nowhere_is_no_limit():
+def test_who_fits_nowhere_is_unplaced_below_its_ceiling_too():
     row = explain(capped(6, 2), user="A", integer=True).users[0]
-    assert row.reason == "ceiling" and "a higher one alone does not help" in row.remedy
+    assert row.reason == "unplaced" and row.remedy.endswith("its ceiling of cpu (2) would keep it from that too")
 
 
 def test_who_stands_at_a_ceiling_and_at_what_is_used_up_counts_there():
