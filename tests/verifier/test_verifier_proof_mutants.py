@@ -1,0 +1,305 @@
+"""What the verifier makes of proofs that are short of something: small files that are right, wrong, or not decided."""
+
+import pytest
+from test_verifier_mutants import both_stop, file_of, row, ruled, verdict, without_levels
+
+from drfopt import Group, Instance, Machine, Organisation
+from drfopt.certificates.verifier import verify
+
+# ---- machines divided one by one ---------------------------------------------------------------------------------
+
+
+def one_by_one(tasks=None, integer=False, tiers=None, first=None, machines=1, **instance):
+    """A and B on a machine, and perhaps so many tasks there; and what else the first and the instance have."""
+    rows, rules = {"A": {"a": 1, "b": 1}, "B": {"a": 1, "b": 1}}, Organisation(tiers=tiers) if tiers else None
+    rack = [Machine("m", {"a": 4, "b": 9}), Machine("idle", {"a": "1/2", "b": 9})][:machines]
+    found = without_levels(
+        file_of(Instance(rows, machines=rack, organisation=rules), "per-server", integer=integer, exact=not integer)
+    )
+    for user, x in zip(found["users"], tasks or (), strict=bool(tasks)):
+        user["tasks"] = x
+        found["placement"][user["name"]] = {"m": x}
+    found["instance"] |= instance
+    found["instance"]["users"][0] |= first or {}
+    return found
+
+
+def needs_what_is_excluded(integer=False):
+    return one_by_one(integer=integer, excluded=["b"], first={"demand": {"b": 1}})
+
+
+def as_high_elsewhere():
+    """B could rise, on what A does not stop it at, from A's level."""
+    rows = {"A": {"a": 1, "b": 1}, "B": {"b": 1}}
+    rack = Instance(rows, machines=[Machine("m", {"a": 4, "b": 100})], weights={"A": 1, "B": "1/2"})
+    found = without_levels(file_of(rack, "per-server", exact=True))
+    found["placement"]["B"] = {"m": "50"}
+    return row(found, 1, tasks="50")
+
+
+FIRST = {"A": 1}
+
+SERVERS = [
+    ("nobody at a bottleneck", lambda: one_by_one(("1", "1")), False),
+    ("one who has less", lambda: one_by_one(("3", "1")), False),
+    ("a limit", lambda: one_by_one(first={"max_tasks": 9}), None),
+    ("a limit of whole tasks", lambda: one_by_one(integer=True, first={"max_tasks": 9}), None),
+    ("who has no level", needs_what_is_excluded, None),
+    ("who has no level in whole tasks", lambda: needs_what_is_excluded(True), None),
+    ("no placement", lambda: {key: v for key, v in one_by_one().items() if key != "placement"}, None),
+    ("one in front of another", lambda: one_by_one(tiers=FIRST), True),
+    ("one in front, and a machine for nobody", lambda: one_by_one(tiers=FIRST, machines=2), True),
+    ("both at once where one is in front", lambda: one_by_one(("2", "2"), tiers=FIRST), False),
+    ("one who is as high as those at a bottleneck of others", lambda: as_high_elsewhere(), False),
+]
+
+
+# ---- rules, sums, and markets ------------------------------------------------------------------------------------
+
+
+def demands(needs):
+    """Return what a task of A, and of B, needs: no resource of which it is none."""
+    named = zip("AB"[: len(needs)], needs, strict=True)
+    return {name: {r: x for r, x in zip("ab", need, strict=True) if x} for name, need in named}
+
+
+def claimed(tasks, needs, room, prices, policy="throughput", exact=True, limits=None, promised=None, tiers=None):
+    """Users of so much of each resource, with so many tasks, and the prices of resources, or tiers that have some."""
+    rows = demands(needs)
+    rules = Organisation(guarantees=promised or {}, tiers=tiers or {}) if promised or tiers else None
+    cluster = Instance(rows, dict(zip("ab", room, strict=True)), organisation=rules, max_tasks=limits or {})
+    found = without_levels(file_of(cluster, policy, exact=exact))
+    for user, x in zip(found["users"], tasks, strict=True):
+        user["tasks"] = str(x) if exact else float(x)
+    found.pop("resources", None)
+    found["proof"] = {} if prices is None else {"tiers" if isinstance(prices, list) else "prices": prices}
+    return found
+
+
+def tier(turn, held=None, **prices):
+    return {"turn": turn, "prices": prices} | ({"held": {"0": held}} if held else {})
+
+
+APART, ALIKE = [(1, 0), (0, 1)], [(1, 0), (1, 0)]
+ALL = {"A": {"a": 4}}
+BOTH = [tier(0, a="1"), tier(1, b="1")]
+MARKET = [tier(0, a="1/4"), tier(1, b="1/4")]
+NOTHING = {"A": 0, "B": 0}
+
+SUMS = [
+    ("dear tasks instead of cheap ones", lambda: claimed([2, 0], [(2, 1), (1, 1)], [4, 9], {"a": "1"}), False),
+    ("a limit at a loss", lambda: claimed([2, 0], [(2, 1), (1, 1)], [4, 9], {"a": "1"}, limits={"A": 9}), False),
+    ("who has all that is promised costs nothing", lambda: claimed([4, 0], ALIKE, [4, 9], {}, promised=ALL), True),
+    ("beside who has all that is promised", lambda: claimed([4, 3], APART, [4, 4], {"b": "1"}, promised=ALL), False),
+    ("no prices", lambda: claimed([4, 4], APART, [4, 4], None), None),
+    ("a negative price", lambda: claimed([4, 3], APART, [4, 4], {"a": "1", "b": "-1"}), False),
+    ("a negative price of what is left", lambda: claimed([1, 0], [(1, 1)] * 2, [4, 9], {"a": "2", "b": "-1"}), False),
+    ("one after another", lambda: claimed([4, 4], APART, [4, 4], BOTH, tiers=FIRST), True),
+    ("the second has less", lambda: claimed([4, 3], APART, [4, 4], BOTH, tiers=FIRST), False),
+    ("the second has nothing", lambda: claimed([4, 0], APART, [4, 4], BOTH, tiers=FIRST), False),
+    ("the second is left out", lambda: claimed([4, 3], APART, [4, 4], BOTH[:1], tiers=FIRST), False),
+    ("the first is left out", lambda: claimed([3, 4], APART, [4, 4], BOTH[1:], tiers=FIRST), False),
+    ("tiers without prices", lambda: claimed([4, 4], APART, [4, 4], None, tiers=FIRST), None),
+    ("nobody can have a task", lambda: claimed([0, 0], ALIKE, [4, 4], None, limits=NOTHING), True),
+    # In floats a sum is as exact as what its own tier has.
+    ("half of small levels", lambda: claimed([5e9], [(1, 0)], [1e10, 1], {"a": 1e-10}, "utilitarian", False), False),
+    (
+        "half of a second tier",
+        lambda: claimed([1e10, 2], APART, [1e10, 4], [BOTH[0], tier(1, "1", a="1", b="1")], exact=False, tiers=FIRST),
+        False,
+    ),
+    (
+        "half of what a first tier leaves",
+        lambda: claimed(
+            [1e10 - 2, 1],
+            ALIKE,
+            [1e10, 4],
+            [tier(0), tier(1, "1", a="1")],
+            exact=False,
+            tiers=FIRST,
+            limits={"A": 1e10 - 2},
+        ),
+        False,
+    ),
+    (
+        "nothing for a second tier of small levels",
+        lambda: claimed(
+            [4, 0], APART, [4, 1e10], [tier(0, a=1 / 4), tier(1, b=1e-10)], "utilitarian", False, tiers=FIRST
+        ),
+        False,
+    ),
+    ("what costs nothing", lambda: claimed([4, 3], APART, [4, 4], {"a": "1"}), False),
+]
+
+MARKETS = [
+    ("one after another", lambda: claimed([4, 4], APART, [4, 4], MARKET, "ceei", tiers=FIRST), True),
+    ("the second has less", lambda: claimed([4, 3], APART, [4, 4], MARKET, "ceei", tiers=FIRST), False),
+    ("the second is left out", lambda: claimed([4, 3], APART, [4, 4], MARKET[:1], "ceei", tiers=FIRST), False),
+    ("the first is left out", lambda: claimed([3, 4], APART, [4, 4], MARKET[1:], "ceei", tiers=FIRST), False),
+    ("no prices", lambda: claimed([2, 2], ALIKE, [4, 4], None, "ceei"), None),
+    ("nobody can have a task", lambda: claimed([0, 0], ALIKE, [4, 4], None, "ceei", limits=NOTHING), True),
+]
+
+
+def without_rounds():
+    """Users in groups on machines, in a file that does not say who stops when."""
+    found = ruled([2, 2], {"paths": {"A": "g", "B": "h"}, "groups": [Group("g"), Group("h")]}, machines=True)
+    found["proof"] = {}
+    return found
+
+
+# ---- whole tasks -------------------------------------------------------------------------------------------------
+
+
+def whole(
+    tasks, policy="drf", needs=ALIKE, room=(4, 4), trees=None, limits=None, machines=False, weights=None, **rules
+):
+    """Users with so many whole tasks, and perhaps trees that say why nothing is better."""
+    rows = demands(needs)
+    room = dict(zip("ab", room, strict=True))
+    cluster = {"machines": [Machine("m", room)]} if machines else {"capacity": room}
+    rules = Organisation(**rules) if rules else None
+    instance = Instance(rows, **cluster, organisation=rules, max_tasks=limits or {}, weights=weights)
+    found = without_levels(file_of(instance, policy, integer=True))
+    for user, x in zip(found["users"], tasks, strict=True):
+        user["tasks"] = x
+    if machines:
+        found.pop("placement", None)
+        found["proof"]["packing"] = [
+            {"class": "m", "machines": 1, "tasks": dict(zip(rows, tasks, strict=True))},
+        ]
+    if trees is not None:
+        found["proof"]["trees"] = trees
+    else:
+        for key in ("trees", "bounds"):
+            found["proof"].pop(key, None)
+    return found
+
+
+EMPTY = [[{}]]
+GROUPS = {"paths": {"A": "g", "B": "h"}, "groups": [Group("g"), Group("h")]}
+MANY = 450
+FULL = {"paths": {"A": "g", "B": "h"}, "groups": [Group("g", ceiling={"a": "1/2"}), Group("h")]}
+A_MOST = {"user": "A", "most": 2}
+
+
+def too_many():
+    found = file_of(Instance({f"u{i}": {"a": 1} for i in range(MANY)}, {"a": MANY}), integer=True)
+    del found["proof"]["trees"]
+    return row(without_levels(found), 0, tasks=0)
+
+
+def of_many(policy):
+    """More users than are looked at one by one, with a tree that needs no such look."""
+    return without_levels(
+        file_of(Instance({f"u{i}": {"a": 1} for i in range(MANY)}, {"a": MANY}), policy, integer=True)
+    )
+
+
+def on_machines(**rules):
+    """The answer of two users of whole tasks on two machines, as it is written."""
+    rack = [Machine("m", {"a": 3}, 2)]
+    rules = Organisation(**rules)
+    return file_of(Instance({"A": {"a": 1}, "B": {"a": 1}}, machines=rack, organisation=rules), integer=True)
+
+
+def of_no_policy(policy):
+    return whole([2, 2]) | {"policy": policy}
+
+
+def of_no_level(tasks):
+    """B needs what is excluded alone."""
+    found = whole(tasks, needs=APART, trees=EMPTY)
+    found["instance"]["excluded"] = ["b"]
+    return found
+
+
+WHOLE = [
+    ("nobody can have a task", lambda: whole([0, 0], limits=NOTHING), True),
+    ("nobody, and one who cannot", lambda: whole([4, 0], limits={"B": 0}), True),
+    ("more than all can be looked at of", too_many, None),
+    ("a better choice of who stops", both_stop, False),
+    ("the choice of who stops on machines", lambda: whole([1, 2], machines=True, trees=[], **GROUPS), None),
+    ("the choice of who stops in a pool", lambda: whole([2, 2], trees=[], **GROUPS), True),
+    ("another power than that of products, and no tree", lambda: whole([2, 2], "alpha:2"), True),
+    ("another power, and a tree of nothing", lambda: whole([2, 2], "alpha:2", trees=EMPTY), None),
+    ("a sum, and a tree of nothing", lambda: whole([2, 2], "alpha:0", trees=EMPTY), True),
+    ("a smaller sum, and a tree of nothing", lambda: whole([2, 1], "alpha:0", trees=EMPTY), False),
+    ("weights that are long", lambda: whole([2, 2], "ceei", trees=EMPTY, weights={"A": "1/10007", "B": 1}), None),
+    ("in turn, and no tree", lambda: whole([4, 0], tiers=FIRST), None),
+    ("who has no level", lambda: of_no_level([4, 4]), True),
+    ("less beside who has no level", lambda: of_no_level([3, 4]), False),
+    ("nobody can have a task on machines", lambda: whole([0, 0], limits=NOTHING, machines=True), True),
+    ("levels of many", lambda: of_many("drf"), True),
+    ("the sum of many", lambda: of_many("throughput"), True),
+    ("groups on machines", lambda: on_machines(**GROUPS), True),
+    ("groups of which one can have nothing", lambda: on_machines(**FULL), True),
+    (
+        "half a tree of groups",
+        lambda: whole([2, 2], trees=[[{"class": "m", "load": {"A": 3}, "most": 1}]], machines=True, **GROUPS),
+        None,
+    ),
+    ("a formulation file", lambda: of_no_policy("some.py"), None),
+    ("no policy", lambda: of_no_policy("fair"), None),
+    ("no tree on machines", lambda: whole([2, 2], machines=True), None),
+    # A leaf of one allocation refutes it only if it is no better; and one whose bounds cross is of none.
+    (
+        "what is better alone in a leaf",
+        lambda: whole([2], "throughput", ALIKE[:1], (3, 1), [[A_MOST, {"prices": {"a": "1"}}, {}]]),
+        False,
+    ),
+    (
+        "bounds that cross",
+        lambda: whole(
+            [2, 2],
+            "throughput",
+            trees=[[A_MOST, {"prices": {"a": "1"}}, {"user": "A", "most": 1}, {}, {"prices": {"a": "1"}}]],
+        ),
+        True,
+    ),
+]
+
+CASES = [(f"{kind}: {name}", *case) for kind, table in {
+    "servers": SERVERS, "sums": SUMS, "markets": MARKETS, "whole": WHOLE,
+    "rules": [("machines in groups without rounds", without_rounds, None)],
+}.items() for name, *case in table]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "valid"), [row[1:] for row in CASES], ids=[row[0] for row in CASES])
+def test_a_file_is_judged_as_it_is(make, valid):
+    assert verdict(verify, make()) is valid
+
+
+# ---- what is told ------------------------------------------------------------------------------------------------
+
+
+def of_surplus():
+    found = whole([2, 2], "ceei")
+    found["instance"]["guarantees"] = "surplus"
+    found["instance"]["users"][0]["guarantee"] = {"a": 1}
+    return found
+
+
+BETTER, BEST = "nothing is better", "optimality"
+
+TOLD = [
+    ("no policy", lambda: of_no_policy("fair"), BEST, "fair is no policy of the table: only feasibility was checked"),
+    ("a formulation file", lambda: of_no_policy("some.py"), BEST, "the formulation file's own claim: only"),
+    ("surplus", of_surplus, BEST, "what ceei makes of guarantees that are surplus is not followed here: only"),
+    ("no trees", lambda: whole([2, 2], machines=True), BETTER, "the file has no trees, which they need"),
+    ("a leaf", lambda: whole([2, 2], "alpha:2", trees=EMPTY), BETTER, "a leaf leaves room for"),
+    ("a level on machines", lambda: whole([2, 2], machines=True, trees=EMPTY), BETTER, "level"),
+    ("a leaf that suffices", lambda: whole([2, 2], "throughput", trees=[[{"prices": {"a": "1"}}]]), BETTER, ""),
+    ("nobody has a task, in a sum", dict(case[:2] for case in SUMS)["nobody can have a task"], "no sum is larger", ""),
+    ("nobody has a task, in a market", MARKETS[-1][1], "everybody has what it would choose", ""),
+    ("nobody has a task", WHOLE[0][1], BETTER, ""),
+    ("levels", lambda: of_many("drf"), f"no fewer users can be at level 1/{MANY}", ""),
+    ("stops", lambda: on_machines(**GROUPS), "no fewer than 2 stop, and no later, at level 1/2", ""),
+]
+
+
+@pytest.mark.parametrize(("make", "name", "why"), [row[1:] for row in TOLD], ids=[row[0] for row in TOLD])
+def test_what_was_looked_at_is_told_once(make, name, why):
+    (found,) = (check for check in verify(make()).checks if check.name == name)
+    assert found.holds is (None if why else True)
+    assert why in found.worst and bool(why) == bool(found.worst)
