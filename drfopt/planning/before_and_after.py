@@ -223,6 +223,7 @@ class WhatIf(Result):
         for name, (a, b) in self.totals().items():
             if a is not None and b is not None:
                 notes.append(f"{name}: {_shown(name, a)} before, {_shown(name, b)} after")
+        notes += self.baseline.joining([self.after])
         pairs = zip(self.after.resources, self.before.utilization, self.after.utilization, strict=True)
         notes.append("used: " + ", ".join(f"{r} {float(a):.1%} -> {float(b):.1%}" for r, a, b in pairs))
         for when, allocation in (("before", self.before), ("after", self.after)):

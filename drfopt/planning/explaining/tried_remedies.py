@@ -23,6 +23,7 @@ from ...model.allocation import Allocation
 from ...model.hierarchy.market import market_rules, sums_in_turn
 from ...model.hierarchy.tree import closed_by
 from ...model.machine import accepts
+from ...model.packings import dealt
 from ...model.policies import policy_named, policy_on
 from ...model.whole_values import WholeUsers
 from ...solving.allocating import solve
@@ -365,7 +366,7 @@ class WholeStops:
             return missing | {name: d - left for name, d, left in rooms if d > left}
         for k, name in enumerate(self.instance.machine_names):
             if self.cluster.fits[row, k]:
-                missing |= {f"{name}/{resource}": short for resource, short in self._nearest(k, demand).items()}
+                missing |= {f"{name}/{resource}": short for resource, short in self._nearest(k, row).items()}
         return missing
 
     def ceilings(self, i: int) -> list[str]:
@@ -399,16 +400,16 @@ class WholeStops:
         return [most - self._used(inside, j) for inside, j, most in self.users.ceilings]
 
     @cached_property
-    def _remains(self) -> list[list[list[Fraction]]]:
-        """What is left on a machine, (m,), of each class and pattern of its packing; the empty machine last."""
-        found: list[list[list[Fraction]]] = [[] for _ in self.instance.machine_names]
+    def _remains(self) -> list[list[tuple[dict[int, int], list[Fraction]]]]:
+        """What runs on a machine, and what it leaves (m,), of each class and pattern of its packing; the empty last."""
+        found: list[list[tuple[dict[int, int], list[Fraction]]]] = [[] for _ in self.instance.machine_names]
         free = [int(count) for count in self.instance.counts]
         capacity, demands = self.instance.exact_machine_capacity, self.cluster.exact_demands
         for k, count, pattern in self.allocation.certificate.evidence.packing or []:
             free[k] -= count
             used = [sum((x * demands[q][j] for q, x in pattern.items()), Fraction(0)) for j in range(self.instance.m)]
-            found[k].append([c - x for c, x in zip(capacity[k], used, strict=True)])
-        return [left + ([list(capacity[k])] if free[k] else []) for k, left in enumerate(found)]
+            found[k].append((pattern, [c - x for c, x in zip(capacity[k], used, strict=True)]))
+        return [left + ([({}, list(capacity[k]))] if free[k] else []) for k, left in enumerate(found)]
 
     def _groups(self, i: int, demand: Sequence[Fraction]) -> Iterator[tuple[str, Fraction]]:
         """Yield the ceilings of the groups that a user is in, and by how much its next task is above each."""
@@ -418,20 +419,21 @@ class WholeStops:
             if self.place[i] in inside and demand[j]:
                 yield f"{group} ceiling of {resource}", demand[j] - spare
 
-    def _nearest(self, k: int, demand: Sequence[Fraction]) -> dict[str, Fraction]:
-        """Return what is missing on the machine of a class where least is, in parts of the task."""
-        best: dict[str, Fraction] = {}
-        for remains in self._remains[k]:
+    def _nearest(self, k: int, row: int) -> dict[str, Fraction]:
+        """Return what is missing on the machine of a class where least is, in parts of a task of a row."""
+        demand, parts = self.cluster.exact_demands[row], list[dict[str, Fraction]]()
+        for pattern, remains in self._remains[k]:
             rooms = zip(self.instance.resources, demand, remains, strict=True)
-            short = {name: d - left for name, d, left in rooms if d > left}
-            if not short:
+            short = {name: (d - left) / d for name, d, left in rooms if d > left}
+            if not short and dealt(self.cluster, [(k, 1, {**pattern, row: pattern.get(row, 0) + 1})]) == [None]:
                 # There is room in all, but not on one device.
                 devices = (self.instance.machines[k].devices if self.instance.machines else None) or {}
-                short = {r: demand[j] for j, r in enumerate(self.instance.resources) if r in devices and demand[j]}
-            part = {name: amount / demand[self.instance.resources.index(name)] for name, amount in short.items()}
-            if not best or max(part.values(), default=0) < max(best.values()):
-                best = part
-        return {name: part * demand[self.instance.resources.index(name)] for name, part in best.items()}
+                short = {
+                    r: Fraction(1) for r, d in zip(self.instance.resources, demand, strict=True) if r in devices and d
+                }
+            parts.append(short)
+        least = min(parts, key=lambda short: max(short.values(), default=0), default={})
+        return {name: part * demand[self.instance.resources.index(name)] for name, part in least.items()}
 
 
 class WholeTrials(RemedyTrials):
