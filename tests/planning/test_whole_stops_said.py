@@ -33,24 +33,6 @@ def test_who_stands_at_a_ceiling_and_at_what_is_used_up_counts_there():
     assert [(row.stopped_by, row.others) for row in rows] == [(("cpu",), 1)] * 2
 
 
-def test_who_is_at_its_ceiling_is_stopped_by_nothing_that_is_left_on_a_machine():
-    """Of one machine full and one with room, whichever is packed first, the one with room counts."""
-    users = {name: {"cpu": 1} for name in "abc"}
-    cluster = Instance(users, machines=[Machine("m", {"cpu": 8}, 2)], max_tasks={"c": 4}, organisation=Organisation(
-        ceilings={"a": {"cpu": 4}, "b": {"cpu": 3}}))  # fmt: skip
-    rows = explain(cluster, integer=True).users
-    assert [(row.reason, row.stopped_by) for row in rows] == [("ceiling", ()), ("ceiling", ()), ("met", ())]
-
-
-@pytest.mark.parametrize(("count", "stopped_by"), [(2, ()), (1, ("m/gpu",))])
-def test_a_device_stops_who_is_at_its_ceiling_only_if_none_has_room(count, stopped_by):
-    machine = Machine("m", {"cpu": 8, "gpu": 2}, count, devices={"gpu": 2})
-    cluster = Instance({"a": {"cpu": 1, "gpu": "3/4"}, "b": {"cpu": 1, "gpu": 1}}, machines=[machine], max_tasks={
-        "b": 1}, organisation=Organisation(ceilings={"a": {"gpu": "3/4"}}))  # fmt: skip
-    row = explain(cluster, user="a", integer=True).users[0]
-    assert (row.tasks, row.reason, row.stopped_by) == (1, "ceiling", stopped_by)
-
-
 MACHINES = [Machine("m", {"cpu": 2}, 2), Machine("k", {"cpu": 4})]
 
 
@@ -90,3 +72,19 @@ def test_the_limit_that_is_to_be_raised_is_that_of_the_file():
 def test_devices_are_a_second_obstacle(machine, demand, said):
     found = solve(Instance({"A": demand, "B": {"cpu": 1}}, machines=[machine]), integer=True)
     assert RemedyTrials(found, True).unplaced(0) == f"a machine of m would have to have {said}"
+
+
+def test_who_is_at_its_ceiling_is_stopped_by_no_machine_where_there_is_room_on_another():
+    """One machine is full and one of the same class is not, or one of another, or has devices for it."""
+    rules = Organisation(ceilings={"a": {"cpu": 4}, "b": {"cpu": 3}})
+    users = {"a": {"cpu": 1}, "b": {"cpu": 1}, "c": {"cpu": 1}}
+    for machines in ([Machine("m", {"cpu": 8}, 2)], [Machine("m", {"cpu": 6}), Machine("n", {"cpu": 8})]):
+        rows = explain(Instance(users, machines=machines, max_tasks={"c": 4}, organisation=rules), integer=True).named()
+        assert {user: (row.reason, row.stopped_by) for user, row in rows.items()} == {
+            "a": ("ceiling", ()), "b": ("ceiling", ()), "c": ("met", ()),
+        }  # fmt: skip
+    devices = [Machine("m", {"gpu": 3}, devices={"gpu": 3})]
+    for ceiling, stops in (("3/2", ()), ("9/4", ("m/gpu",))):
+        rules = Organisation(ceilings={"a": {"gpu": ceiling}})
+        cluster = Instance({"a": {"gpu": "3/4"}}, machines=devices, organisation=rules)
+        assert explain(cluster, integer=True).users[0].stopped_by == stops
