@@ -7,13 +7,15 @@ more of searches than of clusters.
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
 from ..base.deadline import Deadline
+from ..base.errors import SolverError, TimeLimitError
 from ..base.solvers.table import DIRECT, interface
 from ..certificates import whole
-from ..engines.problem import Problem
+from ..engines.problem import Answer, Problem
 from ..engines.whole.carrying import Running, carried
 from ..model.allocation import Allocation
 from ..model.evidence import WholeEvidence
@@ -54,7 +56,9 @@ def as_good(found: Allocation, running: Running, deadline: Deadline) -> Allocati
         return found
     begun = time.perf_counter()
     problem = Problem(found.instance, policy, True, deadline, solver=interface(found.solver or DIRECT))
-    answer = carried(problem, running)
+    answer: Answer | None = None
+    with suppress(SolverError, TimeLimitError):
+        answer = carried(problem, running)
     if answer is None:
         return found
     old, new = found.tasks.tolist(), problem.whole_users.spread(answer.tasks.tolist())
