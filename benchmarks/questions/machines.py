@@ -65,15 +65,13 @@ QUESTIONS = (
         run=clusters.small_markets,
         smoke=(Shape(12, 3, open_to=0.6),),
         happened=(
-            "1.1 to 1.2 times Clarabel on quiet cores, 6 to 14 ms, where it was 2.0 to 2.6 times before (CPU seconds, "
-            "beside other programs): not quite level, with errors of zero against the polished conic answer, where "
-            "Clarabel's are 4e-9 to 2e-5. Since then a market begins at lower prices, in 15 % fewer iterations: in "
-            "processor time and beside other programs (load 10 and more) 0.8 to 0.9 of what it took in the same hour, "
-            "1.0 to 1.4 times Clarabel from one run to the next, where it was 1.3 to 1.5. Since second-order terms "
-            "count in full where the predictor can tell, a start fills more and sums of 32 digits are made at once, by "
-            "hand in processor time (medians of 60 turns beside each other, load 12 to 16): 0.93, 0.94, 1.00, 0.91 "
-            "and 0.88 times, where the hour before had 1.18, 1.21, 1.22, 1.14 and 1.06. The seconds in the table are "
-            "older. Of 108 other clusters of 12 to 40 users (3 to 20 classes, 30 to 100 % open, with limits and "
+            "Level, as expected: on a quiet machine 0.99, 1.0, 1.1, 0.94 and 0.85 times Clarabel, 4 to 9 ms, errors "
+            "of zero against the polished conic answer, where Clarabel's are 4e-9 to 2e-5. It had been 2.0 to 2.6 "
+            "times, then 1.1 to 1.4. Since then second-order terms count in full where the predictor can tell, a start "
+            "fills more and sums of 32 digits are made at once; by hand in processor time (medians of 60 turns beside "
+            "each other, load 12 to 16) 0.93, 0.94, 1.00, 0.91 "
+            "and 0.88 times, where the hour before had 1.18, 1.21, 1.22, 1.14 and 1.06. "
+            "Of 108 other clusters of 12 to 40 users (3 to 20 classes, 30 to 100 % open, with limits and "
             "without) two thirds take at most what Clarabel does, 0.94 times on average, 1.05 where 30 % are open to "
             "users without limits, and at most 1.3."
         ),

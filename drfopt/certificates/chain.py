@@ -57,6 +57,7 @@ __all__ = [
     "certify_users",
     "cheapest_costs",
     "excess",
+    "filled_at",
     "firm",
     "pays",
     "stopped_by",
@@ -426,22 +427,28 @@ def _out_of_order(levels: np.ndarray, held: np.ndarray, unplaced: np.ndarray, le
 def stopped_by(instance: Instance, named: list[tuple[np.ndarray, np.ndarray, float]]) -> tuple:
     """Return what every user must pay for, as names; None for who is finished by no round."""
     found: list = [None] * instance.n
-    level, tied = 0.0, np.zeros_like(instance.room, dtype=bool)
-    for finished, prices, here in named:
-        # Which of two rounds at one level comes first is chance: what either fills is closed to both.
-        tied = firm(prices).astype(bool) | (tied & (here <= level * (1 + LEVEL)))
-        level = here
-        for i, names in zip(finished.tolist(), _bottlenecks(instance, tied, finished), strict=True):
-            found[i] = names
+    filled = filled_at([(firm(prices), level) for _, prices, level in named], instance.room.shape).astype(float)
+    classes, resources = np.nonzero(filled < np.inf)
+    names, levels = cell_names(instance, classes, resources), filled[classes, resources]
+    for finished, _, level in named:
+        full = np.flatnonzero(levels <= level * (1 + LEVEL))
+        paid = pays(instance, finished, classes[full], resources[full])
+        for i, row in zip(finished.tolist(), paid, strict=True):
+            found[i] = tuple(names[c] for c in full[row].tolist())
     return tuple(found)
 
 
-def _bottlenecks(instance: Instance, priced: np.ndarray, users: np.ndarray) -> list[tuple[str, ...]]:
-    """Return what each of the users (rows of the instance) must pay for where cells (k, m) are priced, as names."""
-    classes, resources = np.nonzero(priced)
-    names = cell_names(instance, classes, resources)
-    paid = pays(instance, users, classes, resources)
-    return [tuple(names[c] for c in np.flatnonzero(row).tolist()) for row in paid]
+def filled_at(rounds: Sequence[tuple[np.ndarray, Any]], shape: tuple[int, ...]) -> np.ndarray:
+    """Return the lowest level of a round that has a price for each cell (k, m), inf for none.
+
+    What a round fills is full for all who go on above it, and which of two rounds at one level comes first is chance:
+    so a user is stopped by all that is full at its level and that it needs where it may run, whatever its own round.
+    """
+    filled = np.full(shape, np.inf, dtype=object)
+    for prices, level in rounds:
+        cells = np.atleast_2d(prices).astype(bool)
+        filled[cells] = np.minimum(filled[cells], level)
+    return filled
 
 
 def cell_names(instance: Instance, classes: np.ndarray, resources: np.ndarray) -> list[str]:

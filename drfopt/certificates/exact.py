@@ -30,6 +30,7 @@ from ..model.allocation import Certificate
 from ..model.evidence import ChainEvidence, Evidence, PriceEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
+from .chain import filled_at
 from .document import document
 from .feasibility import infeasibility
 from .verifier import verify
@@ -93,13 +94,12 @@ def _bottlenecks(instance: Instance, tasks: np.ndarray, evidence: Evidence) -> t
     elif isinstance(evidence, PriceEvidence):
         limits = instance.exact_limits
         rising = [i for i, u in enumerate(limits) if u is None or upper(tasks[i]) < u]
-        rounds = [(rising, evidence.prices, None)]
-    level, tied = None, np.zeros_like(instance.room, dtype=bool)
-    for finished, prices, here in rounds:
-        # Which of two rounds at one level comes first is chance: what either fills is closed to both.
-        tied, level = np.atleast_2d(np.asarray(prices)).astype(bool) | (tied & (here == level)), here
+        rounds = [(rising, evidence.prices, 0)]
+    filled = filled_at([(np.asarray(prices), level) for _, prices, level in rounds], instance.room.shape)
+    for finished, _, level in rounds:
+        full = (filled <= level).astype(bool)
         for i in map(int, finished):
-            paid = tied & (instance.demands[i] > 0)
+            paid = full & (instance.demands[i] > 0)
             if instance.machines is None:
                 js = np.flatnonzero(paid[0])
                 found[i] = instance.resources[js[0]] if js.size else None

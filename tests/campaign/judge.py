@@ -142,7 +142,7 @@ def _near(has: Sequence[Fraction], should: Sequence[Fraction], accuracy: Fractio
 
 
 def _unplaced(model: Model, found: Allocation) -> None:
-    expected = tuple(f"u{i}" for i in range(model.n) if not model.placed[i] and model.limits[i] != 0)
+    expected = tuple(f"u{i}" for i in range(model.n) if not model.placed[i] and model.asked[i] != 0)
     if found.unplaced != expected:
         raise Wrong(f"unplaced are {found.unplaced} instead of {expected}")
 

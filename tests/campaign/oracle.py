@@ -61,19 +61,32 @@ class Model:
         self.whole = case.mode == "whole"
 
     @cached_property
-    def limits(self) -> list[Fraction | None]:
-        """Most tasks of everybody: limits, counts of types and ceilings."""
+    def asked(self) -> list[Fraction | None]:
+        """Most tasks that everybody asks for: limits and counts of types."""
         found = []
         for i in range(self.n):
             given = (self.case.limits or [None] * self.n)[i]
             bounds = [] if given is None else [exact(given)]
             if i in self.case.types:
                 bounds.append(Fraction(sum(kind.count for kind in self.case.types[i])))
+            found.append(self._most(bounds))
+        return found
+
+    @cached_property
+    def limits(self) -> list[Fraction | None]:
+        """Most tasks of everybody: limits, counts of types and ceilings."""
+        found = []
+        for i, asked in enumerate(self.asked):
+            bounds = [] if asked is None else [asked]
             for resource, most in self.case.ceilings.get(i, {}).items():
                 need = self.demands[i][int(resource[1:])]
                 bounds += [exact(most) / need] if need else []
-            found.append(min(bounds, default=None))
-        return [None if u is None else Fraction(math.floor(u)) for u in found] if self.whole else found
+            found.append(self._most(bounds))
+        return found
+
+    def _most(self, bounds: Sequence[Fraction]) -> Fraction | None:
+        most = min(bounds, default=None)
+        return Fraction(math.floor(most)) if self.whole and most is not None else most
 
     @cached_property
     def kinds(self) -> list[list[tuple[Fraction, list[Fraction], list[bool]]]]:

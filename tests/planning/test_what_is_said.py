@@ -22,6 +22,7 @@ from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import HOLDS, UNDECIDED
 from drfopt.base.errors import EngineError, InstanceError, PolicyError
 from drfopt.planning.advice import advise
+from drfopt.planning.pricing.binding_rounds import held
 
 MIXED = [TaskType({"gpu": 1}, 2), TaskType({"cpu": 1}, 2)]
 
@@ -433,6 +434,29 @@ def test_where_two_things_run_out_together_each_is_named_and_it_is_said_when_ano
         "1 more of a (now 2) would give it 2 tasks instead of 1; what stops whom changes at once, and then stays so up "
         "to 10 times as much"
     )
+
+
+@pytest.mark.parametrize("most", [{}, {"b": 1}])
+@pytest.mark.parametrize("exact", [False, True])
+def test_who_goes_on_above_others_is_stopped_by_what_they_filled_as_well(most, exact):
+    """What b fills on y is full for a too, which may run there: whether b stops there or has all that it asked for."""
+    machines = [Machine("x", {"memory": 8}), Machine("y", {"memory": 2})]
+    users = {"a": {"memory": 1}, "b": {"memory": 2}}
+    cluster = Instance(users, machines=machines, eligible={"b": ["y"]}, max_tasks=most)
+    found = solve(cluster, exact=exact)
+    assert found.certificate.bottlenecks == (("x/memory", "y/memory"), None if most else ("y/memory",))
+    row = explain(cluster).named()["a"]
+    assert (row.stopped_by, row.others) == (("x/memory", "y/memory"), 0 if most else 1)
+    if not exact:
+        assert held(found).stops()[0] == row.stopped_by
+
+
+def test_on_every_class_where_a_user_may_run_something_stops_it():
+    machines = [Machine("x", {"cpu": 16, "mem": 32}), Machine("y", {"cpu": 12, "mem": 24}), Machine("z", {"cpu": 1})]
+    users = {"a": {"cpu": 1, "mem": 4}, "b": {"cpu": 3, "mem": 1}, "g": {"cpu": 1, "mem": 1}}
+    cluster = Instance(users, machines=machines, eligible={"b": ["y"], "g": ["x"]}, max_tasks={"g": 5})
+    floats, fractions = (solve(cluster, exact=exact).certificate.bottlenecks for exact in (False, True))
+    assert floats == fractions == (("x/mem", "y/cpu"), ("y/cpu",), None)
 
 
 def test_the_amount_that_a_task_lacks_is_told_whole():

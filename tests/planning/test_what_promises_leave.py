@@ -58,7 +58,7 @@ def test_what_only_moves_tasks_within_an_equal_sum_helps_nobody():
     rules = Organisation(groups=[Group("g", ceiling={"cpu": 2})], paths={"A": "g", "B": "g"})
     cluster = Instance({"A": {"cpu": 1}, "B": {"cpu": 1, "mem": 1}}, {"cpu": 4, "mem": 1}, organisation=rules)
     row = explain(cluster, "throughput", "B").users[0]
-    assert row.remedy == "with set-capacity mem=+1% the sum is no larger: what stops it is g ceiling of cpu, mem"
+    assert row.remedy == "with set-capacity mem=+1% the sum is no larger: what stops it is g ceiling of cpu"
 
 
 @pytest.mark.parametrize("policy", MARKETS)

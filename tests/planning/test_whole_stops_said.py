@@ -22,9 +22,9 @@ def test_a_ceiling_below_one_task_is_a_ceiling(limit):
         assert reason.startswith("nothing: ceilings and limits hold")
 
 
-def test_a_ceiling_below_a_task_that_fits_nowhere_is_no_limit():
+def test_who_fits_nowhere_is_unplaced_below_its_ceiling_too():
     row = explain(capped(6, 2), user="A", integer=True).users[0]
-    assert row.reason == "ceiling" and "a higher one alone does not help" in row.remedy
+    assert row.reason == "unplaced" and row.remedy.endswith("its ceiling of cpu (2) would keep it from that too")
 
 
 def test_who_stands_at_a_ceiling_and_at_what_is_used_up_counts_there():
@@ -72,3 +72,19 @@ def test_the_limit_that_is_to_be_raised_is_that_of_the_file():
 def test_devices_are_a_second_obstacle(machine, demand, said):
     found = solve(Instance({"A": demand, "B": {"cpu": 1}}, machines=[machine]), integer=True)
     assert RemedyTrials(found, True).unplaced(0) == f"a machine of m would have to have {said}"
+
+
+def test_who_is_at_its_ceiling_is_stopped_by_no_machine_where_there_is_room_on_another():
+    """One machine is full and one of the same class is not, or one of another, or has devices for it."""
+    rules = Organisation(ceilings={"a": {"cpu": 4}, "b": {"cpu": 3}})
+    users = {"a": {"cpu": 1}, "b": {"cpu": 1}, "c": {"cpu": 1}}
+    for machines in ([Machine("m", {"cpu": 8}, 2)], [Machine("m", {"cpu": 6}), Machine("n", {"cpu": 8})]):
+        rows = explain(Instance(users, machines=machines, max_tasks={"c": 4}, organisation=rules), integer=True).named()
+        assert {user: (row.reason, row.stopped_by) for user, row in rows.items()} == {
+            "a": ("ceiling", ()), "b": ("ceiling", ()), "c": ("met", ()),
+        }  # fmt: skip
+    devices = [Machine("m", {"gpu": 3}, devices={"gpu": 3})]
+    for ceiling, stops in (("3/2", ()), ("9/4", ("m/gpu",))):
+        rules = Organisation(ceilings={"a": {"gpu": ceiling}})
+        cluster = Instance({"a": {"gpu": "3/4"}}, machines=devices, organisation=rules)
+        assert explain(cluster, integer=True).users[0].stopped_by == stops

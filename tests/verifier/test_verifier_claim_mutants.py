@@ -109,3 +109,14 @@ def test_what_counts_tasks_is_followed_for_several_types_and_weights_per_resourc
     assert verify(file_of(Instance({"A": kinds, "B": {"a": 1}}, {"a": 9}), "tsf", exact=True)).valid is True
     weighed = Instance({"A": {"a": 1}, "B": {"a": 2}}, {"a": 9}, weights={"A": {"a": 2}, "B": 1})
     assert verify(file_of(weighed, "throughput", integer=True)).valid is True
+
+
+@pytest.mark.parametrize("policy", ["tsf", "drf"])
+def test_of_a_resource_that_a_pool_has_none_of_one_type_is_short_and_the_level_counts_the_others(policy):
+    """Under `tsf` a pool is measured as under `drf`: what is not there has no share."""
+    kinds = [TaskType({"a": 1, "b": 1}, 1), TaskType({"b": 1}, 1)]
+    found = file_of(Instance({"A": kinds}, {"a": 0, "b": 2}), policy, integer=True)
+    assert found["users"][0]["level"] == 0.5
+    assert verify(found).valid is True
+    found["users"][0]["level"] = 0
+    assert verify(found).valid is False

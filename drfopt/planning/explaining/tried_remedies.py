@@ -8,7 +8,7 @@ where the allocation is the optimum none of them takes the task.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from ...base.numbers.shown import counted
 from ...base.tolerances import LEVEL
 from ...certificates.exhaustive_search import playing
 from ...model.allocation import Allocation
+from ...model.devices import DeviceRoom
 from ...model.hierarchy.market import market_rules, sums_in_turn
 from ...model.hierarchy.tree import closed_by
 from ...model.machine import accepts
@@ -359,13 +360,16 @@ class WholeStops:
         if i not in self.place or (found := self.next_demand(i)) is None:
             return {}
         row, demand = found
-        missing = {name: most for name, most in self._groups(i, demand) if most > 0}
+        groups = {name: most for name, most in self._groups(i, demand) if most > 0}
         if self.instance.machines is None:
             rooms = zip(self.instance.resources, demand, self._left, strict=True)
-            return missing | {name: d - left for name, d, left in rooms if d > left}
+            return groups | {name: d - left for name, d, left in rooms if d > left}
+        missing = dict(groups)
         for k, name in enumerate(self.instance.machine_names):
-            if self.cluster.fits[row, k]:
-                missing |= {f"{name}/{resource}": short for resource, short in self._nearest(k, demand).items()}
+            if self.cluster.fits[row, k] and self._remains[k]:
+                if not (nearest := self._nearest(k, row)):
+                    return groups  # it finds room here: no machine stops it
+                missing |= {f"{name}/{resource}": short for resource, short in nearest.items()}
         return missing
 
     def ceilings(self, i: int) -> list[str]:
@@ -399,16 +403,16 @@ class WholeStops:
         return [most - self._used(inside, j) for inside, j, most in self.users.ceilings]
 
     @cached_property
-    def _remains(self) -> list[list[list[Fraction]]]:
-        """What is left on a machine, (m,), of each class and pattern of its packing; the empty machine last."""
-        found: list[list[list[Fraction]]] = [[] for _ in self.instance.machine_names]
+    def _remains(self) -> list[list[tuple[list[Fraction], Mapping[int, int]]]]:
+        """What is left on a machine, (m,), beside each pattern of a class's packing; the empty machine last."""
+        found: list[list[tuple[list[Fraction], Mapping[int, int]]]] = [[] for _ in self.instance.machine_names]
         free = [int(count) for count in self.instance.counts]
         capacity, demands = self.instance.exact_machine_capacity, self.cluster.exact_demands
         for k, count, pattern in self.allocation.certificate.evidence.packing or []:
             free[k] -= count
             used = [sum((x * demands[q][j] for q, x in pattern.items()), Fraction(0)) for j in range(self.instance.m)]
-            found[k].append([c - x for c, x in zip(capacity[k], used, strict=True)])
-        return [left + ([list(capacity[k])] if free[k] else []) for k, left in enumerate(found)]
+            found[k].append(([c - x for c, x in zip(capacity[k], used, strict=True)], pattern))
+        return [left + ([(list(capacity[k]), {})] if free[k] else []) for k, left in enumerate(found)]
 
     def _groups(self, i: int, demand: Sequence[Fraction]) -> Iterator[tuple[str, Fraction]]:
         """Yield the ceilings of the groups that a user is in, and by how much its next task is above each."""
@@ -418,20 +422,27 @@ class WholeStops:
             if self.place[i] in inside and demand[j]:
                 yield f"{group} ceiling of {resource}", demand[j] - spare
 
-    def _nearest(self, k: int, demand: Sequence[Fraction]) -> dict[str, Fraction]:
-        """Return what is missing on the machine of a class where least is, in parts of the task."""
-        best: dict[str, Fraction] = {}
-        for remains in self._remains[k]:
+    def _nearest(self, k: int, row: int) -> dict[str, Fraction]:
+        """Return what a task lacks on the machine of a class where that is least, in parts of it; nothing for room."""
+        demand, best = self.cluster.exact_demands[row], dict[str, Fraction]()
+        for remains, pattern in self._remains[k]:
             rooms = zip(self.instance.resources, demand, remains, strict=True)
-            short = {name: d - left for name, d, left in rooms if d > left}
+            short = {name: d - left for name, d, left in rooms if d > left} or self._undealt(k, row, pattern)
             if not short:
-                # There is room in all, but not on one device.
-                devices = (self.instance.machines[k].devices if self.instance.machines else None) or {}
-                short = {r: demand[j] for j, r in enumerate(self.instance.resources) if r in devices and demand[j]}
+                return {}
             part = {name: amount / demand[self.instance.resources.index(name)] for name, amount in short.items()}
-            if not best or max(part.values(), default=0) < max(best.values()):
+            if not best or max(part.values()) < max(best.values()):
                 best = part
         return {name: part * demand[self.instance.resources.index(name)] for name, part in best.items()}
+
+    def _undealt(self, k: int, row: int, pattern: Mapping[int, int]) -> dict[str, Fraction]:
+        """Return what a task needs of devices where there is room in all, but not on them."""
+        devices = (self.instance.machines[k].devices if self.instance.machines else None) or {}
+        demand, rows = self.cluster.exact_demands[row], sorted({row, *pattern})
+        tasks = {p: pattern.get(q, 0) + (q == row) for p, q in enumerate(rows)}
+        room = DeviceRoom(devices, self.instance.resources, [self.cluster.exact_demands[q] for q in rows])
+        needs = {r: demand[j] for j, r in enumerate(self.instance.resources) if r in devices and demand[j]}
+        return {} if room.fit(tasks) else needs
 
 
 class WholeTrials(RemedyTrials):

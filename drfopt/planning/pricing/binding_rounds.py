@@ -74,6 +74,8 @@ class Closed:
 
     Attributes
     ----------
+    level : float
+        Of the round.
     prices : array (k, m)
         Of one unit.
     costs : array (n,)
@@ -84,6 +86,7 @@ class Closed:
         What rounding left of prices . room - costs . tasks, relative to the first.
     """
 
+    level: float
     prices: np.ndarray
     costs: np.ndarray
     rounds: tuple[int, ...]
@@ -129,7 +132,9 @@ class Held:
 
     def stops(self) -> dict[int, tuple[str, ...]]:
         """Return what the rounds have everybody pay for whom they stop, as the certificate names it."""
+        nobody = np.zeros(0, dtype=np.intp)
         named = [(binding.finished, binding.prices, binding.level) for binding in self.rounds]
+        named += [(nobody, closed.prices, closed.level) for closed in self.closed]
         found = stopped_by(self.instance, named)
         return {i: names for i, names in enumerate(found) if names and not self.capped[i]}
 
@@ -261,7 +266,7 @@ def _rounds(
             rounds.append(BindingRound(chained.level, finished, per_unit, pays, lower))
         elif prices.any():
             spare = 1 - float(pays @ allocation.tasks) / float(prices.sum())
-            closed[number] = Closed(per_unit, pays, (), spare)
+            closed[number] = Closed(chained.level, per_unit, pays, (), spare)
         slack = open_costs - pays[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):  # who is unplaced may have no rate
             left = excess(prices, pays / rates, np.minimum(allocation.levels, chained.level))
