@@ -225,7 +225,7 @@ class Sweep(Result):
     def _notes(self) -> tuple[str, ...]:
         """Say what is measured in what, at which values promises are broken, and at the first of them whose."""
         means = counted_as_means(self.instance, any(found.integer for found in self.allocations))
-        said = ("levels and shares are of the cluster as it is, whatever the value",)
+        said: tuple[str, ...] = ("levels and shares are of the cluster as it is, whatever the value",)
         said += (*self.baseline.joining(self.allocations), *means, *unproven(self.named()))
         pairs = zip(map(str, self.values), self.allocations, strict=True)
         if not (broken := {value: found.broken for value, found in pairs if found.broken}):
