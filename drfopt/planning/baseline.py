@@ -28,8 +28,8 @@ class Baseline:
     """Measures divisions of changed clusters in the cluster as it was.
 
     Levels are those of the policy, ``rate_i * x_i``, with the rates of the cluster before; who joins is measured by its
-    capacities too.  The lowest level is that of the users who took part before, as long as they want anything, and of
-    who joins, or wanted nothing before: a user whose first task a new machine makes possible does not lower it.
+    capacities too.  The lowest level is that of the users whose tasks fit somewhere before or after the changes, as long
+    as they want anything: who fits nowhere any more has a level of 0, who fits somewhere at last has the one it gets.
     """
 
     def __init__(self, instance: Instance, policy: AnyPolicy):
@@ -78,12 +78,11 @@ class Baseline:
     def taking_part(self, allocation: Allocation) -> np.ndarray:
         """Return whose level counts among the lowest, bool (n,)."""
         base, integer = self.instance, allocation.integer
-        now, before = wanting(allocation.instance, integer), wanting(base, integer)
-        placed = ~allocation.instance.unplaced(integer)
+        placed, before = ~allocation.instance.unplaced(integer), wanting(base, integer)
         # Who wanted nothing before joins as somebody new does.
-        there = {base.users[i]: not lost for i, lost in enumerate(base.unplaced(integer).tolist()) if before[i]}
-        counts = [there.get(user, placed[i]) for i, user in enumerate(allocation.instance.users)]
-        return np.array(counts, dtype=bool) & now
+        there = {base.users[i] for i, lost in enumerate(base.unplaced(integer).tolist()) if before[i] and not lost}
+        had_place = np.array([user in there for user in allocation.instance.users], dtype=bool)
+        return (placed | had_place) & wanting(allocation.instance, integer)
 
     def totals(self, allocation: Allocation) -> dict[str, Any]:
         """Return what sums the division up, by `TOTALS`."""
