@@ -28,8 +28,8 @@ class Baseline:
     """Measures divisions of changed clusters in the cluster as it was.
 
     Levels are those of the policy, ``rate_i * x_i``, with the rates of the cluster before; who joins is measured by its
-    capacities too.  The lowest level is that of the users whose tasks fit somewhere before or after the changes, as long
-    as they want anything: who fits nowhere any more has a level of 0, who fits somewhere at last has the one it gets.
+    capacities too.  The lowest level is that of the users who want anything and fit somewhere, before or after the
+    changes: who fits nowhere any more has a level of 0, who fits somewhere at last has the one it gets.
     """
 
     def __init__(self, instance: Instance, policy: AnyPolicy):
