@@ -30,9 +30,12 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 STARTS = 2
 """Times that workers of this machine are started, where one of them dies before all are there."""
 
-GROUPS = 4
-"""Groups of parts that a thread of a worker has: a group is one task of Dask, which costs some milliseconds in all
-processes together, and while it is changed there is room for what it was before."""
+GROUPS, TOGETHER = 4, 4
+"""Groups of parts that a thread of a worker has, or more where one would have more than so many parts.
+
+A group is one task of Dask, which costs some milliseconds in all processes together; while it is changed, what it was
+before takes room as well.
+"""
 
 IDLE = {
     "distributed.admin.tick.interval": "10s",
@@ -243,7 +246,8 @@ class _Workers:
         Dask itself deals them out by what it guesses that they take.
         """
         threads = [address for address, worker in self._workers().items() for _ in range(worker["nthreads"])]
-        groups = min(len(sources), GROUPS * max(1, len(threads)))
+        cores = max(1, len(threads))
+        groups = min(len(sources), cores * max(GROUPS, math.ceil(len(sources) / (TOGETHER * cores))))
         for q, (start, stop) in enumerate(pairwise(len(sources) * q // groups for q in range(groups + 1))):
             yield threads[q % len(threads)] if threads else None, sources[start:stop], range(stop - start)
 

@@ -191,6 +191,10 @@ def where(part):
     return (part[0],)
 
 
+def tuple_of(part):
+    return (part,)
+
+
 def odd_and_counted(part):
     return (part, 1) if part % 2 else None
 
@@ -211,6 +215,8 @@ def test_parts_are_dealt_out_evenly_and_are_few_tasks(cluster, monkeypatch):
         mixed = Partitions([*held.some(5).sources[::-1], *made[:3]], (), there)
         expected = [*(made[q * 19 // 5] for q in range(5))][::-1]
         assert mixed.each(tuple) == [*expected, *made[:3]]
+        plain = Partitions(range(40), (), there)
+        assert plain.each(tuple_of) == [(q,) for q in range(40)] and [len(some) for some in sent[-10:]] == [4] * 10
         plain = Partitions(range(19), (), there)
         assert plain.total(odd_and_counted) == [81, 9] == Partitions(range(19)).total(odd_and_counted)
         assert Partitions([0, 2], (), there).total(odd_and_counted) == [] == Partitions([], (), there).total(where)
