@@ -120,12 +120,13 @@ def _same_users(one: Instance, other: Instance, exact: bool) -> bool:
 
 
 def unproven(divisions: Mapping[str, Allocation]) -> list[str]:
-    """Say which divisions are not proven the best, and of the first of them why; nothing where all are."""
+    """Say which divisions are not proven the best, what that means, and of the first why; nothing where all are."""
     late = {name: found for name, found in divisions.items() if not found.finished}
     if not late:
         return []
     name, first = next(iter(late.items()))
     which = f", {some(tuple(late))}; {name}" if len(divisions) > 1 else ""
     return [
-        f"not proven the best, so that the best may be otherwise{which}: {first.certificate.reason or first.status}"
+        "not proven the best, so that changes may be those of the search and not of the cluster"
+        f"{which}: {first.certificate.reason or first.status}"
     ]
