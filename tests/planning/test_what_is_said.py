@@ -1,5 +1,7 @@
 """Sentences that were not so, each on the smallest instance where it was seen."""
 
+from fractions import Fraction
+
 import pytest
 
 from drfopt import (
@@ -460,6 +462,15 @@ def test_on_every_class_where_a_user_may_run_something_stops_it():
     cluster = Instance(users, machines=machines, eligible={"b": ["y"], "g": ["x"]}, max_tasks={"g": 5})
     floats, fractions = (solve(cluster, exact=exact).certificate.bottlenecks for exact in (False, True))
     assert floats == fractions == (("x/mem", "y/cpu"), ("y/cpu",), None)
+
+
+def test_the_lowest_level_after_a_change_is_also_that_of_who_fits_somewhere_at_last():
+    machines = [Machine("m", {"cpu": 4}), Machine("k", {"cpu": 1})]
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 2}}, machines=machines, eligible={"b": ["k"]})
+    assert what_if(cluster, ["set-capacity k/cpu=2"]).totals()["lowest level"] == (1, Fraction(2, 5))
+    assert what_if(cluster, ["remove 1*k"]).totals()["lowest level"] == (1, Fraction(4, 5))
+    small = Instance({"a": {"cpu": 2}, "b": {"cpu": 3}}, machines=[Machine("m", {"cpu": 1})], max_tasks={"a": 3})
+    assert what_if(small, ["scale all=3"]).totals()["lowest level"] == (0, Fraction(3, 2))
 
 
 def test_the_amount_that_a_task_lacks_is_told_whole():
