@@ -30,6 +30,7 @@ from .full_ceilings import full_ceilings
 from .least_needed import least_needed
 from .pricing.price_table import Prices, Worth
 from .pricing.units import units_of
+from .sizing.targets import left_nothing
 
 __all__ = ["LARGEST", "Advice", "ToBuy", "advise", "most_priced", "priced_quickly"]
 
@@ -49,8 +50,11 @@ LONGEST = 5.0
 PART = Fraction(1, 10)
 """Part of a pool's resource that is added where nobody says how much is missing."""
 
-TARGET = "'drfopt size' finds what meets a target"
+TARGET = "'drfopt size' finds what meets a target, where something does"
 """What is said where no purchase is known to help."""
+
+TRY = "'drfopt whatif' says what a purchase brings"
+"""The same of levels along a path, which `size` does not take."""
 
 NAMED, SHOWN = 5, 3
 """Users who fit nowhere and have a line of their own, and winners who are named."""
@@ -246,13 +250,19 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
     if (unknown := policy.objective == "formulation") or instance.n * max(instance.k, 1) > LARGEST:
         # Of formulation files and of whole tasks there are no prices.
         other = "whatif" if unknown or allocation.integer else "price"
-        return Advice(allocation, (), nowhere, f"'drfopt {other}' and 'drfopt size' say what helps")
+        helps = f"'drfopt {other}' and 'drfopt size' say what helps" if policy.path is None else TRY
+        return Advice(allocation, (), nowhere, helps)
+    if policy.objective in ("leximin", "servers"):
+        before = left_nothing(instance, wanting.tolist(), allocation.integer)
+        wanting = np.array([i for i in wanting.tolist() if i not in before], dtype=int)
+        if not wanting.size:
+            return Advice(allocation, (), nowhere, _by_turns(instance, before))
     if allocation.exact:
         # Ends of enclosures and floats are not ordered; in floats both are.
         allocation = solve(instance, policy)
     wanted = list(_wanted(short, wanting, allocation.integer))[:TRIED]
     if not wanted:
-        return Advice(allocation, (), nowhere, _rules(short, wanting))
+        return Advice(allocation, (), nowhere, _rules(short, wanting, TARGET if policy.path is None else TRY))
     worths = _priced(allocation, [name for name, _ in wanted], prices)
     deadline = Deadline.asked(LONGEST if allocation.integer else None)
     tried = (_bought(allocation, name, amount, worths.get(name), deadline) for name, amount in wanted)
@@ -309,17 +319,28 @@ def _rounded_up(amount: float) -> Fraction:
     return math.ceil(Fraction(amount) * (1 - Fraction(LEVEL)) / unit) * unit
 
 
-def _rules(short: Shortfall, users: np.ndarray) -> str:
+def _rules(short: Shortfall, users: np.ndarray, otherwise: str) -> str:
     """Return why machines do not help where nobody is held by a resource."""
     held = (short.got >= short.instance.limits * (1 - LEVEL)).tolist()
     if not all(held[i] or short.cells(i) for i in users.tolist()):
-        return TARGET
+        return otherwise
     return _by_rules([cell.name for i in users.tolist() for cell in short.cells(i)])
 
 
 def _by_rules(names: list[str]) -> str:
     rules = ", ".join(list(dict.fromkeys(names))[:SHOWN])
     return f"nothing: ceilings and limits hold those who are short{f' ({rules})' if rules else ''}"
+
+
+def _by_turns(instance: Instance, before: dict[int, str]) -> str:
+    """Return that whatever is bought goes to who is served first, of the first user who is short and how many more."""
+    i, first = next(iter(before.items()))
+    last, others = instance.users[i], len(before) - 1
+    return (
+        f"nothing: {first} is served before {last}, asks for tasks without an end and leaves nothing that {last} could "
+        f"use, whatever is bought: give {first} a max_tasks or a ceiling, or {last} a guarantee"
+        + (f"; so it is with {counted(others, 'other')} who {'is' if others == 1 else 'are'} short" if others else "")
+    )
 
 
 def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) -> str:
@@ -337,7 +358,7 @@ def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) 
     elif (full := full_ceilings(allocation)).keys() >= set(users.tolist()):
         # What is used up holds them as well: neither helps alone.
         return _by_rules([name for i in users.tolist() for name in full[i]])
-    return TARGET
+    return TARGET if policy_on(allocation.policy, short.instance).path is None else TRY
 
 
 def _bought(

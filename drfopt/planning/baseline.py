@@ -4,7 +4,7 @@ What sums a division up is measured in the cluster as it was before a change, or
 what is there *now* falls when a machine is bought that nobody waits for, though nobody has less than before.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..model.hierarchy.market import market_rules
 from ..model.instance import Instance
 from ..model.naming import some
 from ..model.policies import AnyPolicy, Policy, policy_named, policy_on
-from ..solving.comparing import wanting
+from ..solving.comparing import taking_part, wanting
 
 __all__ = ["TOTALS", "Baseline", "unproven"]
 
@@ -28,8 +28,8 @@ class Baseline:
     """Measures divisions of changed clusters in the cluster as it was.
 
     Levels are those of the policy, ``rate_i * x_i``, with the rates of the cluster before; who joins is measured by its
-    capacities too.  The lowest level is that of the users who took part before, as long as they want anything, and of
-    who joins, or wanted nothing before: a user whose first task a new machine makes possible does not lower it.
+    capacities too.  The lowest level is that of those who want anything and took part before, or fit in the division
+    at hand: before a change it is that of who fitted then.
     """
 
     def __init__(self, instance: Instance, policy: AnyPolicy):
@@ -75,27 +75,39 @@ class Baseline:
         """Return the dominant share of every user, (n,), weights ignored."""
         return self._measured(self._share, allocation)
 
-    def taking_part(self, allocation: Allocation) -> np.ndarray:
-        """Return whose level counts among the lowest, bool (n,)."""
+    def taking_part(self, allocation: Allocation, levels: np.ndarray) -> np.ndarray:
+        """Return whose of these levels (n,) counts among the lowest, bool (n,)."""
         base, integer = self.instance, allocation.integer
-        now, before = wanting(allocation.instance, integer), wanting(base, integer)
+        now, before = wanting(allocation.instance, integer), taking_part(base, integer)
+        # Whoever took part and fits nowhere any more is the worst off; who fits now has a level, whenever it joined.
+        there = dict(zip(base.users, before.tolist(), strict=True))
         placed = ~allocation.instance.unplaced(integer)
-        # Who wanted nothing before joins as somebody new does.
-        there = {base.users[i]: not lost for i, lost in enumerate(base.unplaced(integer).tolist()) if before[i]}
-        counts = [there.get(user, placed[i]) for i, user in enumerate(allocation.instance.users)]
-        return np.array(counts, dtype=bool) & now
+        counts = [placed[i] or there.get(user, False) for i, user in enumerate(allocation.instance.users)]
+        # Of what the cluster as it was has none nobody has a share in it.
+        known = (levels.astype(float) > 0) | (allocation.tasks.astype(float) == 0)
+        return np.array(counts, dtype=bool) & now & known
+
+    def joining(self, allocations: Iterable[Allocation]) -> list[str]:
+        """Say whose level counts in some of these divisions only, as it fits nowhere in the cluster as it was."""
+        base, counted, unknown = self.instance, dict[str, None](), dict[str, None]()
+        for found in allocations:
+            lost = {base.users[i] for i in np.flatnonzero(base.unplaced(found.integer)).tolist()}
+            there = self.taking_part(found, self.levels(found)).tolist()
+            for user, tasks, counts in zip(found.instance.users, found.tasks.tolist(), there, strict=True):
+                if user in lost and (counts or float(tasks)):
+                    (counted if counts else unknown)[user] = None
+        where = {
+            "in the lowest level only where it fits, which is nowhere in the cluster unchanged": counted,
+            "not in the lowest level, as the cluster unchanged has nothing of what it needs": unknown,
+        }
+        return [f"{words}: {some(tuple(users))}" for words, users in where.items() if users]
 
     def totals(self, allocation: Allocation) -> dict[str, Any]:
         """Return what sums the division up, by `TOTALS`."""
-        shares = self.shares(allocation)
-        lowest = self.levels(allocation)[self.taking_part(allocation)]
-        return dict(
-            zip(
-                TOTALS,
-                (least(lowest.tolist()), sum(shares.tolist()), sum(allocation.tasks.tolist()), self._met(allocation)),
-                strict=True,
-            )
-        )
+        shares, levels = self.shares(allocation), self.levels(allocation)
+        lowest = least(levels[self.taking_part(allocation, levels)].tolist())
+        sums = (sum(shares.tolist()), sum(allocation.tasks.tolist()), self._met(allocation))
+        return dict(zip(TOTALS, (lowest, *sums), strict=True))
 
     def _met(self, allocation: Allocation) -> float | None:
         short = allocation.shortfall
@@ -121,12 +133,13 @@ def _same_users(one: Instance, other: Instance, exact: bool) -> bool:
 
 
 def unproven(divisions: Mapping[str, Allocation]) -> list[str]:
-    """Say which divisions are not proven the best, and of the first of them why; nothing where all are."""
+    """Say which divisions are not proven the best, what that means, and of the first why; nothing where all are."""
     late = {name: found for name, found in divisions.items() if not found.finished}
     if not late:
         return []
     name, first = next(iter(late.items()))
     which = f", {some(tuple(late))}; {name}" if len(divisions) > 1 else ""
     return [
-        f"not proven the best, so that the best may be otherwise{which}: {first.certificate.reason or first.status}"
+        "not proven the best, so that changes may be those of the search and not of the cluster"
+        f"{which}: {first.certificate.reason or first.status}"
     ]

@@ -29,6 +29,7 @@ from ..model.instance import Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..model.shortfall import counted_as_means
 from ..solving.allocating import solve
+from ..solving.neighbours import SEARCHING, none_worse
 from .baseline import TOTALS, Baseline, unproven
 from .changes import Change, changed
 
@@ -223,6 +224,7 @@ class WhatIf(Result):
         for name, (a, b) in self.totals().items():
             if a is not None and b is not None:
                 notes.append(f"{name}: {_shown(name, a)} before, {_shown(name, b)} after")
+        notes += self.baseline.joining([self.after])
         pairs = zip(self.after.resources, self.before.utilization, self.after.utilization, strict=True)
         notes.append("used: " + ", ".join(f"{r} {float(a):.1%} -> {float(b):.1%}" for r, a, b in pairs))
         for when, allocation in (("before", self.before), ("after", self.after)):
@@ -292,11 +294,12 @@ def what_if(
     after = changed(instance, wanted)
     fractions = exact if exact is not None else not integer and all(_cheap(i, chosen) for i in (instance, after))
     deadline = Deadline.asked(time_limit)
+    search = deadline.part(SEARCHING) if integer else deadline
     pair = (
-        solve(one, chosen, integer=integer, exact=fractions, time_limit=deadline.share(left))
+        solve(one, chosen, integer=integer, exact=fractions, time_limit=search.share(left))
         for one, left in ((instance, 2), (after, 1))
     )
-    return WhatIf(wanted, *pair)
+    return WhatIf(wanted, *none_worse(pair, deadline))
 
 
 def _cheap(instance: Instance, policy: Policy) -> bool:

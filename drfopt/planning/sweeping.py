@@ -28,6 +28,7 @@ from ..model.naming import some
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..model.shortfall import counted_as_means
 from ..solving.allocating import solve
+from ..solving.neighbours import SEARCHING, none_worse
 from .baseline import TOTALS, Baseline, unproven
 from .before_and_after import as_data
 from .changes import Change, changed
@@ -224,7 +225,8 @@ class Sweep(Result):
     def _notes(self) -> tuple[str, ...]:
         """Say what is measured in what, at which values promises are broken, and at the first of them whose."""
         means = counted_as_means(self.instance, any(found.integer for found in self.allocations))
-        said = ("levels and shares are of the cluster as it is, whatever the value", *means, *unproven(self.named()))
+        said: tuple[str, ...] = ("levels and shares are of the cluster as it is, whatever the value",)
+        said += (*self.baseline.joining(self.allocations), *means, *unproven(self.named()))
         pairs = zip(map(str, self.values), self.allocations, strict=True)
         if not (broken := {value: found.broken for value, found in pairs if found.broken}):
             return said
@@ -301,6 +303,7 @@ def sweep(
     # Who is asked next has its part of the time that is left, as many at once as there are processes.
     at_once = jobs if isinstance(jobs, int) and jobs > 0 else 1
     turns = [(math.ceil((len(each) - place) / at_once), changes) for place, changes in enumerate(each)]
-    one = partial(_changed, instance, chosen, how, Deadline.asked(time_limit))
-    found = tuple(spread(one, turns, jobs=jobs, dask=dask, what="instances"))
-    return Sweep(instance, chosen.name, along, wanted, found)
+    deadline = Deadline.asked(time_limit)
+    one = partial(_changed, instance, chosen, how, deadline.part(SEARCHING) if how.get("integer") else deadline)
+    found = none_worse(spread(one, turns, jobs=jobs, dask=dask, what="instances"), deadline)
+    return Sweep(instance, chosen.name, along, wanted, tuple(found))

@@ -61,12 +61,14 @@ def measures(allocation: Allocation, baseline: Baseline | None = None) -> Measur
     """Return the measures of an allocation; of a changed cluster in terms of the cluster as it was."""
     instance = allocation.instance
     ruler = instance if baseline is None else baseline.ruler(instance)
-    there = taking_part(instance, allocation.integer) if baseline is None else baseline.taking_part(allocation)
     tasks = allocation.tasks.astype(float)
-    levels = (policy_named("drf").rates(ruler) * tasks)[there]
+    levels = policy_named("drf").rates(ruler) * tasks
+    integer = allocation.integer
+    there = taking_part(instance, integer) if baseline is None else baseline.taking_part(allocation, levels)
+    levels = levels[there]
     squares = float(levels @ levels)
     positive = instance.capacity > 0
-    pairs = _whole_envy(allocation, there) if allocation.integer else envy(instance, tasks, allocation.placement, there)
+    pairs = _whole_envy(allocation, there) if integer else envy(instance, tasks, allocation.placement, there)
     return Measures(
         lowest=float(levels.min(initial=np.inf)) if len(levels) else 0.0,
         jain=float(levels.sum()) ** 2 / (len(levels) * squares) if squares else None,

@@ -40,7 +40,7 @@ from ..model.instance import FEATURES, Instance
 from ..model.policies import AnyPolicy, policy_named, policy_on
 from ..model.whole_values import WholeUsers
 
-__all__ = ["in_whole_tasks", "solve"]
+__all__ = ["allocated", "in_whole_tasks", "settled", "solve"]
 
 BETTER = 50
 """Times that what a proof meets, and is better, takes the place of an answer."""
@@ -50,6 +50,9 @@ CLIMBING = "climbing"
 
 PRECISION = Fraction(1, 10**30)
 """Relative width of enclosures where none is asked for."""
+
+Judged = tuple[Answer, np.ndarray, np.ndarray | None, Certificate]
+"""An engine's answer, the tasks of all users, their placement, and what the certificate says."""
 
 
 def solve(
@@ -140,7 +143,13 @@ def solve(
             f"engine {runner.name!r} has nothing here to divide among processes, lp-chain has on machines: "
             "leave jobs and dask out"
         )
-    answer, tasks, placement, proof = _proven(problem, runner, exact, next_ones=engine == "auto")
+    return allocated(problem, _proven(problem, runner, exact, next_ones=engine == "auto"), begun, solver)
+
+
+def allocated(problem: Problem, judged: Judged, begun: float, solver: str = DIRECT) -> Allocation:
+    """Return what was answered and judged, with all that is told of it; it began at that `time.perf_counter`."""
+    answer, tasks, placement, proof = judged
+    instance, chosen = problem.instance, problem.policy
     # Of a policy of single machines the placement is the answer, and nobody's to change.
     placed = (
         partial(_as_it_is, placement) if chosen.objective == "servers" else partial(fewest, instance, tasks, placement)
@@ -183,7 +192,7 @@ def _as_stated(problem: Problem) -> Problem:
     return as_stated(problem)
 
 
-def _proven(problem: Problem, runner: Engine, exact: bool, next_ones: bool) -> tuple:
+def _proven(problem: Problem, runner: Engine, exact: bool, next_ones: bool) -> Judged:
     """Return an engine's answer, tasks, placement and a certificate that holds.
 
     Where the engine fails, or its answer is not proven, those that its row names are asked one after the other, and the
@@ -201,25 +210,28 @@ def _proven(problem: Problem, runner: Engine, exact: bool, next_ones: bool) -> t
     except (SolverError, CertificateError) as error:
         for other in others(runner, problem) if next_ones and problem.n else ():
             try:
-                answer, *rest = _attempt(problem, other, exact)
+                answer, tasks, placement, proof = _attempt(problem, other, exact)
             except TimeLimitError:
                 raise
             except (EngineError, PolicyError, SolverError, CertificateError):
                 continue
-            return (replace(answer, engine=f"{answer.engine} after {runner.name}"), *rest)
+            return replace(answer, engine=f"{answer.engine} after {runner.name}"), tasks, placement, proof
         raise error
 
 
 @one_thread()
-def _attempt(
-    problem: Problem, runner: Engine, exact: bool
-) -> tuple[Answer, np.ndarray, np.ndarray | None, Certificate]:
+def _attempt(problem: Problem, runner: Engine, exact: bool) -> Judged:
     """Return an engine's answer, tasks, placement and certificate, which holds: otherwise that is an error."""
     answer = runner.solve(problem) if problem.n else _nothing(problem, exact)
     if runner.exact and not exact:
         answer = in_floats(answer)
     if not answer.engine:
         answer = replace(answer, engine=runner.name)
+    return settled(problem, answer, exact)
+
+
+def settled(problem: Problem, answer: Answer, exact: bool = False) -> Judged:
+    """Return the answer, or what its proof meets and is better, with tasks, placement and certificate, which holds."""
     answer, tasks, placement, proof = _judged(problem, answer, exact)
     if proof.valid is False and answer.finer is not None and (found := answer.finer()) is not None:
         answer, tasks, placement, proof = _judged(problem, replace(found, engine=answer.engine), exact)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from drfopt import price, what_if
-from drfopt.base.errors import PolicyError
+from drfopt import price, size, what_if
+from drfopt.base.errors import InstanceError, PolicyError
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
@@ -146,3 +146,25 @@ def test_what_a_purchase_needs_at_least_is_no_more_than_it_needs():
     assert least_needed(solve(Instance({"A": {"cpu": 1}}, {"cpu": 9}, max_tasks={"A": 7}), "drf"), "cpu") <= 7
     typed = Instance(users, machines=[Machine("m", {"cpu": 4, "gpu": 1}, 5)], max_tasks={"A": 2})
     assert least_needed(solve(typed, "drf"), "m") == pytest.approx(5, rel=1e-6)
+
+
+@pytest.mark.parametrize("integer", [False, True])
+@pytest.mark.parametrize("cluster", [{"capacity": {"cpu": 10}}, {"machines": [Machine("m", {"cpu": 5}, 2)]}])
+def test_whom_an_endless_user_leaves_nothing_no_purchase_helps(cluster, integer):
+    """It was told to ask size, which refuses it."""
+    users = {"a": {"cpu": 1}, "c": {"cpu": 1}, "d": {"cpu": 1}}
+    starved = Instance(users, **cluster, weights={"c": 0, "d": 0}, max_tasks={"c": 3, "d": 3})
+    found = advise(solve(starved, integer=integer))
+    said = "nothing: a is served before c, asks for tasks without an end and leaves nothing that c could use, "
+    assert found.reason.startswith(said) and found.reason.endswith("; so it is with 1 other who is short")
+    with pytest.raises(InstanceError, match="user 'a' is served before 'c'"):
+        size(starved, "c>=1", {"m" if "machines" in cluster else "cpu": 1}, integer=integer)
+    ended = Instance(users, **cluster, weights={"c": 0, "d": 0}, max_tasks={"a": 10, "c": 3, "d": 3})
+    assert advise(solve(ended, integer=integer)).purchases
+
+
+def test_along_a_path_no_size_is_named():
+    users = {"a": {"cpu": 1, "mem": 1}, "c": {"cpu": 1, "mem": 1}}
+    pool = Instance(users, {"cpu": 10, "mem": 10}, weights={"c": "1/1000"}, max_tasks={"c": 3})
+    assert advise(solve(pool, "path:1/2:1/2..3/4:1")).reason == "'drfopt whatif' says what a purchase brings"
+    assert advise(solve(pool)).reason == "'drfopt size' finds what meets a target, where something does"

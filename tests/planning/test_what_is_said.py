@@ -1,5 +1,7 @@
 """Sentences that were not so, each on the smallest instance where it was seen."""
 
+from fractions import Fraction
+
 import pytest
 
 from drfopt import (
@@ -47,7 +49,10 @@ def test_nothing_is_proposed_that_brings_nothing():
     machines = [Machine("m1", {"cpu": 5, "memory": 8}), Machine("m2", {"cpu": 3, "memory": 10}, 2)]
     demands = {"A": {"cpu": 2, "memory": 1}, "B": {"cpu": 1, "memory": 3}, "C": {"cpu": 1, "memory": 1}}
     instance = Instance(demands, machines=machines, eligible={"B": ["m2"]}, weights={"C": 3}, max_tasks={"C": 4})
-    assert said(solve(instance, "utilitarian"))[-1] == "to buy: 'drfopt size' finds what meets a target"
+    assert (
+        said(solve(instance, "utilitarian"))[-1]
+        == "to buy: 'drfopt size' finds what meets a target, where something does"
+    )
 
 
 def test_a_slope_that_ends_within_a_machine_is_not_what_one_more_is_worth():
@@ -331,7 +336,7 @@ def test_a_purchase_of_which_nothing_is_to_be_seen_is_not_proposed():
         "C": {"cpu": 1, "mem": 3},
     }
     instance = Instance(users, machines=machines, weights={"B": 2}, max_tasks={"B": 9}, organisation=rules)
-    assert said(solve(instance))[-1] == "to buy: 'drfopt size' finds what meets a target"
+    assert said(solve(instance))[-1] == "to buy: 'drfopt size' finds what meets a target, where something does"
 
 
 def test_one_more_machine_is_worth_its_slope_only_where_that_holds_for_a_whole_one():
@@ -457,6 +462,15 @@ def test_on_every_class_where_a_user_may_run_something_stops_it():
     cluster = Instance(users, machines=machines, eligible={"b": ["y"], "g": ["x"]}, max_tasks={"g": 5})
     floats, fractions = (solve(cluster, exact=exact).certificate.bottlenecks for exact in (False, True))
     assert floats == fractions == (("x/mem", "y/cpu"), ("y/cpu",), None)
+
+
+def test_the_lowest_level_after_a_change_is_also_that_of_who_fits_somewhere_at_last():
+    machines = [Machine("m", {"cpu": 4}), Machine("k", {"cpu": 1})]
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 2}}, machines=machines, eligible={"b": ["k"]})
+    assert what_if(cluster, ["set-capacity k/cpu=2"]).totals()["lowest level"] == (1, Fraction(2, 5))
+    assert what_if(cluster, ["remove 1*k"]).totals()["lowest level"] == (1, Fraction(4, 5))
+    small = Instance({"a": {"cpu": 2}, "b": {"cpu": 3}}, machines=[Machine("m", {"cpu": 1})], max_tasks={"a": 3})
+    assert what_if(small, ["scale all=3"]).totals()["lowest level"] == (0, Fraction(3, 2))
 
 
 def test_the_amount_that_a_task_lacks_is_told_whole():

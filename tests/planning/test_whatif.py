@@ -15,6 +15,7 @@ from drfopt.model.machine import Machine
 from drfopt.model.users import TaskType
 from drfopt.planning.changes import Change, changed
 from drfopt.planning.sweeping import axis_of, sweep
+from drfopt.reporting.measures import measures
 from drfopt.solving.allocating import solve
 
 PAPER = Instance.library("nsdi2011")
@@ -160,6 +161,40 @@ def test_demand_met_stands_beside_the_levels():
     assert "demand met: 50 % before, 75 % after" in str(found)
     assert what_if(Instance([[1.0]], [2.0]), ["add 1*r1"]).totals()["demand met"] == (None, None)
     assert [totals["demand met"] for totals in sweep(cluster, "r1=10,20", jobs=1).totals] == pytest.approx([0.5, 1])
+
+
+OPENED = Instance(
+    {"a": {"cpu": 1}, "b": {"cpu": 2}},
+    machines=[Machine("m", {"cpu": 4}), Machine("k", {"cpu": 1})],
+    eligible={"b": ["k"]},
+)
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei", "tsf"])
+@pytest.mark.parametrize("integer", [False, True])
+def test_who_fitted_nowhere_has_a_level_where_it_runs_tasks(policy, integer):
+    found = what_if(OPENED, ["set-capacity k/cpu=2"], policy, integer=integer)
+    assert found.totals()["lowest level"] == (pytest.approx(1), pytest.approx(0.4))
+    assert "in the lowest level only where it fits, which is nowhere in the cluster unchanged: b" in str(found)
+    along = sweep(OPENED, ["1", "2", "4"], policy=policy, integer=integer, jobs=1)
+    assert [totals["lowest level"] for totals in along.totals] == pytest.approx([1, 0.4, 0.8])
+    page = [measures(one, along.baseline) for one in along.allocations]
+    assert [one.lowest for one in page] == pytest.approx([1, 0.4, 0.8])
+    assert page[1].jain == pytest.approx(2**2 / (2 * (1.6**2 + 0.4**2)))
+    assert along.sheet().notes[1].endswith("unchanged: b")
+
+
+def test_the_lowest_level_where_nobody_fitted_and_of_what_there_was_none():
+    nobody = Instance({"a": {"cpu": 2}, "b": {"cpu": 3}}, machines=[Machine("m", {"cpu": 1})], max_tasks={"a": 3})
+    assert what_if(nobody, ["scale all=3"]).totals()["lowest level"] == (0, F(3, 2))
+    pool = Instance({"a": {"cpu": 1}, "b": {"cpu": 1, "gpu": 1}}, {"cpu": 5, "gpu": 0})
+    assert what_if(pool, ["set-capacity gpu=2"]).totals()["lowest level"] == (1, F(2, 7))
+    # Who runs nothing but what was not there has no share in the cluster before, which is not one of 0.
+    apart = Instance({"a": {"cpu": 1}, "b": {"gpu": 1}}, {"cpu": 5, "gpu": 0})
+    found = what_if(apart, ["set-capacity gpu=2"])
+    assert found.totals()["lowest level"] == (1, 1)
+    assert "not in the lowest level, as the cluster unchanged has nothing of what it needs: b" in str(found)
+    assert what_if(apart, ["set-capacity gpu=2"], "tasks").totals()["lowest level"] == (5, 2)
 
 
 def test_a_machine_that_makes_a_first_task_possible_is_no_loss_either():

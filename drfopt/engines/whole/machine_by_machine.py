@@ -99,15 +99,16 @@ class SingleMachines:
                 self.place(p, int(wishes[p]))
 
     def carry(self, packing: list[Packing]) -> None:
-        """Put a packing on machines that are empty and have no devices."""
+        """Put a packing on machines that are empty."""
         place = {i: p for p, i in enumerate(self.members)}
         first = np.searchsorted(self.classes, np.arange(len(self.rooms))).tolist()
         for k, count, pattern in packing:
-            here = slice(first[k], first[k] + count)
+            here = range(first[k], first[k] + count)
             first[k] += count
             for i, x in pattern.items():
-                self.load[place[i], here] += x
-                self.left[here] -= x * self.demands[place[i]]
+                self.left[here.start : here.stop] -= x * self.demands[place[i]]
+                for where in here:
+                    self.run(place[i], where, x)
 
     def fill_up(self, most: list[int], deadline: Deadline, ends: Deadline) -> None:
         """Give task after task to the user whose level is lowest, passing over whose fits nowhere any more.

@@ -94,6 +94,16 @@ def filled(problem: Problem, start: Answer) -> Answer:
     return task_by_task(problem, start)
 
 
+def filled_pool(problem: Problem, tasks: list[int]) -> Answer:
+    """Return so many tasks of the members of a pool, as far as there is room, with more added in the same way."""
+    users = problem.whole_users
+    filling = PoolTasks(users)
+    for p, x in enumerate(tasks):
+        filling.more(p, x)
+    _raise_lowest(users, filling, users.most, problem.deadline.grace(GRACE))
+    return filling.answer("feasible")
+
+
 class TaskByTask:
     """Machines to which tasks are added one by one, each where it fits first, ceilings of groups kept.
 

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from ...base.deadline import Deadline
-from ...base.errors import CertificateError, InstanceError, PolicyError, TimeLimitError
+from ...base.errors import CertificateError, InstanceError, PolicyError, SolverError, TimeLimitError
 from ...base.numbers.shown import counted
 from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...certificates.group_sweep import GroupSweep
 from ...certificates.whole import impossible
 from ...engines.problem import Problem
+from ...engines.whole.carrying import Running
+from ...engines.whole.frontier import packed_as
 from ...engines.whole.integer_program import TooLarge, UnfinishedProgram
 from ...model.allocation import Allocation
 from ...model.evidence import WholeEvidence
@@ -27,6 +29,7 @@ from ...model.policies import AnyPolicy, Policy, policy_on
 from ...model.single_machines import ON_EACH
 from ...model.whole_values import WholeUsers, type_rows
 from ...solving.allocating import solve
+from ...solving.neighbours import as_good
 from .current import Current, current_of, labelled, load_current
 from .largest import Largest, largest_within
 from .moves import BestEnds, Fairest, Placement, Tasks, Within
@@ -37,6 +40,9 @@ __all__ = ["MoveStep", "Rebalancing", "check", "rebalance"]
 
 SEARCH = 0.5
 """Part of the time in which the optimum, or the levels within the moves, are looked for; the rest is for the moves."""
+
+KEPT = 0.2
+"""Part of the rest in which it is looked whether what runs today is better than an optimum that is not proven."""
 
 MOST_MOVES = 2**53
 """Moves beyond which a number of them bounds nothing."""
@@ -418,6 +424,8 @@ def _optimum(problem: Problem, current: Current, separate: Separate | None) -> _
         )
         return _Levels(fairest, proven, problem.n if proven else 0, found)
     found = solve(problem.instance, problem.policy, integer=True, time_limit=limit)
+    if not found.finished and (running := _running(problem, current)) is not None:
+        found = as_good(found, running, problem.deadline.part(KEPT))
     proven = found.status == "optimal"
     users = problem.whole_users
     if problem.policy.objective != "leximin":
@@ -432,6 +440,23 @@ def _optimum(problem: Problem, current: Current, separate: Separate | None) -> _
     sure = sum(count for _, count, _ in found.certificate.proof(WholeEvidence).claims)
     fairest = Fairest(problem, current, None, _merged(levels))
     return _Levels(fairest, proven, problem.n if proven else sure, found)
+
+
+def _running(problem: Problem, current: Current) -> Running | None:
+    """Return what runs today, packed; None where that is not said of single machines, and no packing is found."""
+    instance, held = problem.instance, current.tasks.sum(axis=1)
+    tasks = [int(held[rows].sum()) for rows in type_rows(instance)]
+    if instance.machines is None:
+        return Running(instance, tasks, None)
+    if current.machines:
+        each = zip(current.classes, current.tasks.T.tolist(), strict=True)
+        return Running(instance, tasks, [(k, 1, {q: x for q, x in enumerate(row) if x}) for k, row in each])
+    own = [tasks[i] for i in problem.members.tolist()]
+    in_time = replace(problem, deadline=problem.deadline.part(KEPT))
+    try:
+        return Running(instance, tasks, packed_as(in_time, problem.whole_users, own).evidence.packing)
+    except (SolverError, TimeLimitError):
+        return None
 
 
 def _within(problem: Problem, current: Current, moves: int, separate: Separate | None) -> _Levels:

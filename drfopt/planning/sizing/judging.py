@@ -13,10 +13,12 @@ import numpy as np
 from ...base.deadline import NEVER, Deadline
 from ...base.errors import CertificateError, SolverError, TimeLimitError
 from ...base.tolerances import LEVEL
+from ...engines.whole.carrying import Running
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.policies import Policy
 from ...solving.allocating import solve
+from ...solving.neighbours import SEARCHING, as_good
 from .needs import Least, Needs
 from .offers import Counts, Shop, Steps
 from .plenty import free_parts
@@ -126,8 +128,12 @@ class Judge:
         left = deadline.left()
         if left <= 0:
             deadline.check("the fair allocation of a purchase")
-        limit = None if left == math.inf else left
-        return solve(cluster, self.policy, integer=self.integer, exact=exact, time_limit=limit)
+        limit = None if left == math.inf else left * SEARCHING if self.integer else left
+        found = solve(cluster, self.policy, integer=self.integer, exact=exact, time_limit=limit)
+        known = self.best or self.nearest
+        if known is None or known.allocation is None:
+            return found
+        return as_good(found, Running.of(known.allocation), deadline)
 
     # ---- what could be cheaper --------------------------------------------------------------------------------
 

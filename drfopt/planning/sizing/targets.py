@@ -8,6 +8,7 @@ A number of tasks may be given as a percentage of her limit.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from numbers import Rational
 from typing import Any
 
@@ -21,7 +22,7 @@ from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.naming import some
 
-__all__ = ["EVERYBODY", "MEASURES", "Target", "check_tiers", "targets_of"]
+__all__ = ["EVERYBODY", "MEASURES", "Target", "check_tiers", "left_nothing", "targets_of"]
 
 EVERYBODY = "*"
 
@@ -190,11 +191,24 @@ def _check_ceilings(instance: Instance, i: int, least: Fraction, text: str) -> N
 
 
 def check_tiers(instance: Instance, targets: Iterable[Target], integer: bool) -> None:
-    """Refuse targets of users to whom an endless user of a higher tier leaves nothing in any cluster.
+    """Refuse targets of users to whom an endless user of a higher tier leaves nothing in any cluster."""
+    wanted = list(targets)
+    before = left_nothing(instance, [target.user for target in wanted], integer)
+    for target in wanted:
+        if (name := before.get(target.user)) is not None:
+            raise InstanceError(
+                f"target '{target}': user {name!r} is served before {target.name!r}, asks for tasks without an end "
+                f"and leaves nothing that {target.name!r} could use, whatever is bought: give {name!r} a max_tasks "
+                f"or a ceiling, or {target.name!r} a guarantee"
+            )
 
-    Under a leximin, of all or of each machine, it goes on until something that its task needs is used up wherever it
-    may run.  Who needs all of that as well, and may run nowhere else, has nothing then; of whole tasks where it needs
-    no less of each.
+
+def left_nothing(instance: Instance, users: Iterable[int], integer: bool) -> dict[int, str]:
+    """Return who of these users has nothing in any cluster, each with the endless user of a higher tier that has it.
+
+    Under a leximin, of all or of each machine, that one goes on until something that its task needs is used up wherever
+    it may run.  Who needs all of that as well, and may run nowhere else, has nothing then; of whole tasks where it
+    needs no less of each.
     """
     rules = instance.organisation
     if (
@@ -204,22 +218,30 @@ def check_tiers(instance: Instance, targets: Iterable[Target], integer: bool) ->
         or instance.has_devices
         or instance.task_types is not None
     ):
-        return
+        return {}
     served = list(zip([-tier for tier in rules.tiers], rules.last, strict=True))
-    for target in targets:
-        i, demands = target.user, instance.exact_demands
-        for h, name in enumerate(instance.users):
-            endless = instance.exact_limits[h] is None and not rules.ceilings[h]
-            everywhere = instance.fits is None or bool((instance.fits[h] >= instance.fits[i]).all())
-            needs = [(mine, other) for mine, other in zip(demands[i], demands[h], strict=True) if other]
-            if (
-                served[h] < served[i]
-                and endless
-                and everywhere
-                and all(mine >= other if integer else mine for mine, other in needs)
-            ):
-                raise InstanceError(
-                    f"target '{target}': user {name!r} is served before {target.name!r}, asks for tasks without an end "
-                    f"and leaves nothing that {target.name!r} could use, whatever is bought: give {name!r} a max_tasks "
-                    f"or a ceiling, or {target.name!r} a guarantee"
-                )
+
+    def kind(i: int) -> tuple[Any, ...]:
+        needs = instance.exact_demands[i] if integer else tuple(map(bool, instance.exact_demands[i]))
+        return served[i], needs, None if instance.fits is None else tuple(instance.fits[i].tolist())
+
+    endless = dict[tuple[Any, ...], str]()
+    for h, name in enumerate(instance.users):
+        if instance.exact_limits[h] is None and not rules.ceilings[h]:
+            endless.setdefault(kind(h), name)
+
+    @cache
+    def first(mine: tuple[Any, ...]) -> str | None:
+        return next((name for other, name in endless.items() if _takes_all(other, mine)), None)
+
+    found = {i: first(kind(i)) for i in users}
+    return {i: name for i, name in found.items() if name is not None}
+
+
+def _takes_all(other: tuple[Any, ...], mine: tuple[Any, ...]) -> bool:
+    """Say whether one kind of user is served before another, everywhere, and needs nothing that the other does not."""
+    (turn, needs, fits), (own_turn, own_needs, own_fits) = other, mine
+    everywhere = fits is None or all(there or not here for there, here in zip(fits, own_fits, strict=True))
+    return (
+        turn < own_turn and everywhere and all(own >= need for own, need in zip(own_needs, needs, strict=True) if need)
+    )
