@@ -6,7 +6,7 @@ import pytest
 from test_verifier_mutants import file_of, mutant_of, pool, row, verdict, without_levels
 
 from drfopt import Group, Instance, Machine, Organisation, TaskType
-from drfopt.certificates.verifier import verify
+from drfopt.certificates.verifier import claims, verify
 
 ROWS = {"A": {"a": 1, "b": 1}, "B": {"a": 1, "b": 2}, "C": {"a": 2, "b": 1}}
 
@@ -120,3 +120,25 @@ def test_of_a_resource_that_a_pool_has_none_of_one_type_is_short_and_the_level_c
     assert verify(found).valid is True
     found["users"][0]["level"] = 0
     assert verify(found).valid is False
+
+
+def test_a_path_is_straight_between_its_bundles_and_goes_on_behind_the_last():
+    knots, heights = [0, 1, 3], [Fraction(v) for v in (0, 4, 5)]
+    found = [claims._between(knots, heights, Fraction(at, 2)) for at in range(9)]
+    assert found == [0, 2, 4, *(4 + Fraction(step, 4) for step in range(1, 7))]
+
+
+@pytest.mark.parametrize(("policy", "why"), [
+    ("path:1/2..1", "is no path of 2 resources"),
+    ("path:1:1..1:1", "does not grow from bundle to bundle"),
+    ("path:1/2:1..1:1/2", "does not grow from bundle to bundle"),
+])  # fmt: skip
+def test_a_path_names_all_resources_and_grows(policy, why):
+    with pytest.raises(ValueError, match=why):
+        verify(changed(PATH) | {"policy": policy})
+
+
+def test_a_path_is_followed_as_it_was_solved():
+    found = file_of(Instance(ROWS, {"a": 12, "b": 13}), PATH, exact=True)
+    assert verify(found).valid is True
+    assert verify(found | {"policy": "path:1/4:1/2..1:1"}).valid is False

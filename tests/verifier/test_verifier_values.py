@@ -82,6 +82,9 @@ def test_what_is_worth_more_exceeds_the_claim_by_the_margin_and_the_claim_does_n
         for t, mine in enumerate(TIERS):
             if sign[t] > 0:
                 assert sum(value.high(i, x[i]) for i in mine) >= value.least[t] + value.margin[t], (own, x)
+            if kind == "alpha" and alpha in (2, 3):  # Of values with a common denominator none is nearer.
+                every = (utility(alpha, WEIGHTS[i], RATES[i], y) for i in range(BARRED) for y in range(1, MOST[i] + 1))
+                assert value.margin[t] * math.lcm(*(v.denominator for v in every)) <= value.unit
             if F(alpha).denominator == 1:
                 assert value.compared(own, t, value.margin[t]) == -1
 
