@@ -192,3 +192,12 @@ def test_a_level_below_floats_is_no_proof_of_nothing():
     assert document["users"][1]["level"] == 0 and verify(document).valid
     document["users"][1]["tasks"] = 0
     assert verify(document).valid is False
+
+
+def test_money_near_the_largest_float_is_a_power_of_two_that_overflows_nothing():
+    """32 digits were cut in halves to be multiplied by it, at 2^27 times as much."""
+    machines = [Machine("a", [0, 1e-140], 2), Machine("b", [1.7e-138, 1.7e-138])]
+    cluster = Instance([[1e-141, 3e-140]], machines=machines, weights=[1e150], max_tasks=["7/3"])
+    with np.errstate(over="raise"):
+        found = solve(cluster, "alpha:2")
+    assert found.tasks.tolist() == [7 / 3] and found.certificate.valid

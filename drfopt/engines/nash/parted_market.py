@@ -141,4 +141,4 @@ def clear(
     method = Polish(policy, log_money, called)
     with np.errstate(all="ignore"):
         prices = method.run(passes, p, z, watch)
-        return prices * method.money, method.told(prices)
+        return prices.scaled(method.money), method.told(prices)

@@ -82,8 +82,9 @@ def polish(market: ScaledMarket, start: MarketPoint) -> Answer:
         part = PolishPart(market, start, keeps=True)
         prices = method.run(OnePart(part), start.p, start.z, lambda state: check("Newton's method to 32 digits"))
         amounts, tasks = part.answer()
-    fine = DoublePoint(problem.members[part.user], part.place, amounts, prices * method.money)
-    return Answer(tasks, None if problem.instance.machines is None else amounts.high, method.told(prices), fine=fine)
+        told = method.told(prices)
+    fine = DoublePoint(problem.members[part.user], part.place, amounts, prices.scaled(method.money))
+    return Answer(tasks, None if problem.instance.machines is None else amounts.high, told, fine=fine)
 
 
 class Polish:
