@@ -1,10 +1,13 @@
 """What the verifier makes of proofs that are short of something: small files that are right, wrong, or not decided."""
 
+from types import SimpleNamespace
+
 import pytest
 from test_verifier_mutants import both_stop, file_of, row, ruled, verdict, without_levels
 
 from drfopt import Group, Instance, Machine, Organisation
-from drfopt.certificates.verifier import verify
+from drfopt.certificates.verifier import proofs, verify
+from drfopt.certificates.verifier.branches import Undecided
 
 # ---- machines divided one by one ---------------------------------------------------------------------------------
 
@@ -280,6 +283,12 @@ def of_surplus():
     return found
 
 
+def promised_in_vain():
+    """Each is promised both of the tasks that there are."""
+    rules = Organisation(guarantees={"A": {"a": 4}, "B": {"a": 4}}, **GROUPS)
+    return file_of(Instance({"A": {"a": 2}, "B": {"a": 2}}, {"a": 4}, organisation=rules), integer=True)
+
+
 BETTER, BEST = "nothing is better", "optimality"
 
 TOLD = [
@@ -295,6 +304,7 @@ TOLD = [
     ("nobody has a task", WHOLE[0][1], BETTER, ""),
     ("levels", lambda: of_many("drf"), f"no fewer users can be at level 1/{MANY}", ""),
     ("stops", lambda: on_machines(**GROUPS), "no fewer than 2 stop, and no later, at level 1/2", ""),
+    ("stops before promises are kept", promised_in_vain, "no fewer than 2 stop, and no later, at part 1/2", ""),
 ]
 
 
@@ -303,3 +313,27 @@ def test_what_was_looked_at_is_told_once(make, name, why):
     (found,) = (check for check in verify(make()).checks if check.name == name)
     assert found.holds is (None if why else True)
     assert why in found.worst and bool(why) == bool(found.worst)
+
+
+@pytest.mark.parametrize("why", ["", "a level is not refuted", Undecided("a tree ends before all its branches do")])
+def test_levels_are_told_by_the_places_of_whom_they_bound(monkeypatch, why):
+    """Behind those whose level is proven, of the lowest the next user, and of each later one the last of its users."""
+
+    def fault(trees, bounds):
+        if isinstance(why, Undecided):
+            raise why
+        return why
+
+    levels = SimpleNamespace(fault=fault, proven=[(1, 2), (2, 1)], bounded=[(3, 2, 4), (5, 3, 6), (7, 1, 8)])
+    monkeypatch.setattr(proofs, "LevelProof", lambda claim: levels)
+    told = []
+    claim = SimpleNamespace(proof={}, report=SimpleNamespace(add=lambda name, faults: told.append((name, faults))))
+    assert proofs.Proof.by_levels(claim, []) is (why == "")
+    assert told == [
+        ("no fewer users can be at level 1", []),
+        ("no fewer users can be at level 2", []),
+        ("level 3, place 4, can be 4 at most", []),
+        ("level 5, place 8, can be 6 at most", []),
+        ("level 7, place 9, can be 8 at most", []),
+    ]
+    assert claim.why == str(why)

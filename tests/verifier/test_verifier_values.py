@@ -62,7 +62,7 @@ TIERS = [[0, 1], [2, 3]]
 def signs(kind, alpha):
     """Yield what is claimed, its value, other tasks, and which of them are truly worth more to each tier."""
     worth = {x: [truth(kind, alpha, x, mine) for mine in TIERS] for x in EVERY}
-    for own in EVERY[:: 1 if kind == "sum" else 7]:
+    for own in EVERY[:: 1 if kind == "sum" else 9]:
         value = valued(kind, alpha, own)
         for x in EVERY:
             yield own, value, x, [sign_of(*both) for both in zip(worth[x], worth[own], strict=True)]
