@@ -147,5 +147,5 @@ def test_what_is_not_proven_is_said_to_be_so(drfopt, cluster, command, monkeypat
     monkeypatch.setattr("drfopt.solving.scheduling.solve", late)
     ran = drfopt(name, cluster, *whole, *rest, *(("--jobs", "1") if "weep" in "".join(command) else ()))
     assert ran.status == 3
-    told = "the best known, not proven" if name == "schedule" else "not proven the best, so that the best may be"
+    told = "the best known, not proven" if name == "schedule" else "not proven the best, so that changes may be"
     assert told in ran.out

@@ -201,3 +201,12 @@ def test_money_near_the_largest_float_is_a_power_of_two_that_overflows_nothing()
     with np.errstate(over="raise"):
         found = solve(cluster, "alpha:2")
     assert found.tasks.tolist() == [7 / 3] and found.certificate.valid
+
+
+def test_money_beyond_the_largest_float_is_an_error_with_a_sentence():
+    cluster = Instance([[1e-141]], machines=[Machine("a", [2.2e-139], 3)], weights=[1e150])
+    with (
+        np.errstate(over="raise"),
+        pytest.raises(SolverError, match="prices of alpha:2 are beyond the range of floats"),
+    ):
+        solve(cluster, "alpha:2")

@@ -70,8 +70,8 @@ def test_a_level_is_the_share_that_the_scheduler_computes(fact):
     instance = instance_of(fact)
     clock = Clock(instance, policy_named("drf"), exact=True)
     level = clock.levels(np.array([Fraction(1)], dtype=object))[0]
-    # Kueue counts in thousandths and rounds up.
-    assert -(-level * fact["unit"] // 1) == fact["share"] if fact["unit"] > 1 else level == exact(fact["share"])
+    # Kueue counts in thousandths, rounds up, and takes all that is below nominal for 0, which is below 0 here.
+    assert -(-max(level, 0) * fact["unit"] // 1) == fact["share"] if fact["unit"] > 1 else level == exact(fact["share"])
 
 
 # ---- rules that are no optimum ------------------------------------------------------------------------------------
