@@ -44,6 +44,13 @@ POOLS = {
     "who are alike": pool(
         [LARGE, LARGE, LARGE, SMALL], {"a": 7}, {"A": "g", "B": "g", "C": "g", "D": "h"}, [Group("g", 3), Group("h")]
     ),
+    # Where B stops first instead of A, C has to stop before both would.
+    "another who stops first": pool(
+        [BOTH, SMALL, {"b": 1}],
+        {"a": 3, "b": 5},
+        {"A": "g", "B": "k", "C": "h"},
+        [Group("g"), Group("k"), Group("h", 2)],
+    ),
     "types": pool([[TaskType(LARGE, 1), TaskType(SMALL, 2)], SMALL, LARGE], {"a": 6}, GHK, [Group("g"), Group("h")]),
     "who can have nothing": pool([SMALL, {"a": 9}, SMALL], {"a": 4}, GHK, [Group("g"), Group("h")]),
 }
