@@ -210,3 +210,14 @@ def test_money_beyond_the_largest_float_is_an_error_with_a_sentence():
         pytest.raises(SolverError, match="prices of alpha:2 are beyond the range of floats"),
     ):
         solve(cluster, "alpha:2")
+
+
+def test_money_below_the_smallest_float_is_one_too():
+    cluster = Instance(
+        [[2.5e-139, 3e-140], [2.5e-139, 0]], [2.2e-139, 1e-140], weights=[1e-150] * 2, max_tasks=["7/3"] * 2
+    )
+    with pytest.raises(SolverError, match="beyond the range of floats"):
+        solve(cluster, "alpha:7", engine="barrier")
+    found, exact = solve(cluster, "alpha:7"), solve(cluster, "alpha:7", exact=True)
+    assert found.certificate.valid
+    assert found.tasks == pytest.approx([float(tasks) for tasks in exact.tasks], rel=LEVEL)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ...base.errors import SolverError
 from ...base.numbers.double_double import DoubleDouble
 from ...base.states import First, Most, Worst
 from ...certificates.point_errors import in_stretches, rooms
@@ -261,8 +262,17 @@ class PolishPart:
 
 
 def unit_of(log_money: float) -> float:
-    """Return the power of two that is nearest to all money, so that nothing is rounded by it."""
-    return float(2.0 ** np.round(log_money / np.log(2)))
+    """Return the power of two that is nearest to all money, so that nothing is rounded by it.
+
+    Raises
+    ------
+    SolverError
+        When it is below what floats can divide by.
+    """
+    power = float(np.round(log_money / np.log(2)))
+    if power < np.finfo(float).minexp:
+        raise SolverError("what users would pay is beyond the range of floats: take other weights")
+    return float(2.0 ** np.float64(power))
 
 
 def _rooms(problem: Problem) -> DoubleDouble:
