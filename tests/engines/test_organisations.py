@@ -8,6 +8,7 @@ from organised import again, on_machines, organised_pool
 
 from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, schedule, solve, verify
 from drfopt.base.tolerances import LEVEL
+from drfopt.certificates.document import certificate_document
 from drfopt.certificates.stops import certify
 from drfopt.engines import hierarchy
 from drfopt.engines.problem import Problem
@@ -383,6 +384,25 @@ def standing_still(of_x: F, of_y: F, weight: int, parts: int = 1) -> Instance:
 def test_groups_that_jump_together_gain_the_same():
     """At the level 1/2 of both, x has 1/6 of the cpus and y 1/12; of 12 cpus 4 are left."""
     assert solve(standing_still(F(1), F(1), 1), exact=True).tasks.tolist() == [1, 4, 1, 3, 5]
+
+
+def test_the_clock_stops_at_the_last_moment_at_which_all_is_possible():
+    """The gpus are used up when y's way begins, which needs none: c is finished after it, and then x has the rest."""
+    instance = Instance(
+        {"c": {"gpu": 1}, "x": {"cpu": 1}, "b": {"gpu": 1}, "y": {"cpu": 1}, "z": {"cpu": 1}},
+        {"gpu": 2, "cpu": 8},
+        weights={"c": 4, "b": 4},
+        max_tasks={"b": 1, "z": 2},
+        organisation=Organisation(
+            paths={"c": "g", "x": "g", "b": "h", "y": "h"},
+            groups=[Group("g"), Group("h")],
+            guarantees={"z": {"cpu": 2}},
+        ),
+    )
+    exact, found = solve(instance, exact=True), solve(instance)
+    assert exact.tasks.tolist() == slow_exact.tree_tasks(instance, policy_named("drf")) == [1, 2, 1, 4, 2]
+    assert apart(exact.tasks, found.tasks) <= LEVEL
+    assert all(verify(certificate_document(answer)).valid for answer in (exact, found))
 
 
 @pytest.mark.parametrize("weight", [1, 3])

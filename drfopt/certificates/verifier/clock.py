@@ -5,7 +5,8 @@ those rise together who come first (by tier, weights of 0 last in theirs): all h
 waits, whoever is at its limit stays behind; the level of a group is what all its users hold, as the policy measures it.
 Where a group's level stands still while its users rise, all groups that do so at once gain the same: the sum of shares
 of all resources, by their weights.  So a node has a *path*: what its users have as its level grows, on straight pieces.
-The clock stops where something is used up; whoever needs that is finished, and the others go on.
+The clock stops at the last moment before something is more than used up; whoever needs that is finished, and the others
+go on.
 
 In a pool that is computed from the instance alone.  On machines the file says at which prices a stop was made: there
 all money is spent, P = sum_i q_i x_i(t), and what can be seen before it was possible, since in the end everybody has
@@ -22,7 +23,7 @@ from typing import Any
 from .claims import Claim
 from .groups import TreeNode, tree
 from .order import BEYOND, ROUNDING, Round, could_rise
-from .paths import Knot, Path, Tasks, at_level, bent, between, counted, first
+from .paths import Knot, Path, Tasks, at_level, bent, between, counted, first, last
 from .reading import number, total
 
 __all__ = ["RuleClock", "by_the_clock"]
@@ -189,7 +190,7 @@ class RuleClock:
         for promising in (True, False):
             while path := self.onward(has, done, promising):
                 open_ = [(q, money) for q, money in given if any(q[i] for i in has if i not in done)]
-                ends = [(end, q) for q, money in open_ if (end := first(path, counted(q), money))]
+                ends = [(end, q) for q, money in open_ if (end := last(path, counted(q), money))]
                 stop = min(ends, key=lambda each: each[0][:2], default=None)
                 has |= path[-1] if stop is None else stop[0][2]
                 if not claim.c.pool:
@@ -213,7 +214,7 @@ class RuleClock:
                 if waiting:
                     finished, each = waiting[0]
                     q, money, unspent = claim.market(*each)
-                    stop = first(path, counted(q), money)
+                    stop = last(path, counted(q), money * (1 + ROUNDING))
                 if stop is None:
                     has |= path[-1]
                     break

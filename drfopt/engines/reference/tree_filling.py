@@ -10,7 +10,7 @@ Given   a tree of nodes; at each node children of several ranks, lower ranks are
 At each node the children of the first rank that can rise, and whose level is lowest, rise together, at such speeds
 that their levels stay equal.  Whoever has more waits for the others.  Going up the tree, the speed of a node's level is
 that of its largest row.  A step ends when another row becomes the largest, when somebody who waited is met, when a
-limit is met, or when a column is full: then everybody who uses it stops for good.
+limit is met, or when a column is full: when nothing can go on without more of it everybody who uses it stops for good.
 
 A node whose level stands still while its members rise goes first, for it costs nothing.  Of several such nodes those
 go that have gained least in shares since they came to their level, or since a column was last full, all at one speed.
@@ -137,8 +137,8 @@ class _Filling:
 
     # ---- steps -----------------------------------------------------------------------------------------------------
 
-    def step(self, root: GroupNode) -> list[int]:
-        """Rise until something happens; return the columns that are full then."""
+    def step(self, root: GroupNode) -> tuple[list[int], bool]:
+        """Rise until something happens; return the columns that are full then, and whether more of them was needed."""
         speeds = self.below(root)
         drain = self.held(root, speeds)
         held = zip(self.room, self.held(root), strict=True)
@@ -151,7 +151,7 @@ class _Filling:
         length = min(steps)
         full = [c for c, at in until_full.items() if at == length]
         self.tasks = [x + length * s for x, s in zip(self.tasks, speeds, strict=True)]
-        return full
+        return full, not length
 
     def changes(self, node: Node, speeds: list[Fraction]) -> Iterator[Fraction]:
         """Yield after how long another row of a node is the largest, or two of its children meet, in level or gain."""
@@ -201,10 +201,10 @@ def fill(
     """
     filling = _Filling(use, room, most, rows, tasks, stopped)
     while any(map(filling.can_rise, root.users() if until is None else until)):
-        full = filling.step(root)
-        filling.stopped |= {i for i in range(len(use)) if any(use[i][c] for c in full)}
-        if full:
-            filling.since.clear()
+        full, needed = filling.step(root)
         if full and once:
             break
+        if full and needed:
+            filling.stopped |= {i for i in range(len(use)) if any(use[i][c] for c in full)}
+            filling.since.clear()
     return filling.tasks, filling.stopped
