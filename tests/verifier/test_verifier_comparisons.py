@@ -83,6 +83,10 @@ def test_envy_is_of_what_runs_where_one_can_run():
     for more in ({"enclosed": True, "z": placed.claim.z}, {"z": None}):
         with pytest.raises(answers.Open, match="known of a point only"):
             rows_of("envy-freeness", answered(RACK, points(1, 2, 3), **more))
+    # Of who runs on no other machines it need not be known.
+    anywhere = RACK | {"users": USERS}
+    for more in ({"enclosed": True, "z": placed.claim.z}, {"z": None}):
+        assert rows_of("envy-freeness", answered(anywhere, **more)) == rows_of("envy-freeness", answered())
 
 
 def test_envy_of_whole_tasks_is_of_whole_ones_on_each_machine():
@@ -113,7 +117,7 @@ def test_envy_of_whole_tasks_is_of_whole_ones_on_each_machine():
 def test_what_nobody_decides_is_open():
     for data in (
         POOL | {"users": [USERS[0], USERS[1] | {"tier": 1}]}, POOL | {"excluded": ["a"]},
-        POOL | {"users": [USERS[1] | {"group": "g"}]}, POOL | {"users": [USERS[1] | {"ceiling": {"a": 9}}]},
+        POOL | {"users": [USERS[1] | {"group": "g"}]}, POOL | {"users": [USERS[0], USERS[1] | {"ceiling": {"a": 9}}]},
         POOL | {"users": [{"name": "A", "tasks": [{"demand": {"a": 1}, "count": 1}]}]},
         RACK | {"machines": [RACK["machines"][0] | {"devices": {"a": 8}}, RACK["machines"][1]]},
     ):  # fmt: skip
@@ -167,7 +171,8 @@ def test_whoever_is_below_its_limit_has_as_large_a_share_as_others():
 
 def test_shares_are_compared_of_a_pool_and_of_what_all_need_most():
     uneven = [even(demands=((2, 1), (3, 0), (1, 2))), even(capacity={"a": 12, "b": 0}), RACK]
-    assert [rows_of("bottleneck-fairness", answered(data)) for data in uneven] == [[], [], []]
+    uneven.append({"machines": [{"name": "m", "capacity": even()["capacity"]}], "users": even()["users"]})
+    assert [rows_of("bottleneck-fairness", answered(data)) for data in uneven] == [[]] * 4
     assert rows_of("single-resource-fairness", answered(even())) == []
     users = [{"name": name, "demand": {"a": 1}} for name in "AB"]
     alone = {"capacity": {"a": 4}, "users": users}
@@ -235,6 +240,8 @@ def test_a_report_brings_what_the_true_tasks_are(report):
     found = rows_of("strategy-proofness", truth, after, verdict="fails", user="A")
     # Two tasks of 2 and 3 are three of 1 and 2.
     assert found == [(("A",), ENDS[0], (3, 3))]
+    found = rows_of("strategy-proofness", answered(changed(max_tasks=2)), after, verdict="fails", user="A")
+    assert found == [(("A",), ENDS[0], (2, 2))]
 
 
 def test_a_group_reports_together():
@@ -338,6 +345,9 @@ def test_a_better_division_takes_nothing_from_anybody():
     wide = answered(POOL, [(F(1), F(1)), (F(1), F(3)), (F(3), F(3))])
     with pytest.raises(ValueError, match="B has less"):
         rows_of("pareto-efficiency", truth, wide, verdict="fails", user="A")
+    before = answered(POOL, [(F(1), F(1)), (F(1), F(3)), (F(3), F(3))])
+    with pytest.raises(ValueError, match="B has less"):
+        rows_of("pareto-efficiency", before, truth, verdict="fails", user="A")
 
 
 def test_nothing_is_better_where_all_count_or_what_they_need_is_used_up():
@@ -357,6 +367,10 @@ def test_nothing_is_better_where_all_count_or_what_they_need_is_used_up():
         wasted(r=counted, objective="servers")
     # Whoever is stopped by what is used up, or at its limit, need not count.
     assert wasted(r=[F(0), F(0), F(1)]) == []
+    both = data | {"capacity": {"a": 7, "b": 6}}
+    assert wasted(both, r=[F(0)] * 3, objective="servers") == []
+    with pytest.raises(answers.Open, match="does not count"):
+        wasted(both, points(1, 1, 1), r=[F(0)] * 3)
     limit = data | {"users": [*users[:2], users[2] | {"max_tasks": 2}]}
     assert wasted(limit, r=[F(0)] * 3, objective="servers") == []
     for more in ({"whole": True}, {"enclosed": True}):

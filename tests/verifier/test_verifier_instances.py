@@ -282,6 +282,7 @@ LINES = [
         "drf": [("1/4", 0)], "asset": [("1/4", 0)], "single:b": [(0, 0)], "tsf": [("1/4", 0)]}),
     (pool({"demand": {"b": 2}}, excluded=["b"]), {"tsf": [(0, 0)], "drf": [(0, 0)]}),
     (pool({"demand": {"a": 2, "b": 2}}, capacity={"a": 8, "b": 0}), {"drf": [("1/4", 0)], "tsf": [("1/4", 0)]}),
+    (rack({"demand": {"a": 1, "b": 1}}, machine={"capacity": {"a": 1, "b": 0}}), {"tsf": [(0, 0)]}),
     (rack({"demand": {"a": 1, "b": 1}}), {"tsf": [("1/4", 0)], "drf": [("1/4", 0)]}),
     (pool({"demand": {"a": 2, "b": 2}, "guarantee": {"a": 4}}, guarantees="surplus"), {
         "drf": [("1/4", "1/2"), ("1/2", 0)], "asset": [("3/4", "1/2")], "single:b": [("1/2", 0)]}),
@@ -352,6 +353,15 @@ def test_what_is_said_to_run_alone_is_the_most():
     assert monopoly.alone(c, 0, right | {"prices": {"m": {"a": "1/2"}, "n": {"a": "1/2"}}}) == (8, "")
     with pytest.raises(ValueError, match="has 4 task types, of which 3 are placed alone"):
         monopoly.alone(c, 0, right | {"placement": halves[:3]})
+
+
+def test_nothing_that_is_too_much_or_negative_is_the_most():
+    c = of_types(machines=[{"name": "m", "capacity": {"a": 9, "b": 1, "e": 9}}, {"name": "n", "capacity": {"c": 0}}])
+    prices, two = {"m": {"b": 1}}, [{"m": 2}, {"m": 4}, {}, {}]
+    assert monopoly.alone(c, 0, said([{"m": 1}, {"m": 2}, {}, {}], prices)) == (8, "")
+    assert "2 of 1 b on m" in monopoly.alone(c, 0, said(two, prices))[1]
+    # Less than none of a type that cannot run would leave room for others.
+    assert "nothing negative" in monopoly.alone(c, 0, said([*two[:2], {"m": -1}, {}], prices))[1]
 
 
 def test_who_can_run_nothing_alone_runs_nothing():
