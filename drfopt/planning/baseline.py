@@ -47,7 +47,7 @@ class Baseline:
         return {"cluster": "before the changes", "levels": self.policy.name, "shares": "dominant"}
 
     def ruler(self, instance: Instance, exact: bool = False) -> tuple[Instance, np.ndarray]:
-        """Return the cluster as it was with everybody who was or is there, and the rows (n,) of a cluster's users in it.
+        """Return the cluster as it was with all who were or are there, and the rows (n,) of a cluster's users in it.
 
         Demands are those of today, and all else what it was: weights, promises, and groups with who has left them.
         """
@@ -90,9 +90,12 @@ class Baseline:
         there = dict(zip(base.users, before.tolist(), strict=True))
         placed = ~allocation.instance.unplaced(integer)
         counts = [placed[i] or there.get(user, False) for i, user in enumerate(allocation.instance.users)]
-        # Of what the cluster as it was has none nobody has a share in it.
-        ruler, rows = self.ruler(allocation.instance)
-        known = ((policy or self.policy).rates(ruler)[rows] > 0) | (allocation.tasks.astype(float) == 0)
+        # Of what the cluster as it was has none nobody has a share in it, and nobody could run anything alone.
+        (ruler, rows), policy = self.ruler(allocation.instance), policy or self.policy
+        known = policy.rates(ruler) > 0
+        if policy.measure == "alone":
+            known &= ~(ruler.demands[:, ruler.counted & (ruler.capacity == 0)] > 0).any(axis=1)
+        known = known[rows] | (allocation.tasks.astype(float) == 0)
         return np.array(counts, dtype=bool) & now & known
 
     def joining(self, allocations: Iterable[Allocation]) -> list[str]:
@@ -108,7 +111,7 @@ class Baseline:
                     (counted if counts else unknown)[user] = None
         where = {
             "in the lowest level only where it fits, which is nowhere in the cluster unchanged": counted,
-            "not in the lowest level, as the cluster unchanged has nothing of what it needs": unknown,
+            "not in the lowest level, as its tasks have no level in the cluster unchanged": unknown,
         }
         return [f"{words}: {some(tuple(users))}" for words, users in where.items() if users]
 

@@ -225,11 +225,15 @@ class Sweep(Result):
         title = f"{self.policy} as {self.axis.name} changes, {counted(self.instance.n, 'user')}"
         return Sheet(title, columns, rows, self._notes(), document=self.to_dict)
 
+    def caveats(self) -> list[str]:
+        """Return what is to be said beside the numbers: what is counted as what, and where nothing is proven."""
+        means = (counted_as_means(found.instance, found.integer) for found in self.allocations)
+        return [*next(filter(None, means), []), *unproven(self.named())]
+
     def _notes(self) -> tuple[str, ...]:
         """Say what is measured in what, at which values promises are broken, and at the first of them whose."""
-        means = counted_as_means(self.instance, any(found.integer for found in self.allocations))
         said: tuple[str, ...] = ("levels and shares are of the cluster as it is, whatever the value",)
-        said += (*self.baseline.joining(self.allocations), *means, *unproven(self.named()))
+        said += (*self.baseline.joining(self.allocations), *self.caveats())
         pairs = zip(map(str, self.values), self.allocations, strict=True)
         if not (broken := {value: found.broken for value, found in pairs if found.broken}):
             return said

@@ -23,6 +23,8 @@ def sweep_to_dict(sweep: Sweep) -> dict[str, Any]:
     return {
         "policy": sweep.policy,
         "axis": sweep.axis.name,
+        "finished": sweep.finished,
+        "caveats": sweep.caveats(),
         "resources": list(sweep.instance.resources),
         "measured_in": sweep.baseline.measured_in | PAGE,
         "steps": [
@@ -45,6 +47,8 @@ def whatif_to_dict(found: WhatIf) -> dict[str, Any]:
         "policy": found.before.policy,
         "integer": found.before.integer,
         "changes": [str(change) for change in found.changes],
+        "finished": found.finished,
+        "caveats": found.caveats(),
         "verdicts": {verdict: sum(row[3] == verdict for row in users) for verdict in VERDICTS},
         "measured_in": found.baseline.measured_in | PAGE,
         "totals": [

@@ -7,9 +7,7 @@ more in fractions, and levels, sums, winners and the rest are computed from the 
 """
 
 import argparse
-import itertools
 import json
-import math
 import random
 import re
 import sys
@@ -46,7 +44,6 @@ from drfopt import Allocation, DrfoptError, Instance, solve, sweep, what_if
 from drfopt.base.numbers.enclosures import Enclosure
 from drfopt.io.native import reading
 from drfopt.planning.before_and_after import WhatIf
-from drfopt.planning.changes import KINDS, changed
 from drfopt.planning.sweeping import Sweep
 from drfopt.reporting.figures.changes import figure, sweep_figure
 from drfopt.reporting.whatifs import sweep_to_dict, whatif_to_dict
@@ -77,6 +74,9 @@ class Case:
     mode: str
     axis: tuple[str, list[str], Callable[[str], Edit]] | None = None
     said: Counter = field(default_factory=Counter)
+
+    unplaced_before: set[str] = field(default_factory=set)
+    took_part: set[str] = field(default_factory=set)
 
     def __str__(self) -> str:
         along = f"\n--sweep {self.axis[0]}={','.join(self.axis[1])}" if self.axis else ""
@@ -130,14 +130,24 @@ def _axis(chance: random.Random, document: Document) -> tuple[str, list[str], Ca
 
     user = users_of(document)[name]
     if "tasks" not in user and chance.random() < 0.4:
-        return f"limit:{name}", values, lambda value: Edit(f"set-limit {name}={value}", setting(name, "max_tasks", value))
+        return (
+            f"limit:{name}",
+            values,
+            lambda value: Edit(f"set-limit {name}={value}", setting(name, "max_tasks", value)),
+        )
     if not isinstance(user.get("weight"), dict) and chance.random() < 0.3:
-        return f"weight:{name}", values, lambda value: Edit(f"set-weight {name}={value}", setting(name, "weight", value))
+        return (
+            f"weight:{name}",
+            values,
+            lambda value: Edit(f"set-weight {name}={value}", setting(name, "weight", value)),
+        )
     if "machines" in document and chance.random() < 0.5:
         there = chance.choice([entry["name"] for entry in document["machines"]])
 
         def counted(value: str) -> Edit:
-            return Edit(f"set-count {there}={value}", lambda after: entry_of(after["machines"], there).update(count=int(value)))
+            return Edit(
+                f"set-count {there}={value}", lambda after: entry_of(after["machines"], there).update(count=int(value))
+            )
 
         return f"count:{there}", ["1", "2", "3"], counted
     return f"scale:{resource}", values, scaled
@@ -226,8 +236,7 @@ class Division:
         return found
 
     def wants(self, user: str) -> bool:
-        most = limit(self.users[user], self.case.whole)
-        return most is None or most > 0
+        return wanted(self.document, user, self.case.whole)
 
     def known(self, user: str, policy: str) -> bool:
         """Whether the cluster before has some of what it needs, or it runs nothing."""
@@ -271,15 +280,22 @@ class Division:
         }
 
 
+def wanted(document: Document, user: str, whole: bool) -> bool:
+    """Return whether a user may run anything."""
+    entry = users_of(document)[user]
+    if whole and "tasks" in entry and entry.get("ceiling"):
+        # Which of its types come first is the package's own sequence.
+        instance = read(document)
+        return bool(instance.whole_limits[instance.users.index(user)] >= 1)
+    most = limit(entry, whole)
+    return most is None or most > 0
+
+
 def _prepare(case: Case) -> None:
     """Find who fits in the cluster as it is, and took part there."""
     case.unplaced_before = set(solve(read(case.document), case.policy, integer=case.whole).unplaced)
     users = users_of(case.document)
-    case.took_part = {
-        u
-        for u in users
-        if u not in case.unplaced_before and ((most := limit(users[u], case.whole)) is None or most > 0)
-    }
+    case.took_part = {u for u in users if u not in case.unplaced_before and wanted(case.document, u, case.whole)}
 
 
 # ---- what is said ----------------------------------------------------------------------------------------------------
@@ -298,7 +314,7 @@ class Asked:
     def verdicts(self) -> dict[str, str]:
         """Who wins and who loses, by what is told to run; of levels and markets by the truth as well."""
         old, new = self.before.tasks, self.after.tasks
-        loose = not self.found.exact
+        loose = not self.found.exact or (not self.case.whole and self.case.policy.startswith(MARKETS))
         said = {}
         for user in dict.fromkeys([*old, *new]):
             if user not in old or user not in new:
@@ -358,7 +374,10 @@ def _part_used(division: Division, resource: str) -> Fraction:
 
 def _broken(asked: Asked, match: re.Match) -> None:
     division = asked.before if match["when"] == "before" else asked.after
-    need({row.strip() for row in match["owed"].split(", ")} == {r for r in division.broken}, f"{match[0]}: {division.broken}")
+    need(
+        {row.strip() for row in match["owed"].split(", ")} == set(division.broken),
+        f"{match[0]}: {division.broken}",
+    )
 
 
 def _joining(asked: Asked, match: re.Match) -> None:
@@ -405,7 +424,7 @@ NOTES: dict[str, Callable[[Asked, re.Match], None]] = {
     rf"(?P<name>demand met): (?P<before>{NUMBER}) % before, (?P<after>{NUMBER}) % after": _total,
     r"(?P<how>in the lowest level only) where it fits, which is nowhere in the cluster unchanged: (?P<users>.*)":
         _joining,
-    r"(?P<how>not in the lowest level), as the cluster unchanged has nothing of what it needs: (?P<users>.*)":
+    r"(?P<how>not in the lowest level), as its tasks have no level in the cluster unchanged: (?P<users>.*)":
         _joining,
     r"used: .*": _used,
     r"guarantees that cannot be met (?P<when>before|after): (?P<owed>.*)": _broken,
@@ -563,7 +582,10 @@ def _measured_on_the_page(asked: Any, value: Any) -> None:
 def _side(name: str) -> Callable[[Asked, Any], None]:
     def judge(asked: Asked, value: Any) -> None:
         division = getattr(asked, name)
-        need({row["name"]: number(row["tasks"]) for row in value["users"]} == division.tasks or not asked.found.exact, name)
+        need(
+            {row["name"]: number(row["tasks"]) for row in value["users"]} == division.tasks or not asked.found.exact,
+            name,
+        )
 
     return judge
 
@@ -600,7 +622,7 @@ def _page(asked: Asked) -> None:
 
 
 def _figure(given: Any, match: re.Match) -> None:
-    asked, moved, count = given
+    _asked, moved, count = given
     told = [match["wins"], match["loses"]]
     need(told == [str(count["wins"]), str(count["loses"])], match[0])
     for word, verb in (("wins", "win"), ("loses", "lose")):
@@ -633,13 +655,22 @@ def _page_totals(asked: Asked, value: Any) -> None:
             _same_total(row[name], true, f"{name} {row['when']}")
 
 
+def _caveats(asked: Any, value: list[str]) -> None:
+    """Judge what the page says beside the numbers: the sentences of the table, none left out."""
+    templates: dict[str, Callable] = NOTES if isinstance(asked, Asked) else SWEEP_NOTES
+    _by_template(value, templates, asked, asked.case.said)
+    told = [note for note in asked.found.sheet().notes if re.match("a task of|optima|not proven", note)]
+    need(value == told, f"{value}, and below the table {told}")
+
+
 PAGE_KEYS: dict[str, Callable[[Asked, Any], None]] = {
     **{key: KEYS[key] for key in ("policy", "integer", "changes")},
     "measured_in": _measured_on_the_page,
     "verdicts": lambda asked, value: need(Counter(asked.verdicts.values()) == Counter(value), value),
     "totals": _page_totals,
     "users": _page_users,
-    "unproven": lambda asked, value: need(bool(value) == (not asked.found.finished), value),
+    "finished": lambda asked, value: need(value == asked.found.finished, value),
+    "caveats": _caveats,
 }
 
 FIGURES: dict[str, Callable] = {
@@ -676,7 +707,7 @@ SWEEP_NOTES: dict[str, Callable[[Swept, re.Match], None]] = {
     r"levels and shares are of the cluster as it is, whatever the value": lambda asked, match: None,
     r"(?P<how>in the lowest level only) where it fits, which is nowhere in the cluster unchanged: (?P<users>.*)":
         lambda asked, match: _joined(asked.case, asked.steps, match),
-    r"(?P<how>not in the lowest level), as the cluster unchanged has nothing of what it needs: (?P<users>.*)":
+    r"(?P<how>not in the lowest level), as its tasks have no level in the cluster unchanged: (?P<users>.*)":
         lambda asked, match: _joined(asked.case, asked.steps, match),
     r"a task of who has several types counts as the mean of them in levels, .*": _several,
     r"guarantees that cannot be met, at (?P<count>\d+) of (?P<all>\d+) values; at (?P<first>\S+): (?P<owed>.*)": _owed,
@@ -763,9 +794,7 @@ SWEEP_KEYS: dict[str, Callable[[Swept, Any], None]] = {
     "policy": lambda asked, value: need(value == asked.case.policy, value),
     "axis": lambda asked, value: need(value == asked.case.axis[0], value),
     "values": lambda asked, value: need(list(map(Fraction, value)) == list(map(Fraction, asked.case.axis[1])), value),
-    "changes": lambda asked, value: need(
-        value == [asked.case.axis[2](v).text for v in asked.case.axis[1]], value
-    ),
+    "changes": lambda asked, value: need(value == [asked.case.axis[2](v).text for v in asked.case.axis[1]], value),
     "measured_in": _measured_in,
     "totals": lambda asked, value: [
         _same_total(row[name], step.totals[name], name)
@@ -781,7 +810,8 @@ SWEEP_PAGE_KEYS: dict[str, Callable[[Swept, Any], None]] = {
     "resources": lambda asked, value: need(value == asked.case.yardstick.resources, value),
     "measured_in": _measured_on_the_page,
     "steps": _page_steps,
-    "unproven": lambda asked, value: need(bool(value) == (not asked.found.finished), value),
+    "finished": lambda asked, value: need(value == asked.found.finished, value),
+    "caveats": _caveats,
 }
 
 SWEEP_FIGURES: dict[str, Callable] = {
@@ -816,7 +846,9 @@ def judged(case: Case) -> tuple[str, str]:
     try:
         _prepare(case)
         if case.axis is None:
-            told = Asked(case, found, Division(case, case.document, found.before), Division(case, case.after, found.after))
+            told = Asked(
+                case, found, Division(case, case.document, found.before), Division(case, case.after, found.after)
+            )
             for judge in (_told, _document, _page):
                 judge(told)
         else:

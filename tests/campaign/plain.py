@@ -94,8 +94,9 @@ def drawn_cluster(chance: random.Random, policy: str) -> Document:
             ]
         else:
             user["demand"] = demand()
-        if classes and chance.random() < 0.3:
-            user["machines"] = _some(chance, classes)
+        # Who may use all there are may use a new one too: it is closed to nobody but whom some class is closed to.
+        if classes and chance.random() < 0.3 and (open_to := _some(chance, classes)) != classes:
+            user["machines"] = open_to
         if "limits" in has and "demand" in user and chance.random() < 0.7:
             user["max_tasks"] = chance.choice(("0", "1", "2", "3", "7/3", "1/2", "20"))
         if has & {"weights", "last"}:
@@ -117,9 +118,7 @@ def _some(chance: random.Random, names: list[str]) -> list[str]:
     return [name for name in names if chance.random() < 0.6] or [chance.choice(names)]
 
 
-def _organise(
-    chance: random.Random, document: Document, has: set[str], names: tuple[str, ...], policy: str
-) -> None:
+def _organise(chance: random.Random, document: Document, has: set[str], names: tuple[str, ...], policy: str) -> None:
     leximin = policy in LEXIMIN
     amounts = ("0", "1", "2", "3", "1/2", "4/3", "6")
 
@@ -208,7 +207,7 @@ def drawn_changes(chance: random.Random, document: Document) -> list[Edit]:
     """Return changes to a cluster, none that would be refused for itself; what comes of several may be."""
     found, now = [], document
     for _ in range(chance.choice((1, 1, 2, 3))):
-        among = [edit for edit in map(lambda draw: draw(chance, now), DRAWS) if edit is not None]
+        among = [edit for edit in (draw(chance, now) for draw in DRAWS) if edit is not None]
         edit = chance.choice(among)
         now = edit.made(now)
         found.append(edit)
@@ -327,8 +326,9 @@ def _add_user(chance: random.Random, document: Document) -> Edit | None:
         if chance.random() < 0.4:
             user[key] = chance.choice(among)
             rest += f";{key}={user[key]}"
-    if "machines" in document and chance.random() < 0.4:
-        user["machines"] = _some(chance, [entry["name"] for entry in document["machines"]])
+    there = [entry["name"] for entry in document.get("machines", ())]
+    if there and chance.random() < 0.4:
+        user["machines"] = _some(chance, there)
         rest += f";machines={'|'.join(user['machines'])}"
     return Edit(
         f"add-user n{{{','.join(f'{name}={value}' for name, value in demand.items())}{rest}}}",
@@ -517,7 +517,9 @@ class Yardstick:
 
         siblings = [user for user in self.document["users"] if user.get("group", "") == path]
         me = self.users[name]
-        rivals = sum((self.weights(user)[self.resources[0]] for user in siblings if rank(user) == rank(me)), Fraction(0))
+        rivals = sum(
+            (self.weights(user)[self.resources[0]] for user in siblings if rank(user) == rank(me)), Fraction(0)
+        )
         given = {group["name"]: group for group in self.document.get("groups", ())}
         # Groups are of one rank here, tier 0.
         if rank(me) == (0, False):
