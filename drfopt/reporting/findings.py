@@ -125,7 +125,7 @@ def study(
         "policies": [allocation.policy for allocation in found],
         "shown": shown,
         "titles": titles,
-        "complete": not comparison.failed and all(found.finished for found in (*sweeps, *whatifs)),
+        "complete": not comparison.failed and all(s.finished for s in sweeps) and all(w.finished for w in whatifs),
         "comparison": _comparison(comparison, name, version),
         "measures": [
             asdict(measures(allocation)) | {"price_of_fairness": comparison.price_of_fairness.get(allocation.policy)}
