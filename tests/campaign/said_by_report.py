@@ -17,6 +17,7 @@ from world import TooLarge, World, changed, middle
 
 from drfopt import DrfoptError, Instance, Machine, report, solve
 from drfopt.reporting import contents
+from drfopt.reporting.findings import LEFT
 from drfopt.reporting.palette import title_of
 
 __all__ = ["BOOK", "judged"]
@@ -190,6 +191,9 @@ def _stops(case: Paged) -> Iterator[tuple[str, str | None]]:
             yield "stopped: by nothing", None if i in case.met else f"{user['name']} has {float(case.tasks[i])}"
         elif said == "unplaced":
             yield "stopped: unplaced", None if i in case.out else f"{user['name']} fits somewhere"
+        elif said == LEFT:
+            lost = case.whole and any(not any(fits) for _, _, fits in world.kinds[i])
+            yield "stopped: what is left", None if lost and i in case.short else f"{user['name']}"
         elif said == "its limit":
             most = world.asked[i]
             yield "stopped: limit", None if most is not None and not case.missing[i] else f"{user['name']}"
@@ -436,7 +440,7 @@ def _users_stopped(case: Paged, policy: str, counts: str) -> str | None:
         kinds = {
             "nothing": lambda w: w == "has all it asked for",
             "their own limit": lambda w: w == "its limit",
-            "a task that fits on nothing open to it": lambda w: w == "unplaced",
+            "a task that fits on nothing open to it": lambda w: w in ("unplaced", LEFT),
         }
         if name in case.world.resources:
             if any(re.search(r" \+\d+$", w) for w in words):
