@@ -1,0 +1,294 @@
+"""Who is stopped by prices, in the verifier: each part of it against its definition, on all of many small claims."""
+
+import itertools
+from fractions import Fraction as F
+from types import SimpleNamespace
+
+import pytest
+
+from drfopt.certificates.verifier.claims import Claim
+from drfopt.certificates.verifier.cluster import Cluster
+from drfopt.certificates.verifier.order import _all_spent, _counted, could_rise, firm, kept, place, rounds_of, stopped
+from drfopt.certificates.verifier.rounds import _risers
+
+ROUNDED = F(1, 2**49)
+"""What rounding accounts for, of all money."""
+
+
+def claim_of(users, cluster, tasks, accuracy=0, policy="drf", proof=None, **more):
+    """A claim of (demand, other keys) of users A, B, ... on a pool or on {class: capacity}, accurate to so much."""
+    pool = not isinstance(next(iter(cluster.values())), dict)
+    rows = [{"name": name, "demand": d, **keys} for name, (d, keys) in zip("ABC", users, strict=False)]
+    machines = [{"name": name, "capacity": row} for name, row in cluster.items()]
+    instance = {"users": rows, **({"capacity": cluster} if pool else {"machines": machines}), **more}
+    said = [{"name": row["name"], "tasks": str(x)} for row, x in zip(rows, tasks, strict=True)]
+    given = {"policy": policy, "integer": False, "users": said, "proof": proof or {}}
+    if not pool:
+        given["placement"] = {row["name"]: {next(iter(cluster)): str(x)} for row, x in zip(rows, tasks, strict=True)}
+    claim = Claim(Cluster(instance), given)
+    claim.report.accuracy = F(accuracy)
+    return claim
+
+
+def priced(claim, p, bounds=()):
+    """What a task of each user costs where that is least, what everything costs, and what of it is not spent."""
+    c, q = claim.c, []
+    for i in claim.n:
+        costs = [sum(d * v for d, v in zip(c.d[i], p[k], strict=True)) for k in claim.open[c.kinds_of[i][0]]]
+        held = sum(v * c.d[i][j] for v, (_, j, _, members) in zip(bounds, c.ceilings, strict=False) if i in members)
+        q.append(min(costs, default=0) + held)
+    money = sum(v * r for row, rooms in zip(p, c.room, strict=True) for v, r in zip(row, rooms, strict=True))
+    money += sum(v * most for v, (_, _, most, _) in zip(bounds, c.ceilings, strict=False))
+    return q, money, money - sum(q[i] * claim.x[i] for i in claim.n if claim.plays[i])
+
+
+# ---- places ----------------------------------------------------------------------------------------------------------
+
+
+def at(x, promised, asks, accuracy=0, objective="leximin", lines=((F(1, 6), F(0)),), **more):
+    """The place of one user with so many tasks of its promise; its rank is 7."""
+    given = SimpleNamespace(rank=[7], cluster=[F(12), F(6), F(5)], d=[[F(2), F(3), F(0)]])
+    level = max(slope * x - offset for slope, offset in lines)
+    claim = SimpleNamespace(
+        x=[F(x)], floor=[F(promised)], report=SimpleNamespace(accuracy=F(accuracy)), objective=objective, c=given,
+        y=[max(F(0), level)], r=[lines[0][0]], lines=[list(lines)], **{"u": [None]} | more)  # fmt: skip
+    return place(claim, 0, asks)
+
+
+LATE = ((F(1, 4), F(3, 4)),)
+"""A level that begins with three tasks."""
+
+
+@pytest.mark.parametrize(("found", "expected"), [
+    (at(0, 4, False), None),
+    (at(0, 4, True), ((0,), 0, 0)),
+    (at(2, 4, False), ((0,), F(1, 2), 0)),
+    (at(2, 4, True), ((0,), F(1, 2), 0)),
+    (at(4, 4, False), ((0,), 1, 0)),
+    (at(4, 4, True), ((1, 7), F(2, 3), 0)),
+    (at(5, 4, False), ((1, 7), F(5, 6), 0)),
+    (at(F(35, 10), 4, True, F(1, 10)), ((0,), F(7, 8), F(7, 80))),
+    (at(F(36, 10), 4, True, F(1, 10)), ((1, 7), F(6, 10), F(6, 100))),
+    (at(F(44, 10), 4, False, F(1, 10)), ((0,), F(11, 10), F(11, 100))),
+    (at(F(45, 10), 4, False, F(1, 10)), ((1, 7), F(3, 4), F(3, 40))),
+    (at(2, 4, True, objective="alpha"), ((0,), F(1, 2), 0)),
+    (at(5, 4, True, objective="alpha"), ((1,), 5, 5)),
+    (at(5, 4, False, objective="alpha"), ((2,), 5, 5)),
+    (at(1, 1, True, lines=LATE), ((1, 7), -1, 0)),
+    (at(2, 1, True, F(1, 5), lines=LATE), ((1, 7), F(-1, 2), F(1, 5))),
+    (at(2, 1, False, F(1, 5), lines=LATE), ((1, 7), F(-1, 2), F(1, 5))),
+    (at(3, 1, True, lines=LATE), ((1, 7), 0, 0)),
+    (at(F(13, 4), 1, True, lines=LATE), ((1, 7), F(1, 16), 0)),
+    (at(0, 0, True), ((1, 7), -1, 0)),
+])  # fmt: skip
+def test_an_amount_comes_among_promises_on_the_way_to_a_level_or_at_one(found, expected):
+    if expected == ((1, 7), -1, 0) and found.stage == (1, 7):
+        assert found.value in (-1, 0)
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize(("lines", "most", "expected"), [
+    (((F(1), F(9)),), None, 4),  # alone 2 tasks, twice that
+    (((F(1), F(9)),), 3, 3),
+    (((F(1), F(9)),), 7, 4),
+    (((F(2), F(6)), (F(1), F(9)), (F(0), F(1))), 7, 3),
+    (((F(1), F(0)),), 7, 0),
+])  # fmt: skip
+def test_a_level_is_counted_from_the_first_line_that_is_above_0_or_from_where_nobody_comes(lines, most, expected):
+    given = SimpleNamespace(cluster=[F(12), F(6), F(5)], d=[[F(2), F(3), F(0)]])
+    assert _counted(SimpleNamespace(c=given, u=[most], lines=[list(lines)]), 0) == expected
+
+
+def test_an_amount_comes_after_another_by_its_stage_or_by_more_than_both_are_off():
+    keys = [at(x, 2, asks, e) for x, asks, e in itertools.product((1, 2, 3, F(16, 5)), (True, False), (0, F(1, 10)))]
+    for one, other in itertools.product(keys, repeat=2):
+        off = one.slack + other.slack
+        later = one.stage > other.stage or (one.stage == other.stage and one.value > other.value + off)
+        assert one.after(other) == later
+
+
+# ---- prices ----------------------------------------------------------------------------------------------------------
+
+USERS = [({"a": 1}, {"guarantee": {"a": 1}}), ({"a": 1, "b": 2}, {}), ({"b": 1}, {"max_tasks": 3})]
+POOL, RACK = {"a": 4, "b": 6}, {"m": {"a": 4, "b": 6}, "n": {"a": 2, "b": 1}}
+
+
+def some_claims():
+    for cluster, accuracy in itertools.product((POOL, RACK), (F(0), F(1, 10))):
+        for tasks in itertools.product((0, 1, F(21, 20), 3), (1, F(9, 10)), (2, 4, 0)):
+            yield claim_of(USERS, cluster, tasks, accuracy)
+
+
+def some_prices(claim):
+    rows = itertools.product((F(-1), F(0), F(1), F(2)), (F(0), F(1), F(1, 2)))
+    return [[list(row), *([[F(1), F(1, 2)]] * (not claim.c.pool))] for row in rows]
+
+
+def noticed(claim, i, q, money, unspent):
+    """Whether i would notice what is left, on machines and to an accuracy."""
+    e, c = claim.report.accuracy, claim.c
+    alone = sum(min(c.room[k][j] / d for j, d in enumerate(c.d[i]) if d) for k in claim.open[i] if not c.pool)
+    return bool(e) and not c.pool and unspent - ROUNDED * money > e * q[i] * (claim.x[i] if claim.x[i] else alone)
+
+
+def test_who_could_rise_on_what_is_left():
+    told = set()
+    for claim in some_claims():
+        for money, unspent in (
+            (F(2**49), F(1)),
+            (F(2**49), 1 + F(1, 100)),
+            (F(0), F(1, 10)),
+            (F(8), F(2)),
+            (F(8), F(-2)),
+        ):
+            q = [F(1), F(0), F(1, 2)]
+            for i in claim.n:
+                told.add(noticed(claim, i, q, money, unspent))
+                assert could_rise(claim, i, q, money, unspent) == noticed(claim, i, q, money, unspent)
+    assert told == {True, False}
+    one = claim_of([({"a": 1}, {})], {"m": {"a": 8}}, [1], F(1, 4))
+    assert not could_rise(one, 0, [F(2)], F(2**49), F(3, 2))
+    assert could_rise(one, 0, [F(2)], F(2**49), F(3, 2) + ROUNDED)
+
+
+def test_who_is_stopped_pays_and_nobody_else_who_pays_has_what_comes_later():
+    told = set()
+    for claim in some_claims():
+        e, x, floor = claim.report.accuracy, claim.x, claim.floor
+        for p in some_prices(claim):
+            q, money, unspent = priced(claim, p)
+            found = set(stopped(claim, [(p, [])]))
+            told.add(len(found))
+            if any(v < 0 for row in p for v in row):
+                assert not found
+                continue
+            pay = [i for i in claim.n if q[i] and claim.plays[i]]
+            held = [place(claim, i, False) for i in pay]
+            last = max((one for one in held if one), default=None)
+            behind = {i for i, one in zip(pay, held, strict=True) if one and not last.after(one)}
+            above = sum(q[i] * (x[i] - floor[i]) for i in pay if floor[i] < x[i] <= floor[i] + e * floor[i])
+            for i in claim.n:
+                asked = place(claim, i, True)
+                first = last is None or asked is None or not last.after(asked)
+                unnoticed = e * (sum(q[u] * x[u] for u in behind) if i in behind else q[i] * x[i])
+                unnoticed += ROUNDED * money if e else 0
+                small = abs(unspent) + above <= unnoticed
+                assert (i in found) == (i in pay and first and small and not noticed(claim, i, q, money, unspent))
+    assert {0, 1} < told
+
+
+def test_what_rounding_hides_is_so_much_of_all_money_and_no_more():
+    e = F(1, 2**40)
+    off = (ROUNDED + e) / (1 + e)
+    for cluster in ({"a": 1}, {"m": {"a": 1}}):
+        for less, found in ((off, [0]), (off + F(1, 2**99), []), (-(ROUNDED + e) / (1 - e), [0])):
+            claim = claim_of([({"a": 1}, {})], cluster, [1 - less], e)
+            assert list(stopped(claim, [([[F(1)]], [])])) == found
+        claim = claim_of([({"a": 1}, {})], cluster, [1], 0)
+        assert list(stopped(claim, [([[F(1)]], [])])) == [0]
+        assert list(stopped(claim_of([({"a": 1}, {})], cluster, [1 - ROUNDED], 0), [([[F(1)]], [])])) == []
+
+
+CAPPED = {"groups": [{"name": "g", "ceiling": {"a": 5}}]}
+"""A and B may have so much together."""
+
+
+def capped(tasks, accuracy):
+    users = [({"a": 1}, {"group": "g"}), ({"b": 1}, {"group": "g"}), ({"a": 1, "b": 1}, {})]
+    return claim_of(users, {"m": {"a": 10**7, "b": 10}, "n": {"a": 3, "b": 4}}, tasks, accuracy, **CAPPED)
+
+
+def test_prices_that_are_next_to_nothing_are_not_there_unless_all_is_spent():
+    claim = capped([1, 1, 1], F(1, 10))
+    for a, b, c, d, most in itertools.product(
+        (F(1), F(-1)), *[(F(0), F(1, 10), F(9, 100), F(1, 4), F(-1))] * 2, *[(F(0), F(1, 5), F(1, 3))] * 2
+    ):
+        p, bounds = [[a, b], [c, d]], [most]
+        costs = [a * 10**7, b * 10, c * 3, d * 4, most * 5]
+        least = max(costs) / 10**7
+        thin = [v > 0 and cost < least for v, cost in zip((a, b, c, d, most), costs, strict=True)]
+        kept_ones = [F(0) if t else v for t, v in zip(thin, (a, b, c, d, most), strict=True)]
+        slight = [v for v, cost in zip((a, b, c, d, most), costs, strict=True) if v >= 0 and cost < least]
+        kept_ones = [
+            F(0) if v in slight and cost < least and v >= 0 else v
+            for v, cost in zip((a, b, c, d, most), costs, strict=True)
+        ]
+        assert firm(claim, p, bounds, set()) == (
+            ([kept_ones[:2], kept_ones[2:4]], kept_ones[4:]) if any(thin) else (p, bounds)
+        )
+    claim.report.accuracy = F(0)
+    p = [[F(1), F(1, 100)], [F(0), F(0)]]
+    assert firm(claim, p, [F(1, 100)], {0}) == (p, [F(1, 100)])
+
+
+def test_all_is_spent_where_what_is_left_is_rounding_and_nobody_would_notice_it():
+    users = [({"a": 1}, {}), ({"b": 1}, {})]
+    for x, rising, right in (
+        (1, {0}, True),
+        (1 - F(1, 2**48), {0}, False),
+        (1 - F(1, 2**50), {0}, True),
+        (1 - F(1, 2**50), {0, 1}, True),
+    ):
+        claim = claim_of(users, {"m": {"a": 1, "b": 5}}, [x, 1], F(1, 10))
+        assert _all_spent(claim, [[F(1), F(0)]], [], rising) is right
+    # Of 2^50 that b costs little is left, but too much for A, whose tasks cost next to nothing.
+    for x, rising, right in ((F(1, 2), {1}, True), (F(1, 2), {0, 1}, False), (F(1, 2), set(), False), (1, set(), True)):
+        claim = claim_of(users, {"m": {"a": 1, "b": 1}}, [x, 1], F(1, 2**30))
+        assert _all_spent(claim, [[F(1), F(2**50)]], [], rising) is right
+    for p, bounds in (([[F(-1), F(1)]], []), ([[F(0), F(-1)]], [])):
+        assert not _all_spent(claim_of(users, {"m": {"a": 1, "b": 0}}, [0, 0], F(1, 10)), p, bounds, {0})
+
+
+def test_of_a_pool_the_rounds_are_the_price_1_on_everything_and_on_every_ceiling():
+    groups = [{"name": "g", "ceiling": {"a": 5, "b": 3}}]
+    claim = claim_of([({"a": 1}, {"group": "g"})], {"a": 9, "b": 9}, [1], groups=groups)
+    rounds, why = rounds_of(claim, "rounds")
+    assert not why
+    assert [[*p[0], *bounds] for p, bounds in rounds] == [[int(k == j) for j in range(4)] for k in range(4)]
+    rack = claim_of([({"a": 1}, {})], {"m": {"a": 9}}, [1], proof={"rounds": []})
+    assert rounds_of(rack, "rounds") == ([], "")
+    assert rounds_of(rack, "promises") == ([], "the file has no rounds, which machines need")
+
+
+def test_a_promise_is_short_where_nobody_stops_who_is_promised_more():
+    for x, e, right in ((1, 0, False), (2, 0, True), (F(18, 10), F(1, 10), True), (F(17, 10), F(1, 10), False)):
+        claim = claim_of([({"a": 1}, {"guarantee": {"a": 2}}), ({"b": 1}, {})], {"a": 4, "b": 4}, [x, 0], e)
+        kept(claim)
+        assert [check.holds for check in claim.report.checks] == [right]
+    claim = claim_of([({"a": 1}, {})], {"a": 4}, [1])
+    assert kept(claim) == set()
+    assert not claim.report.checks
+    # Without rounds nothing is known of machines, unless nobody is short.
+    for x, right in ((1, None), (2, True)):
+        claim = claim_of([({"a": 1}, {"guarantee": {"a": 2}})], {"m": {"a": 4}}, [x])
+        kept(claim)
+        assert [check.holds for check in claim.report.checks] == [right]
+
+
+# ---- rounds ----------------------------------------------------------------------------------------------------------
+
+
+def test_nobody_rises_whose_round_is_spent_by_those_who_have_its_level_or_less():
+    told = set()
+    for cluster, e in itertools.product((POOL, RACK), (F(0), F(1, 10))):
+        for tasks in itertools.product((0, 1, F(21, 20)), (1, F(9, 10)), (2, 0)):
+            claim = claim_of(USERS, cluster, tasks, e)
+            y = claim.y
+            for p, t, finished in itertools.product(some_prices(claim), sorted({*y, F(1, 4)}), ([], [0], [0, 1])):
+                q, money, unspent = priced(claim, p)
+                top = sum(q[i] * claim.x[i] for i in claim.n if y[i] >= t - e * t) if e else 0
+                wrong = any(v < 0 for row in p for v in row)
+                wrong |= abs(unspent) > e * top + (ROUNDED * money if e else 0)
+                wrong |= any(q[i] and y[i] > t + e * t for i in claim.n)
+                wrong |= any(
+                    not q[i] or abs(y[i] - t) > e * t or noticed(claim, i, q, money, unspent) for i in finished
+                )
+                assert bool(_risers(claim, t, finished, p)) == wrong
+                told.add(wrong)
+    assert told == {True, False}
+    e = F(1, 2**40)
+    off = (ROUNDED + e) / (1 + e)
+    for less, right in ((off, True), (off + F(1, 2**99), False)):
+        claim = claim_of([({"a": 1}, {}), ({"b": 1}, {})], {"m": {"a": 1, "b": 9}}, [1 - less, 0], e)
+        assert (not _risers(claim, claim.y[0], [], [[F(1), F(0)]])) is right
