@@ -8,7 +8,17 @@ import pytest
 
 from drfopt.certificates.verifier.claims import Claim
 from drfopt.certificates.verifier.cluster import Cluster
-from drfopt.certificates.verifier.order import _all_spent, _counted, could_rise, firm, kept, place, rounds_of, stopped
+from drfopt.certificates.verifier.order import (
+    _all_spent,
+    _counted,
+    could_rise,
+    firm,
+    in_order,
+    kept,
+    place,
+    rounds_of,
+    stopped,
+)
 from drfopt.certificates.verifier.rounds import _risers
 
 ROUNDED = F(1, 2**49)
@@ -47,7 +57,7 @@ def priced(claim, p, bounds=()):
 
 def at(x, promised, asks, accuracy=0, objective="leximin", lines=((F(1, 6), F(0)),), **more):
     """The place of one user with so many tasks of its promise; its rank is 7."""
-    given = SimpleNamespace(rank=[7], cluster=[F(12), F(6), F(5)], d=[[F(2), F(3), F(0)]])
+    given = SimpleNamespace(rank=[7], cluster=[F(12), F(9), F(5)], d=[[F(2), F(3), F(0)]])
     level = max(slope * x - offset for slope, offset in lines)
     claim = SimpleNamespace(
         x=[F(x)], floor=[F(promised)], report=SimpleNamespace(accuracy=F(accuracy)), objective=objective, c=given,
@@ -59,44 +69,47 @@ LATE = ((F(1, 4), F(3, 4)),)
 """A level that begins with three tasks."""
 
 
-@pytest.mark.parametrize(("found", "expected"), [
-    (at(0, 4, False), None),
-    (at(0, 4, True), ((0,), 0, 0)),
-    (at(2, 4, False), ((0,), F(1, 2), 0)),
-    (at(2, 4, True), ((0,), F(1, 2), 0)),
-    (at(4, 4, False), ((0,), 1, 0)),
-    (at(4, 4, True), ((1, 7), F(2, 3), 0)),
-    (at(5, 4, False), ((1, 7), F(5, 6), 0)),
-    (at(F(35, 10), 4, True, F(1, 10)), ((0,), F(7, 8), F(7, 80))),
-    (at(F(36, 10), 4, True, F(1, 10)), ((1, 7), F(6, 10), F(6, 100))),
-    (at(F(44, 10), 4, False, F(1, 10)), ((0,), F(11, 10), F(11, 100))),
-    (at(F(45, 10), 4, False, F(1, 10)), ((1, 7), F(3, 4), F(3, 40))),
-    (at(2, 4, True, objective="alpha"), ((0,), F(1, 2), 0)),
-    (at(5, 4, True, objective="alpha"), ((1,), 5, 5)),
-    (at(5, 4, False, objective="alpha"), ((2,), 5, 5)),
-    (at(1, 1, True, lines=LATE), ((1, 7), -1, 0)),
-    (at(2, 1, True, F(1, 5), lines=LATE), ((1, 7), F(-1, 2), F(1, 5))),
-    (at(2, 1, False, F(1, 5), lines=LATE), ((1, 7), F(-1, 2), F(1, 5))),
-    (at(3, 1, True, lines=LATE), ((1, 7), 0, 0)),
-    (at(F(13, 4), 1, True, lines=LATE), ((1, 7), F(1, 16), 0)),
-    (at(0, 0, True), ((1, 7), -1, 0)),
-])  # fmt: skip
-def test_an_amount_comes_among_promises_on_the_way_to_a_level_or_at_one(found, expected):
-    if expected == ((1, 7), -1, 0) and found.stage == (1, 7):
-        assert found.value in (-1, 0)
-    else:
-        assert found == expected
+PLACES = [
+    ((0, 4, False), {}, None),
+    ((0, 4, True), {}, ((0,), 0, 0)),
+    ((2, 4, False), {}, ((0,), F(1, 2), 0)),
+    ((2, 4, True), {}, ((0,), F(1, 2), 0)),
+    ((4, 4, False), {}, ((0,), 1, 0)),
+    ((4, 4, True), {}, ((1, 7), F(2, 3), 0)),
+    ((5, 4, False), {}, ((1, 7), F(5, 6), 0)),
+    ((F(35, 10), 4, True, F(1, 10)), {}, ((0,), F(7, 8), F(7, 80))),
+    ((F(36, 10), 4, True, F(1, 10)), {}, ((1, 7), F(6, 10), F(6, 100))),
+    ((F(44, 10), 4, False, F(1, 10)), {}, ((0,), F(11, 10), F(11, 100))),
+    ((F(45, 10), 4, False, F(1, 10)), {}, ((1, 7), F(3, 4), F(3, 40))),
+    ((2, 4, True), {"objective": "alpha"}, ((0,), F(1, 2), 0)),
+    ((5, 4, True), {"objective": "alpha"}, ((1,), 5, 5)),
+    ((5, 4, False), {"objective": "alpha"}, ((2,), 5, 5)),
+    ((1, 1, True), {"lines": LATE}, ((1, 7), -1, 0)),
+    ((2, 1, True, F(1, 5)), {"lines": LATE}, ((1, 7), F(-1, 2), F(1, 5))),
+    ((2, 1, False, F(1, 5)), {"lines": LATE}, ((1, 7), F(-1, 2), F(1, 5))),
+    ((3, 1, True), {"lines": LATE}, ((1, 7), 0, 0)),
+    ((F(13, 4), 1, True), {"lines": LATE}, ((1, 7), F(1, 16), 0)),
+    ((3, 4, True, F(1, 4)), {"lines": LATE}, ((1, 7), 0, F(3, 16))),
+    ((0, 0, True), {"lines": LATE}, ((1, 7), -1, 0)),
+    ((0, 0, True), {}, ((1, 7), 0, 0)),
+]
+"""Tasks, what is promised, whether it asks, accuracy; and where that is."""
+
+
+@pytest.mark.parametrize(("given", "more", "expected"), PLACES)
+def test_an_amount_comes_among_promises_on_the_way_to_a_level_or_at_one(given, more, expected):
+    assert at(*given, **more) == expected
 
 
 @pytest.mark.parametrize(("lines", "most", "expected"), [
-    (((F(1), F(9)),), None, 4),  # alone 2 tasks, twice that
+    (((F(1), F(9)),), None, 6),  # alone three tasks, twice that
     (((F(1), F(9)),), 3, 3),
-    (((F(1), F(9)),), 7, 4),
+    (((F(1), F(9)),), 7, 6),
     (((F(2), F(6)), (F(1), F(9)), (F(0), F(1))), 7, 3),
     (((F(1), F(0)),), 7, 0),
 ])  # fmt: skip
 def test_a_level_is_counted_from_the_first_line_that_is_above_0_or_from_where_nobody_comes(lines, most, expected):
-    given = SimpleNamespace(cluster=[F(12), F(6), F(5)], d=[[F(2), F(3), F(0)]])
+    given = SimpleNamespace(cluster=[F(12), F(9), F(5)], d=[[F(2), F(3), F(0)]])
     assert _counted(SimpleNamespace(c=given, u=[most], lines=[list(lines)]), 0) == expected
 
 
@@ -110,19 +123,27 @@ def test_an_amount_comes_after_another_by_its_stage_or_by_more_than_both_are_off
 
 # ---- prices ----------------------------------------------------------------------------------------------------------
 
-USERS = [({"a": 1}, {"guarantee": {"a": 1}}), ({"a": 1, "b": 2}, {}), ({"b": 1}, {"max_tasks": 3})]
+USERS: list = [({"a": 1}, {"guarantee": {"a": 1}}), ({"a": 1, "b": 2}, {}), ({"b": 1}, {"max_tasks": 3})]
 POOL, RACK = {"a": 4, "b": 6}, {"m": {"a": 4, "b": 6}, "n": {"a": 2, "b": 1}}
 
 
+NEAR = (F(0), F(1, 100), F(1, 20), F(1, 10), F(1, 5), F(1, 3), F(-1, 10))
+"""How much of a is left."""
+
+
 def some_claims():
-    for cluster, accuracy in itertools.product((POOL, RACK), (F(0), F(1, 10))):
-        for tasks in itertools.product((0, 1, F(21, 20), 3), (1, F(9, 10)), (2, 4, 0)):
-            yield claim_of(USERS, cluster, tasks, accuracy)
+    for machines, accuracy, left in itertools.product((False, True), (F(0), F(1, 10)), NEAR):
+        for tasks in ((1, 1, 3), (F(21, 20), 1, 2), (F(11, 10), F(9, 10), 3), (0, 1, 3), (3, F(9, 10), 0)):
+            a, b = tasks[0] + tasks[1] + left, 2 * tasks[1] + tasks[2]
+            room = {"a": str(max(a, 1)), "b": str(max(b, 1))}
+            users = USERS if left else [*USERS[:2], ({"b": 1}, {"max_tasks": 0})]
+            yield claim_of(users, {"m": room, "n": {"a": 2, "b": 1}} if machines else room, tasks, accuracy)
 
 
 def some_prices(claim):
-    rows = itertools.product((F(-1), F(0), F(1), F(2)), (F(0), F(1), F(1, 2)))
-    return [[list(row), *([[F(1), F(1, 2)]] * (not claim.c.pool))] for row in rows]
+    rows = itertools.product((F(-1), F(0), F(1)), (F(0), F(1), F(1, 2)))
+    other = [[], [[F(0), F(0)]], [[F(1), F(1, 2)]]]
+    return [[list(row), *more] for row in rows for more in (other[:1] if claim.c.pool else other[1:])]
 
 
 def noticed(claim, i, q, money, unspent):
@@ -150,6 +171,22 @@ def test_who_could_rise_on_what_is_left():
     one = claim_of([({"a": 1}, {})], {"m": {"a": 8}}, [1], F(1, 4))
     assert not could_rise(one, 0, [F(2)], F(2**49), F(3, 2))
     assert could_rise(one, 0, [F(2)], F(2**49), F(3, 2) + ROUNDED)
+
+
+def test_of_several_kinds_of_tasks_the_fewest_that_there_is_room_for_count():
+    c = SimpleNamespace(pool=False, kinds_of=[[0, 1]])
+    claim = SimpleNamespace(report=SimpleNamespace(accuracy=F(1, 10)), c=c, x=[F(0)], alone=[F(3), F(5)].__getitem__)
+    assert not could_rise(claim, 0, [F(1)], F(0), F(3, 10))
+    assert could_rise(claim, 0, [F(1)], F(0), F(4, 10))
+
+
+def test_a_round_with_a_price_below_0_stops_nobody():
+    users = [({"a": 1}, {"group": "g"}), ({"b": 1}, {})]
+    groups = [{"name": "g", "ceiling": {"a": 5}}]
+    claim = claim_of(users, {"a": 1, "b": 1}, [1, 1], groups=groups)
+    assert list(stopped(claim, [([[F(1), F(0)]], [F(0)])])) == [0]
+    assert list(stopped(claim, [([[F(1), F(-1)]], [F(0)])])) == []
+    assert list(stopped(claim, [([[F(1), F(1)]], [F(-1)])])) == []
 
 
 def test_who_is_stopped_pays_and_nobody_else_who_pays_has_what_comes_later():
@@ -202,7 +239,7 @@ def capped(tasks, accuracy):
 def test_prices_that_are_next_to_nothing_are_not_there_unless_all_is_spent():
     claim = capped([1, 1, 1], F(1, 10))
     for a, b, c, d, most in itertools.product(
-        (F(1), F(-1)), *[(F(0), F(1, 10), F(9, 100), F(1, 4), F(-1))] * 2, *[(F(0), F(1, 5), F(1, 3))] * 2
+        (F(1), F(-1)), *[(F(0), F(1, 10), F(9, 100), F(1, 4), F(-1))] * 2, *[(F(0), F(1, 10), F(1, 5), F(-1))] * 2
     ):
         p, bounds = [[a, b], [c, d]], [most]
         costs = [a * 10**7, b * 10, c * 3, d * 4, most * 5]
@@ -236,8 +273,40 @@ def test_all_is_spent_where_what_is_left_is_rounding_and_nobody_would_notice_it(
     for x, rising, right in ((F(1, 2), {1}, True), (F(1, 2), {0, 1}, False), (F(1, 2), set(), False), (1, set(), True)):
         claim = claim_of(users, {"m": {"a": 1, "b": 1}}, [x, 1], F(1, 2**30))
         assert _all_spent(claim, [[F(1), F(2**50)]], [], rising) is right
-    for p, bounds in (([[F(-1), F(1)]], []), ([[F(0), F(-1)]], [])):
-        assert not _all_spent(claim_of(users, {"m": {"a": 1, "b": 0}}, [0, 0], F(1, 10)), p, bounds, {0})
+    # So little is left that it is rounding, and a part of what A has; with nobody else everybody would notice it.
+    for x, rising, right in (
+        (1 - F(1, 2**30), {0}, False),
+        (1 - F(1, 2**31), {0}, True),
+        (1 - F(1, 2**40), {1}, True),
+        (1 - F(1, 2**40), set(), False),
+    ):
+        claim = claim_of(users, {"m": {"a": 1, "b": 1}}, [x, 1], F(1, 2**30))
+        assert _all_spent(claim, [[F(1), F(2**50)]], [], rising) is right
+    e = F(1, 2**30)
+    for x, money, right in (
+        (1 / (1 + e), 2**40, True),
+        (1 - F(1, 2**29), 2**20 - 1, True),
+        (1 - F(1, 2**29), 2**20 - 2, False),
+    ):
+        claim = claim_of(users, {"m": {"a": 1, "b": 1}}, [x, 1], e if right and money == 2**40 else F(1, 2))
+        assert _all_spent(claim, [[F(1), F(money)]], [], {0}) is right
+    claim = claim_of([({"a": 1}, {"group": "g"}), ({"b": 1}, {})], {"a": 1, "b": 1}, [1, 0], F(1, 10), **CAPPED)
+    for p, bounds, right in (([[F(1), F(0)]], [F(0)], True), ([[F(1), F(0)]], [F(-1)], False)):
+        claim.x = [1 + bounds[0] * F(4), F(0)] if bounds[0] else claim.x
+        assert _all_spent(claim, p, bounds, {0}) is right
+
+
+def test_everybody_at_its_limit_needs_no_rounds():
+    stuck = ({"b": 1}, {})  # Nowhere is there any b.
+    for x, rounds, holds in ((2, None, True), (1, None, None), (1, [], False), (2, [], True)):
+        proof = {} if rounds is None else {"rounds": rounds}
+        users = [({"a": 1}, {"max_tasks": 2}), stuck]
+        claim = claim_of(users, {"m": {"a": 4, "b": 0}}, [x, 0], proof=proof)
+        in_order(claim)
+        assert [check.holds for check in claim.report.checks] == [holds]
+    claim = claim_of([({"a": 1}, {"max_tasks": 2}), ({"b": 1}, {})], {"a": 4, "b": 4}, [2, 1], excluded=["b"])
+    in_order(claim)
+    assert [(check.name, check.holds) for check in claim.report.checks] == [("everybody has a level", None)]
 
 
 def test_of_a_pool_the_rounds_are_the_price_1_on_everything_and_on_every_ceiling():
