@@ -19,7 +19,7 @@ from drfopt.certificates.verifier.order import (
     rounds_of,
     stopped,
 )
-from drfopt.certificates.verifier.rounds import _risers
+from drfopt.certificates.verifier.rounds import _risers, finished_in_rounds
 
 ROUNDED = F(1, 2**49)
 """What rounding accounts for, of all money."""
@@ -134,16 +134,17 @@ NEAR = (F(0), F(1, 100), F(1, 20), F(1, 10), F(1, 5), F(1, 3), F(-1, 10))
 def some_claims():
     for machines, accuracy, left in itertools.product((False, True), (F(0), F(1, 10)), NEAR):
         for tasks in ((1, 1, 3), (F(21, 20), 1, 2), (F(11, 10), F(9, 10), 3), (0, 1, 3), (3, F(9, 10), 0)):
-            a, b = tasks[0] + tasks[1] + left, 2 * tasks[1] + tasks[2]
-            room = {"a": str(max(a, 1)), "b": str(max(b, 1))}
             users = USERS if left else [*USERS[:2], ({"b": 1}, {"max_tasks": 0})]
-            yield claim_of(users, {"m": room, "n": {"a": 2, "b": 1}} if machines else room, tasks, accuracy)
+            a, b = tasks[0] + tasks[1] + left, 2 * tasks[1] + (tasks[2] if left else 0)
+            room = {"a": str(max(a - machines, F(1, 9))), "b": str(b - machines)}
+            yield claim_of(users, {"m": room, "n": {"a": 1, "b": 1}} if machines else room, tasks, accuracy)
 
 
 def some_prices(claim):
     rows = itertools.product((F(-1), F(0), F(1)), (F(0), F(1), F(1, 2)))
-    other = [[], [[F(0), F(0)]], [[F(1), F(1, 2)]]]
-    return [[list(row), *more] for row in rows for more in (other[:1] if claim.c.pool else other[1:])]
+    if claim.c.pool:
+        return [[list(row)] for row in rows]
+    return [[list(row), list(other)] for row in rows for other in (row, (F(1), F(1, 2)))]
 
 
 def noticed(claim, i, q, money, unspent):
@@ -254,6 +255,9 @@ def test_prices_that_are_next_to_nothing_are_not_there_unless_all_is_spent():
         assert firm(claim, p, bounds, set()) == (
             ([kept_ones[:2], kept_ones[2:4]], kept_ones[4:]) if any(thin) else (p, bounds)
         )
+    for x, thin in ((1, F(1, 10**8)), (F(1, 2), F(0))):
+        spent = claim_of([({"a": 1}, {}), ({"b": 1}, {})], {"m": {"a": 1, "b": 1}}, [1, x], F(1, 10))
+        assert firm(spent, [[F(1), F(1, 10**8)]], [], {0, 1}) == ([[F(1), thin]], [])
     claim.report.accuracy = F(0)
     p = [[F(1), F(1, 100)], [F(0), F(0)]]
     assert firm(claim, p, [F(1, 100)], {0}) == (p, [F(1, 100)])
@@ -290,9 +294,14 @@ def test_all_is_spent_where_what_is_left_is_rounding_and_nobody_would_notice_it(
     ):
         claim = claim_of(users, {"m": {"a": 1, "b": 1}}, [x, 1], e if right and money == 2**40 else F(1, 2))
         assert _all_spent(claim, [[F(1), F(money)]], [], {0}) is right
-    claim = claim_of([({"a": 1}, {"group": "g"}), ({"b": 1}, {})], {"a": 1, "b": 1}, [1, 0], F(1, 10), **CAPPED)
-    for p, bounds, right in (([[F(1), F(0)]], [F(0)], True), ([[F(1), F(0)]], [F(-1)], False)):
-        claim.x = [1 + bounds[0] * F(4), F(0)] if bounds[0] else claim.x
+    users = [({"a": 1}, {"group": "g"}), ({"b": 1}, {})]
+    for p, bounds, right in (
+        ([[F(1), F(0)]], [F(0)], True),
+        ([[F(1), F(-1)]], [F(0)], False),
+        ([[F(2), F(0)]], [F(-1)], False),
+    ):
+        # All is spent, if a price below 0 counts.
+        claim = claim_of(users, {"a": 1, "b": 1}, [1, 1], F(1, 10), groups=[{"name": "g", "ceiling": {"a": 1}}])
         assert _all_spent(claim, p, bounds, {0}) is right
 
 
@@ -341,7 +350,7 @@ def test_a_promise_is_short_where_nobody_stops_who_is_promised_more():
 def test_nobody_rises_whose_round_is_spent_by_those_who_have_its_level_or_less():
     told = set()
     for cluster, e in itertools.product((POOL, RACK), (F(0), F(1, 10))):
-        for tasks in itertools.product((0, 1, F(21, 20)), (1, F(9, 10)), (2, 0)):
+        for tasks in ((1, 1, 2), (F(21, 20), 1, 0), (0, F(9, 10), 2), (1, 1, 0)):
             claim = claim_of(USERS, cluster, tasks, e)
             y = claim.y
             for p, t, finished in itertools.product(some_prices(claim), sorted({*y, F(1, 4)}), ([], [0], [0, 1])):
@@ -361,3 +370,62 @@ def test_nobody_rises_whose_round_is_spent_by_those_who_have_its_level_or_less()
     for less, right in ((off, True), (off + F(1, 2**99), False)):
         claim = claim_of([({"a": 1}, {}), ({"b": 1}, {})], {"m": {"a": 1, "b": 9}}, [1 - less, 0], e)
         assert (not _risers(claim, claim.y[0], [], [[F(1), F(0)]])) is right
+
+
+def spoken(rounds):
+    """Rounds of a file: level, who is finished, prices of a and b on m and n."""
+    named = [[dict(zip("ab", map(str, row), strict=True)) for row in p] for _, _, p in rounds]
+    return [
+        {"level": str(t), "finished": list(names), "prices": dict(zip("mn", p, strict=True))}
+        for (t, names, _), p in zip(rounds, named, strict=True)
+    ]
+
+
+def judged_by_hand(claim, rounds):
+    """What is to be said of each round and of them all, by the definition of what they prove."""
+    e, below, last, times, said = claim.report.accuracy, claim.below(), F(0), [0] * len(claim.n), []
+    everything = list(claim.open)
+    for t, names, p in rounds:
+        finished = ["ABC".index(name) for name in names if "ABC".index(name) in below]
+        late = t + t * e < last
+        said.append(not late and not _risers(claim, t, finished, p))
+        _, money, unspent = priced(claim, p)
+        spare, last = max(unspent - (ROUNDED * money if e else 0), F(0)), t
+        for i in set(finished):
+            times[i] += 1
+        for at, kind in enumerate(claim.c.kinds):
+            costs = {k: sum(d * v for d, v in zip(kind.d, p[k], strict=True)) for k in claim.open[at]}
+            least = min(costs.values(), default=F(0))
+            claim.open[at] = [
+                k for k, v in costs.items()
+                if v == least or (e and (v - least < least / 10**4 or 10 * claim.r[at] * spare > e * t * (v - least)))
+            ]  # fmt: skip
+    claim.open = everything
+    return [*said, all(times[i] == 1 if i in below else times[i] < 2 or not claim.plays[i] for i in claim.n)]
+
+
+STEPS = [
+    (t, names, p)
+    for t, names in itertools.product((F(1, 4), F(1, 2), F(52, 100)), ("A", "AB", "BB", "C"))
+    for p in ([[1, 0], [1, 1]], [[1, 0], [1, 0]], [[1, 0], [F(10001, 10000), 0]], [[0, 1], [0, 1]], [[1, 1], [2, 1]])
+]
+
+
+def test_rounds_prove_what_they_say_one_after_the_other():
+    """A and B need a, B both, and C, which may be at its limit, b; on two classes, of which one may be dear."""
+    told = set()
+    users = [({"a": 1}, {}), ({"a": 1, "b": 1}, {}), ({"b": 1}, {"max_tasks": 3})]
+    rack = {"m": {"a": 4, "b": 8}, "n": {"a": 4, "b": 4}}
+    for e, tasks in itertools.product((F(0), F(1, 20)), ((4, 4, 3), (4, 4, 2), (F(39, 10), 4, 3), (2, 5, 4))):
+        claim = claim_of(users, rack, tasks, e)
+        whole = list(claim.open)
+        for rounds in [*itertools.product(STEPS, repeat=1), *itertools.product(STEPS[::7], STEPS[1::4])]:
+            rounds = [(t, names, [[F(v) for v in row] for row in p]) for t, names, p in rounds]
+            claim.proof, claim.open = {"rounds": spoken(rounds)}, list(whole)
+            expected = judged_by_hand(claim, rounds)
+            claim.open = list(whole)
+            claim.report.checks.clear()
+            finished_in_rounds(claim)
+            assert [check.holds for check in claim.report.checks] == expected
+            told.add(tuple(expected))
+    assert len(told) > 5
