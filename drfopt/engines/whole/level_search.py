@@ -96,8 +96,7 @@ class LevelSearch:
                 stopping = self._replaced(claim, better.numbers, spot)
                 count, least = sum(stopping), better.proof
                 # Of one user alone nobody may stop at the level: options have other places in rows then.
-                if least is not None and (count > 1 or not least.rows):
-                    known = [*before, least]
+                known = before if least is None or (count == 1 and least.rows) else [*before, least]
         if count:
             self._record(spot.level, count, proof)
             self.stops.append((stopping, spot.tasks))
