@@ -8,7 +8,6 @@ from itertools import repeat
 import numpy as np
 
 from .claim_options import FRACTIONAL, ClaimOptions, Needs
-from .packing_bound import Pool
 
 __all__ = ["ClaimPoints"]
 
@@ -30,8 +29,8 @@ class ClaimPoints:
         How much other its needs are than those of the last option of its choice, in parts of the largest changes.
     """
 
-    def __init__(self, options: ClaimOptions, worth: Pool, needed: Needs):
-        self.options, self.claim, self.worth = options, options.claim, worth
+    def __init__(self, options: ClaimOptions, needed: Needs):
+        self.options, self.claim, self.needed = options, options.claim, needed
         needs = needed.table.astype(float)
         stops = np.equal.outer(options.row, np.arange(len(self.claim.allowed))).astype(float)
         self.uses = np.hstack([needs, stops])
@@ -43,8 +42,7 @@ class ClaimPoints:
         """Say whether these numbers of users are an allocation that the claim says does not exist; in integers."""
         if not self.options.allowed(numbers):
             return False
-        asked = [x + more for x, more in zip(self.options.asked(numbers), self.claim.fixed, strict=True)]
-        return all(used <= most for used, most in zip(self.worth.used(asked), self.worth.room, strict=True))
+        return bool((numbers @ self.needed.table <= self.needed.left).all())
 
     def near(self, values: np.ndarray) -> np.ndarray | None:
         """Return such numbers near those of a solution, of which the fewest stop at the level; None where none is."""

@@ -59,7 +59,7 @@ class ClaimProgram(PackingProgram):
         self,
         options: ClaimOptions,
         worth: Pool | Machines,
-        needs: Needs | None,
+        needs: Needs | None = None,
         deadline: Deadline = NEVER,
         highs: Any = None,
     ):
@@ -80,10 +80,10 @@ class ClaimProgram(PackingProgram):
         for a, size, users in zip(starts, ends, options.number[self.several].tolist(), strict=True):
             self.rows.append((0.0, users, (columns[a : a + size], ones[:size])))
         self.short: list[tuple[int, float]] = []  # Rows of what can be short or left over, and by how much at once.
-        if isinstance(worth, Pool):
-            self._pool(needs)
-        else:
+        if isinstance(worth, Machines):
             self._machines(worth)
+        else:
+            self._pool(needs or Needs.of(options, worth))
         self.excess, self.spare = self.column(math.inf, 1.0), self.column(SPARED, -1.0)
         for row, change in self.short:
             low, high, (at, values) = self.rows[row]

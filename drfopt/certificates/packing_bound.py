@@ -216,8 +216,8 @@ class PackingProgram:
     ----------
     high, cost : list of float
         A column each; all are at least 0.
-    rows : list of (float, float, dict)
-        Least, most, and terms.
+    rows : list of (float, float, dict or arrays)
+        Least, most, and terms: factors by column, or columns and factors.
     units : dict from (int, int) to (int, float)
         The row of each price, and the unit in which it is written.
     loads : list of (int, tuple of int)
@@ -231,7 +231,7 @@ class PackingProgram:
     def __init__(self) -> None:
         self.high: list[float] = []
         self.cost: list[float] = []
-        self.rows: list[tuple[float, float, dict[int, float]]] = []
+        self.rows: list[tuple[float, float, Any]] = []
         self.units: dict[tuple[int, int], tuple[int, float]] = {}
         self.loads: list[tuple[int, tuple[int, ...]]] = []
         self.listed = False

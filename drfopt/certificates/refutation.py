@@ -356,7 +356,7 @@ class _Tree:
         self.learned.highs = self.learned.highs or asker()
         self.program = ClaimProgram(options, self.worth, needs, self.deadline, self.learned.highs)
         self.program.add(self.checks.rows)
-        self.points = None if needs is None else ClaimPoints(options, self.worth, needs)
+        self.points = None if needs is None else ClaimPoints(options, needs)
         self.finder: RowFinder | None = None
 
     def _hinted(self) -> None:

@@ -10,7 +10,6 @@ solve MIPs, 2001): the base is what most take in the solution of a linear progra
 and the row is one resource, alone or with the users at one level.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -54,14 +53,14 @@ class Rounding:
     prices: Prices
     counts: tuple[int, ...]
     divisor: int
-    base: Sequence[int]
+    base: Any
 
 
 class Row(NamedTuple):
     """What each option costs of a row, at least 0, and what all cost at most."""
 
     costs: np.ndarray
-    most: int
+    most: Any
 
 
 def rounded(options: ClaimOptions, prices: np.ndarray, total: Any, divisor: Any, base: np.ndarray) -> Row:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import EngineError
 from ..registry import Registry
@@ -103,22 +104,22 @@ def program(
 
 
 def sparse_program(
-    cost: Sequence[float],
-    low: Sequence[float],
-    high: Sequence[float],
-    least: Sequence[float],
-    most: Sequence[float],
-    starts: Any,
-    index: Any,
-    values: Any,
+    cost: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    least: ArrayLike,
+    most: ArrayLike,
+    starts: ArrayLike,
+    index: ArrayLike,
+    values: ArrayLike,
 ) -> Any:
     """Return the same where terms stand row by row: their columns and factors, and where each row's begin and end."""
     import highspy
 
     model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = len(low), len(least)
     model.col_cost_, model.col_lower_, model.col_upper_ = (np.array(v, dtype=float) for v in (cost, low, high))
     model.row_lower_, model.row_upper_ = np.array(least, dtype=float), np.array(most, dtype=float)
+    model.num_col_, model.num_row_ = np.size(low), np.size(least)
     model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     model.a_matrix_.start_ = np.array(starts, dtype=np.int32)
     model.a_matrix_.index_ = np.array(index, dtype=np.int32)
