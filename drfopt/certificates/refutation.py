@@ -151,12 +151,24 @@ class _Checks:
 
     def prove(self, proof: Refutation) -> bool:
         """Say whether a refutation contradicts the claim."""
+        return self.proven(proof) is not None
+
+    def proven(self, proof: Refutation) -> Refutation | None:
+        """Return as much of a refutation as contradicts the claim, so that no more follows; None where it does not."""
         self.rows = []
         for row in proof.rows:
             self.add(row)
-        held = self.hold(proof)
+        chain, node, bounds = list[Refutation](), proof, self.options.free
+        while node.then is not None and (left := self.left(node, bounds, {})) is not None:
+            chain.append(node)
+            node, bounds = node.then, left.bounds
+        held = node.then is not None or self.hold(node, bounds)
         self.rows = []
-        return held
+        if held and node.then is not None:
+            proof = replace(node, then=None)
+            for before in reversed(chain):
+                proof = replace(before, then=proof)
+        return proof if held else None
 
     def add(self, how: Rounding) -> None:
         """Add a rounded row; one that says nothing where its multipliers do not."""
@@ -281,8 +293,8 @@ def refute(
     if checks.options.stuck:
         return Refutation(worth.free, (0,) * rows)  # Somebody can choose nothing.
     for proof in chain(map(partial(_carried, rows), known), _simple(checks)):
-        if len(proof.counts) in (0, rows) and checks.prove(proof):
-            return proof
+        if len(proof.counts) in (0, rows) and (held := checks.proven(proof)) is not None:
+            return held
     if len(checks.options.choice) == len(checks.options.number) and isinstance(worth, Pool):
         raise Better(checks.options.number.tolist())  # There is nothing to choose.
     return _Tree(checks, deadline, learned or Learned()).whole(branch)
