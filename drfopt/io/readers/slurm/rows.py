@@ -312,7 +312,7 @@ def _cells(line: str, header: _Header, at: str, unused: dict[str, None]) -> dict
 def _settled(cells: dict[str, str]) -> dict[str, str]:
     """Return cells in the words of one command: CPUs of a node, a job's state, user and nodes."""
     if "CPUS_STATE" in cells:
-        cells.setdefault("CPUS", cells["CPUS_STATE"].rpartition("/")[2])
+        cells.setdefault("CPUS", cells.setdefault("CPUS_TOTAL", cells["CPUS_STATE"].rpartition("/")[2]))
     if "State" in cells:
         cells["State"] = COMPACT.get(cells["State"].strip(), cells["State"])
     if "NODELIST" not in cells and "User" in cells:
