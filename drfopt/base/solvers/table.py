@@ -99,8 +99,8 @@ def program(
         index.extend(terms)
         values.extend(terms.values())
         starts.append(len(index))
-    ends = ([row[end] for row in rows] for end in (0, 1))
-    return sparse_program(cost, low, high, *ends, starts, index, values)
+    least, most = [row[0] for row in rows], [row[1] for row in rows]
+    return sparse_program(cost, low, high, least, most, starts, index, values)
 
 
 def sparse_program(
