@@ -19,7 +19,7 @@ from ..model.whole_values import SAFE
 from .level_claims import ABOVE, LevelClaim, ListedChoices
 from .packing_bound import Pool
 
-__all__ = ["FRACTIONAL", "Bounds", "ClaimOptions", "Needs"]
+__all__ = ["FRACTIONAL", "Bounds", "ClaimOptions", "OptionNeeds"]
 
 FRACTIONAL = 1e-6
 """Distance from a whole number at which the solution of a linear program is worth branching upon."""
@@ -216,7 +216,7 @@ class ClaimOptions:
 
 
 @dataclass(frozen=True)
-class Needs:
+class OptionNeeds:
     """What each option needs of each resource of a pool, (options, resources), and what there is for all of them.
 
     In numpy's integers where these hold what everybody needs, so that sums of them do too.
@@ -226,7 +226,7 @@ class Needs:
     left: np.ndarray
 
     @classmethod
-    def of(cls, options: ClaimOptions, pool: Pool) -> "Needs":
+    def of(cls, options: ClaimOptions, pool: Pool) -> "OptionNeeds":
         """Return what the options of a claim need."""
         most = max(1, options.largest) * max(1, int(options.number.sum())) * max(1, pool.most)
         fixed = pool.used(options.claim.fixed)
@@ -234,6 +234,6 @@ class Needs:
         left = [total - used for total, used in zip(pool.room, fixed, strict=True)]
         return cls(options.needs(pool.table.astype(kind)), np.array(left, dtype=kind))
 
-    def only(self, kept: np.ndarray) -> "Needs":
+    def only(self, kept: np.ndarray) -> "OptionNeeds":
         """Return the needs of some options."""
-        return Needs(self.table[kept], self.left)
+        return OptionNeeds(self.table[kept], self.left)

@@ -7,7 +7,7 @@ from itertools import repeat
 
 import numpy as np
 
-from .claim_options import FRACTIONAL, ClaimOptions, Needs
+from .claim_options import FRACTIONAL, ClaimOptions, OptionNeeds
 
 __all__ = ["ClaimPoints"]
 
@@ -29,7 +29,7 @@ class ClaimPoints:
         How much other its needs are than those of the last option of its choice, in parts of the largest changes.
     """
 
-    def __init__(self, options: ClaimOptions, needed: Needs):
+    def __init__(self, options: ClaimOptions, needed: OptionNeeds):
         self.options, self.claim, self.needed = options, options.claim, needed
         needs = needed.table.astype(float)
         stops = np.equal.outer(options.row, np.arange(len(self.claim.allowed))).astype(float)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..base.deadline import NEVER, Deadline
 from ..base.solvers.table import sparse_program
-from .claim_options import Bounds, ClaimOptions, Needs
+from .claim_options import Bounds, ClaimOptions, OptionNeeds
 from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, PackingProgram, Pool, Prices
 from .rounded_rows import Row
@@ -59,7 +59,7 @@ class ClaimProgram(PackingProgram):
         self,
         options: ClaimOptions,
         worth: Pool | Machines,
-        needs: Needs | None = None,
+        needs: OptionNeeds | None = None,
         deadline: Deadline = NEVER,
         highs: Any = None,
     ):
@@ -83,7 +83,7 @@ class ClaimProgram(PackingProgram):
         if isinstance(worth, Machines):
             self._machines(worth)
         else:
-            self._pool(needs or Needs.of(options, worth))
+            self._pool(needs or OptionNeeds.of(options, worth))
         self.excess, self.spare = self.column(math.inf, 1.0), self.column(SPARED, -1.0)
         for row, change in self.short:
             low, high, (at, values) = self.rows[row]
@@ -137,7 +137,7 @@ class ClaimProgram(PackingProgram):
         numbers[self.usual] = self.options.number
         return numbers
 
-    def _pool(self, needs: Needs) -> None:
+    def _pool(self, needs: OptionNeeds) -> None:
         left = needs.left - self.options.number @ needs.table[self.usual]
         for j, column in enumerate(needs.table.T.astype(float)):
             self.units[0, j] = self._row(int(left[j]), column)

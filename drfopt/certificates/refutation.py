@@ -27,7 +27,7 @@ import numpy as np
 
 from ..base.deadline import NEVER, Deadline
 from ..model.whole_values import SAFE
-from .claim_options import FRACTIONAL, Bounds, ClaimOptions, Needs
+from .claim_options import FRACTIONAL, Bounds, ClaimOptions, OptionNeeds
 from .claim_points import ClaimPoints
 from .claim_program import ClaimProgram, Duals, Unsolved, asker
 from .level_claims import LevelClaim
@@ -138,9 +138,9 @@ class _Checks:
         self.rows: list[Row] = []
 
     @cached_property
-    def needs(self) -> Needs | None:
+    def needs(self) -> OptionNeeds | None:
         """What options need of a pool; None on machines."""
-        return Needs.of(self.options, self.worth) if isinstance(self.worth, Pool) else None
+        return OptionNeeds.of(self.options, self.worth) if isinstance(self.worth, Pool) else None
 
     def only(self, kept: np.ndarray) -> "_Checks":
         """Return the checks of some options, where nobody can take another."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .claim_options import FRACTIONAL, ClaimOptions, Needs
+from .claim_options import FRACTIONAL, ClaimOptions, OptionNeeds
 from .packing_bound import Prices
 
 __all__ = ["Rounding", "Row", "RowFinder", "rounded"]
@@ -80,7 +80,7 @@ def rounded(options: ClaimOptions, prices: np.ndarray, total: Any, divisor: Any,
 class RowFinder:
     """Finds rows that a solution of a claim of a pool violates: of one resource, alone or with the users at a level."""
 
-    def __init__(self, options: ClaimOptions, needed: Needs):
+    def __init__(self, options: ClaimOptions, needed: OptionNeeds):
         self.options, self.width = options, len(needed.left)
         needs, left = needed.table, needed.left
         # Resources of which amounts are larger are left out.
