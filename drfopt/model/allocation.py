@@ -339,7 +339,7 @@ class Allocation(Result):
 
     @cached_property
     def dominant_shares(self) -> np.ndarray:
-        """Each user's share of its dominant resource, (n,); weights are ignored."""
+        """Each user's share of its dominant resource, (n,), of those that count in shares; weights are ignored."""
         rows = np.arange(self.instance.n)
         capacity = self._capacity[self._dominant]
         held = self.usage[rows, self._dominant] if self._started else self._demands[rows, self._dominant] * self.tasks
@@ -349,19 +349,22 @@ class Allocation(Result):
     def _dominant(self) -> np.ndarray:
         found = self._needed_most
         for i in self._started:  # what its types that run hold, which need not be so many of their mean
-            shares = [float(u / c) if c else 0.0 for u, c in zip(self.usage[i], self._capacity, strict=True)]
+            rows = zip(self.usage[i], self._capacity, self.instance.counted, strict=True)
+            shares = [float(u / c) if c and counts else 0.0 for u, c, counts in rows]
             if any(shares):
                 found[i] = int(np.argmax(shares))
         return found
 
     @property
     def _needed_most(self) -> np.ndarray:
-        positive = self.instance.capacity > 0
-        inverse = np.divide(1.0, self.instance.capacity, where=positive, out=np.zeros(self.instance.m))
+        instance = self.instance
         if not self.exact:
-            return (self.instance.demands * inverse).argmax(axis=1)
-        capacity = self.instance.exact_capacity
-        shares = [[d / c if c else Fraction(0) for d, c in zip(row, capacity, strict=True)] for row in self._demands]
+            return (instance.demands * instance.per_share).argmax(axis=1)
+        pairs = list(zip(instance.exact_capacity, instance.counted.tolist(), strict=True))
+        shares = [
+            [d / c if c and counts else Fraction(0) for d, (c, counts) in zip(row, pairs, strict=True)]
+            for row in self._demands
+        ]
         return np.array([row.index(max(row)) for row in shares])
 
     @property
@@ -454,7 +457,7 @@ class Allocation(Result):
     def _document(self, long: LongNumbers) -> dict[str, Any]:
         plain = partial(_plain, long=long)
         bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
-        pool, short, weights = self.instance.machines is None, self.shortfall, self.weights
+        short, weights = self.shortfall, self.weights
         levels, shares = ([plain(y) for y in ys] for ys in (self.levels, self.dominant_shares))  # Tasks are multiples.
         demands = None if self._started or not self.exact else self._demands
 
@@ -471,7 +474,7 @@ class Allocation(Result):
                 "dominant_resource": self.dominant_resources[i],
                 "dominant_share": shares[i],
                 "usage": usage(i),
-                "bottleneck": bottlenecks[i] if pool or bottlenecks[i] is None else list(bottlenecks[i] or ()),
+                "bottleneck": list(stop) if isinstance(stop := bottlenecks[i], tuple) else stop,
                 "weight": weights[i],
                 "asked": None if (asked := self._asked(i)) is None else plain(asked),
                 "got": tasks,

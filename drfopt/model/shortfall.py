@@ -129,9 +129,7 @@ class Shortfall:
     @cached_property
     def shares(self) -> np.ndarray:
         """Dominant share of one task of each user, (n,)."""
-        positive = self.instance.capacity > 0
-        inverse = np.divide(1.0, self.instance.capacity, where=positive, out=np.zeros(self.instance.m))
-        return np.asarray((self.instance.demands * inverse).max(axis=1))
+        return np.asarray((self.instance.demands * self.instance.per_share).max(axis=1))
 
     @cached_property
     def standing(self) -> np.ndarray:

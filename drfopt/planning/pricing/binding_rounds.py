@@ -211,7 +211,9 @@ def _resources(allocation: Allocation, capped: np.ndarray) -> list[BindingRound]
     instance, resources = allocation.instance, allocation.resources
     names = allocation.certificate.bottlenecks
     number = {name: j for j, name in enumerate(resources)}
-    stopped_by = np.array([-1 if name is None else number[name] for name in names])
+    # Of several that run out together one is as good as another: rounds are looked up again where it is not.
+    firsts = [name if name is None or isinstance(name, str) else name[0] for name in names]
+    stopped_by = np.array([-1 if name is None else number[name] for name in firsts])
     stopped_by[capped | (allocation.tasks == 0)] = -1
     rounds = []
     for j in range(instance.m):

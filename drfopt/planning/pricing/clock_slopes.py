@@ -333,8 +333,7 @@ class _Clocked(Divided):
         over = any(tasks @ clock.columns[:, c] > most * (1 + TIGHT) for c, most in clock.room.items() if c >= first)
         if fault or over or not (placed or self.room.asked(tasks, room) <= 1 + 2 * TIGHT):
             return None
-        shares = (self.instance.demands / np.where(instance.capacity > 0, instance.capacity, np.inf)).max(axis=1)
-        return _Point(tasks, clock.levels(tasks), float(shares @ tasks), breakpoints, of)
+        return _Point(tasks, clock.levels(tasks), float(TOTAL.rates(instance) @ tasks), breakpoints, of)
 
 
 class _RememberingClock(Clock):
