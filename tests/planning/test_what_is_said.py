@@ -590,3 +590,15 @@ def test_two_ceilings_one_just_above_the_other_are_raised_together():
     assert explain(cluster, integer=True)["a"].remedy == (
         "raise its ceiling of cpu and gpu: without these it would have 10 tasks instead of 1"
     )
+
+
+def test_the_price_of_the_lowest_level_is_that_of_all_who_are_lowest():
+    """Two resources hold two levels that are equal: more of one raises no lowest level, less of either lowers it."""
+    cluster = Instance({"u": {"a": 2}, "v": {"b": 1}, "w": {"b": 1}}, {"a": 1, "b": 1})
+    prices = {unit.name: (unit.more.price, unit.less.price) for unit in price(cluster, "tasks").units}
+    assert prices == {"a": (0, 0.5), "b": (0, 0.5)}
+
+
+def test_a_whole_task_is_told_all_that_the_pool_lacks_for_it():
+    row = explain(Instance({"u": {"a": 2, "b": 1}}, {"a": 1, "b": 0}), integer=True)["u"]
+    assert row.remedy == "the pool would have to have 2 of a instead of 1 and 1 of b instead of 0"

@@ -102,7 +102,8 @@ class RemedyTrials:
         instance = self.instance
         if instance.machines is None:
             rows = list(zip(instance.resources, exact, instance.exact_capacity, strict=True))
-            if missing := [name for name, d, c in rows if d and not c]:
+            # Of a task that is whole some is not enough, nor of what there is too little of beside.
+            if not self.allocation.integer and (missing := [name for name, d, c in rows if d and not c]):
                 return f"{task} needs {' and '.join(missing)}, of which the cluster has none: add some"
             needs = [f"{_full(d)} of {name} instead of {_full(c)}" for name, d, c in rows if d > c]
             what = "" if task == TASK else f", for {task}"

@@ -167,11 +167,17 @@ class Held:
             least = min(least, 1 - above / level, further - 1, 1 - lower / level)
         return float(min([least, *(closed.slack(point, room) for closed in self.closed)]))
 
-    def slopes(self, growth: np.ndarray, more: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return how tasks (n,) and levels of the rounds change for each unit of growth (k, m), on one side."""
+    def slopes(
+        self, growth: np.ndarray, more: bool, turning: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return how tasks (n,) and levels of the rounds change for each unit of growth (k, m), on one side.
+
+        `turning` is how rates (n,) do, unless given as shares of what there is then.
+        """
         point = self.at(self.instance.room)
         rates = point.rates
-        turning = slopes_of_rates(self.policy, self.instance, growth, more)
+        if turning is None:
+            turning = slopes_of_rates(self.policy, self.instance, growth, more)
         tasks, levels = np.zeros(self.instance.n), np.zeros(len(self.rounds))
         for r, binding in enumerate(self.rounds):
             here = binding.finished
