@@ -743,7 +743,7 @@ class Instance:
             )
         served_last = np.zeros(self.n, dtype=bool) if last is None else last
         found = (organisation or Organisation()).settled(self.users, self.resources, served_last.tolist())
-        return None if found.plain else found
+        return None if found.empty else found
 
     def _check_scale(self) -> None:
         """Refuse ratios of demand to capacity that floats cannot hold; everything behind works in those ratios."""

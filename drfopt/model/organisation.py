@@ -15,7 +15,7 @@ from ..base.errors import InstanceError, listed, suggestion
 from .arrays import amount_in_range
 from .naming import by_user, some, with_names
 
-__all__ = ["DEEPEST", "MEANINGS", "Group", "Organisation"]
+__all__ = ["DEEPEST", "MEANINGS", "Group", "Organisation", "check_path"]
 
 MEANINGS = {
     "floor": "nobody is below its guarantee; levels count all that it has",
@@ -103,6 +103,11 @@ class Organisation:
             or self.excluded
             or any(self.last)
         )
+
+    @property
+    def empty(self) -> bool:
+        """Whether it says nothing at all, not even what a guarantee would mean."""
+        return self.plain and self.meaning == "floor"
 
     def named(self, users: Sequence[str]) -> "Organisation":
         """Return a settled organisation as it is written, by names of users."""
@@ -272,7 +277,7 @@ def _tier(value: Any, owner: str) -> int:
 def _group(group: Any, resources: Sequence[str]) -> Group:
     if not isinstance(group, Group):
         raise InstanceError(f"{group!r} is not a group: use Group(name=..., weight=...)")
-    _check_path(group.name, "a group")
+    check_path(group.name, "a group")
     owner = f"group {group.name!r}"
     guarantee = _amounts(group.guarantee, resources, f"{owner}: guarantee")
     ceiling = _amounts(group.ceiling, resources, f"{owner}: ceiling")
@@ -282,7 +287,8 @@ def _group(group: Any, resources: Sequence[str]) -> Group:
     )
 
 
-def _check_path(path: Any, owner: str) -> None:
+def check_path(path: Any, owner: str) -> None:
+    """Raise when a path of groups is too deep, empty, or has an empty step; `owner` begins the sentence."""
     if isinstance(path, str) and path.count(SEPARATOR) >= DEEPEST:
         levels = path.count(SEPARATOR) + 1
         raise InstanceError(f"{owner} is called {path[:40]!r}..., {levels} levels deep: groups have at most {DEEPEST}")
@@ -325,7 +331,7 @@ def _above(path: str) -> list[str]:
 def _member(path: Any, owner: str, known: Mapping[str, Group]) -> str:
     if isinstance(path, str) and not path:
         return ""
-    _check_path(path, f"the group of {owner}")
+    check_path(path, f"the group of {owner}")
     if known and path not in known:
         names = list(dict.fromkeys(group.name for group in known.values()))
         raise InstanceError(f"{owner} is in group {path!r}, but the groups are {some(names)}{suggestion(path, names)}")

@@ -109,7 +109,7 @@ def study(
     dict
         ``comparison`` is what ``drfopt compare --json`` prints, without the seconds.
     """
-    comparison = compare(instance, policies, integer=integer)
+    comparison, sweeps, whatifs = compare(instance, policies, integer=integer), tuple(sweeps), tuple(whatifs)
     report("laying out the page")
     name = instance.name or name
     found = comparison.allocations
@@ -125,7 +125,7 @@ def study(
         "policies": [allocation.policy for allocation in found],
         "shown": shown,
         "titles": titles,
-        "complete": not comparison.failed,
+        "complete": not comparison.failed and all(s.finished for s in sweeps) and all(w.finished for w in whatifs),
         "comparison": _comparison(comparison, name, version),
         "measures": [
             asdict(measures(allocation)) | {"price_of_fairness": comparison.price_of_fairness.get(allocation.policy)}

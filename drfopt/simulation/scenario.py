@@ -18,6 +18,7 @@ from ..base.numbers.quantities import exact
 from ..base.registry import door
 from ..model.instance import Instance, Machine
 from ..model.naming import some, unique, with_names
+from ..model.organisation import check_path
 from .draws import LATEST, Draw, Times, checked_times
 
 __all__ = ["Job", "Outage", "Scenario", "Stage", "User"]
@@ -152,9 +153,12 @@ class User:
             raise InstanceError(f"user {self.name!r}: weight is {weight}: weights must be positive")
         object.__setattr__(self, "weight", weight)
         guarantee = {str(resource): exact(amount) for resource, amount in self.guarantee.items()}
-        if any(amount < 0 for amount in guarantee.values()):
-            raise InstanceError(f"user {self.name!r}: a guarantee is negative: write 0 or more")
+        for resource, amount in guarantee.items():
+            if amount < 0:
+                raise InstanceError(f"user {self.name!r}: guarantee of {resource!r} is {amount}: write 0 or more")
         object.__setattr__(self, "guarantee", guarantee)
+        if self.group:
+            check_path(self.group, f"the group of user {self.name!r}")
         if isinstance(self.tier, bool) or not isinstance(self.tier, int):
             raise InstanceError(f"user {self.name!r}: tier is {self.tier!r}: write a whole number")
         object.__setattr__(self, "leaves", _moment(self.leaves, "leaves", endless=True))
@@ -254,12 +258,11 @@ class Scenario:
 
     def _check_user(self, user: User) -> None:
         known = self.resources
+        there = f"it has {some(known)}" if known else "its machines have nothing"
         demands = [stage.demand for job in user.jobs for stage in job.stages]
         for resource in (resource for row in (*demands, user.guarantee) for resource in row):
             if resource not in known:
-                raise InstanceError(
-                    f"the cluster has no {resource!r}: it has {some(known)}{suggestion(resource, known)}"
-                )
+                raise InstanceError(f"the cluster has no {resource!r}: {there}{suggestion(resource, known)}")
         for job in user.jobs:
             for stage in job.stages:
                 for name in stage.machines or ():
@@ -322,15 +325,18 @@ def _whole(value: Any, what: str, least: int) -> None:
         raise InstanceError(f"{what} is {value!r}: write a whole number, {least} or more")
 
 
-def _moment(value: Any, what: str, endless: bool = False) -> float:
-    """Return a time from 0 on."""
+def _moment(value: Any, what: str, endless: bool = False, positive: bool = False) -> float:
+    """Return a time from 0 on, or above it."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(value, bool) or not (0 <= number <= LATEST or (endless and number == math.inf)):
         most = f" and at most {LATEST:g}" if number > LATEST else ""
-        raise InstanceError(f"{what} is {value!r}: write a number of seconds, 0 or more{most}")
+        least = "above 0" if positive else "0 or more"
+        raise InstanceError(f"{what} is {value!r}: write a number of seconds, {least}{most}")
+    if positive and number == 0:
+        raise InstanceError(f"{what} is 0: write a positive number of seconds, or leave it out")
     return number
 
 
@@ -338,7 +344,4 @@ def _seconds(value: Any, what: str) -> float | None:
     """Return a positive time, or None."""
     if value is None:
         return None
-    number = _moment(value, what)
-    if number == 0:
-        raise InstanceError(f"{what} is 0: write a positive number of seconds, or leave it out")
-    return number
+    return _moment(value, what, positive=True)

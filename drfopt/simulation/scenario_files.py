@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..base.errors import InstanceError, suggestion
-from ..base.numbers.quantities import exact
+from ..base.numbers.quantities import Number, exact
 from ..base.registry import unknown
 from ..io import library as packaged
 from ..io.library import PackagedFiles
@@ -45,6 +45,8 @@ from .scenario import POOL, Job, Outage, Scenario, Stage, User, along
 
 __all__ = ["library", "load", "loads", "names", "scenario_of", "template", "text"]
 
+EMPTY = "is empty: see 'drfopt new --scenario' for a file to start from"
+
 
 def load(path: str | Path) -> Scenario:
     """Read a scenario file; ``-`` is standard input.
@@ -54,7 +56,7 @@ def load(path: str | Path) -> Scenario:
     InstanceError
         In one line: the file, the place in it, the value and the remedy.
     """
-    text = read_text(path)
+    text = read_text(path, EMPTY)
     if str(path) == "-":
         return loads(text, sniff(text), STANDARD_INPUT)
     return loads(text, format_of(path), str(path))
@@ -74,7 +76,7 @@ def loads(text: str, format: str | None = None, place: str = "<text>") -> Scenar
     if format not in known:
         raise InstanceError(unknown("format", format, known))
     if not text.strip():
-        raise failure(place, "is empty: see 'drfopt new --scenario' for a file to start from")
+        raise failure(place, EMPTY)
     try:
         return _scenario(tree(text, format, place))
     except InstanceError as error:
@@ -93,6 +95,8 @@ def _text(value: Any) -> str:
 
 def _in_range(value: Any, what: str = "") -> Fraction:
     """Return the exact value of a number to which a float is near."""
+    if isinstance(value, bool) or not isinstance(value, Number):
+        raise InstanceError(f"{what}is {shown(value)}: write a number")
     found = exact(value)
     try:
         lost = bool(found) and not float(found)
@@ -104,14 +108,12 @@ def _in_range(value: Any, what: str = "") -> Fraction:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, dict | list | bool) or value is None:
-        raise InstanceError(f"is {shown(value)}: write a number")
     return float(_in_range(value))
 
 
 def _whole(value: Any) -> int:
-    number = _in_range(value) if not isinstance(value, dict | list) and value is not None else None
-    if number is None or number.denominator != 1:
+    number = _in_range(value)
+    if number.denominator != 1:
         raise InstanceError(f"is {shown(value)}: write a whole number")
     return number.numerator
 
@@ -120,19 +122,11 @@ def _count(value: Any) -> int | None:
     return None if value == "endless" else _whole(value)
 
 
-def _weight(value: Any) -> Any:
-    if isinstance(value, dict | list) or value is None:
-        raise InstanceError(f"is {shown(value)}: write a number")
-    return _in_range(value)
-
-
 def _amounts(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InstanceError(f"is {shown(value)}: write resources and amounts, such as {{ cpu = 1, memory = 4 }}")
     found = {}
     for resource, amount in value.items():
-        if isinstance(amount, dict | list) or amount is None:
-            raise InstanceError(f"of {resource!r} is {shown(amount)}: write a number")
         found[resource] = _in_range(amount, f"of {resource!r} ")
     return found
 
@@ -148,8 +142,11 @@ def _groups(value: Any) -> dict[str, Any]:
 
 
 def _names(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+    if not isinstance(value, list):
         raise InstanceError(f'is {shown(value)}: write a list of machine classes, such as ["xl"]')
+    for name in value:
+        if not isinstance(name, str):
+            raise InstanceError(f"of {shown(name)}: write names of machine classes in quotes")
     return tuple(value)
 
 
@@ -163,6 +160,12 @@ def _times(value: Any) -> Any:
         raise InstanceError('is a table without a distribution: write { distribution = "exponential", mean = 10 }')
     name = _text(rest.pop("distribution"))
     return Draw(name, **{key: _number(one) for key, one in rest.items()})
+
+
+def _gap(value: Any) -> Any:
+    if isinstance(value, list):
+        raise InstanceError("is a list: write one time, or a distribution, for all gaps")
+    return _times(value)
 
 
 def _list(value: Any) -> list:
@@ -192,13 +195,13 @@ JOB = {
     "name": FileKey(_text),
     "arrival": FileKey(_number),
     "count": FileKey(_count),
-    "every": FileKey(_times),
+    "every": FileKey(_gap),
     "stages": FileKey(_list),
 }
 USER = {
     "name": FileKey(_text, True),
     "jobs": FileKey(_list, True),
-    "weight": FileKey(_weight),
+    "weight": FileKey(_in_range),
     "guarantee": FileKey(_amounts),
     "group": FileKey(_text),
     "tier": FileKey(_whole),
@@ -211,7 +214,7 @@ OUTAGE = {
     "count": FileKey(_whole),
     "lasts": FileKey(_number),
 }
-GROUP = {"name": FileKey(_text, True), "weight": FileKey(_weight)}
+GROUP = {"name": FileKey(_text, True), "weight": FileKey(_in_range)}
 TOP = {
     "name": FileKey(_text),
     "source": FileKey(_text),

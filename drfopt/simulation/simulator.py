@@ -254,8 +254,19 @@ class Simulator:
         visit = Visit(coming, coming.came, self.cluster.now)
         self._visits[coming.user][visit] = None
         if coming.job.every is not None and coming.more:
-            self._foresee(coming, self.cluster.now + coming.gap())
+            self._again(visit, self.cluster.now + coming.gap())
         self._open(visit)
+
+    def _again(self, visit: Visit, time: float) -> None:
+        """Foresee that a job comes again; without end it cannot come again and again in one moment."""
+        coming = visit.coming
+        if coming.job.count is None and time <= visit.arrival:
+            name = self.scenario.users[coming.user].name
+            raise InstanceError(
+                f"user {name!r}: jobs[{coming.index}] comes without end, and at {time:g} s so soon again that floats "
+                "cannot tell the moments apart: let it come earlier, or less often"
+            )
+        self._foresee(coming, time)
 
     def _open(self, visit: Visit) -> None:
         """Let the tasks of the stage at which a job is wait."""
@@ -315,7 +326,7 @@ class Simulator:
         now = self.cluster.now
         self._write(visit, *((math.nan, now) if visit.cut else (now, math.nan)))
         if coming.job.every is None and coming.more:
-            self._foresee(coming, self.cluster.now)
+            self._again(visit, now)
 
     def _leave(self, user: int) -> None:
         self._gone[user] = True

@@ -211,7 +211,7 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
         "not used: affinity to or against other pods of a pod (a/apart)",
         "not used: priority of a pod (a/apart)",
         "not used: object of kind Service (web)",
-        "not used: Deployment: its pods are counted (default/web)",
+        "not used: Deployment none of whose pods is listed, beside pods that are (default/web)",
         "assumed: running task counts as waiting: its machine is not in use or not listed (a/running-elsewhere on n1)",
     ):
         assert line in notes, notes

@@ -423,6 +423,19 @@ SHARES = {
 }
 
 
+def test_kueue_counts_parts_of_gpus_as_its_quotas_do(tmp_path: Path) -> None:
+    asked = {"nvidia.com/gpu": "1", "nvidia.com/gpucores": "30"}
+    sharing = pod("p", labels={"kueue.x-k8s.io/queue-name": "a"})
+    sharing["spec"]["containers"][0]["resources"] = {"requests": asked}
+    queue = cluster_queue("A", quota("9"))
+    group = queue["spec"]["resourceGroups"][0]
+    group["coveredResources"] = [*asked]
+    group["flavors"][0]["resources"] = [{"name": name, "nominalQuota": "60"} for name in asked]
+    found = read("kueue", [write(tmp_path / "q.json", queue, local_queue("a", "A"), sharing)])
+    assert found.instance.demands.tolist() == [[1, 30]]
+    assert found.instance.exact_capacity == (60, 60)
+
+
 @pytest.mark.parametrize(("items", "same"), SHARES.values(), ids=SHARES)
 def test_kueue_shares_are_computed_again(tmp_path: Path, items: list, same: bool) -> None:
     path = write(tmp_path / "kueue.json", *items, cluster_queue("Z", quota("6"), cohort="all"))

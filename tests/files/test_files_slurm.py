@@ -469,6 +469,51 @@ PartitionName=old Nodes=c2 State=DRAIN
         read("slurm", saved(tmp_path, conf="NodeName=a CPUs=many\n", job=job))
 
 
+def test_a_configuration_names_sets_of_nodes_and_those_that_are_down(tmp_path: Path) -> None:
+    conf = """\
+NodeName=s[0-2] CPUs=2 RealMemory=1800
+NodeName=m[0-1] CPUs=4 RealMemory=1800 Feature=big
+DownNodes=s2,m1 State=DRAIN Reason="to be mended"
+DownNodes=m0 State=UNKNOWN
+NodeSet=large Feature=big
+NodeSet=every Nodes=\\
+s[0-2],\\
+m[0-1]
+PartitionName=m Nodes=large
+PartitionName=all Nodes=every
+"""
+    job = "JOBID|USER|PARTITION|STATE|NODES|CPUS|MIN_MEMORY\n1|ann|m|PENDING|1|1|1G\n2|bob|all|PENDING|1|1|0\n"
+    found = read("slurm", saved(tmp_path, conf=conf, job=job))
+    assert "job of memory 0 needs none: in Slurm it may be all of its node's (2)" in told(found)
+    assert found.instance.counts.tolist() == [2, 1]
+    assert found.instance.eligible.tolist() == [[False, True], [True, True]]
+    assert sorted(str(note) for note in found.notes if note.kind == "not used") == [
+        "not used: 2 x node that is drain (such as s2)"
+    ]
+
+
+def test_cpus_by_state_are_those_of_all_nodes_of_a_line(tmp_path: Path) -> None:
+    sinfo = "STATE|NODELIST|CPUS(A/I/O/T)|MEMORY\nmixed|g[1-5]|20/30/0/50|512\nidle|c[1-2]|0/5/0/5|512\n"
+    job = "JOBID|USER|STATE|NODES|CPUS|MIN_MEMORY\n1|ann|PENDING|1|1|100M\n"
+    found = read("slurm", saved(tmp_path, sinfo=sinfo, job=job))
+    assert found.instance.exact_machine_capacity == ((10, 512), (Fraction(5, 2), 512))
+    assert "assumed: 2 x node has the mean CPUs of its line: give sinfo -N (such as c1)" in told(found)
+
+
+def test_memory_of_a_cpu_and_memory_that_may_be_of_one(tmp_path: Path) -> None:
+    node = "NodeName=n CPUTot=64 RealMemory=512000 State=IDLE Partitions=p\n"
+    job = "JobId=7 UserId=ann(1) JobState=PENDING NumNodes=2 NumCPUs=8 MinMemoryCPU=3G TresPerTask=gres/gpu:1\n"
+    found = read("slurm", saved(tmp_path, node=node, job=job))
+    assert found.instance.exact_demands == ((4, 4 * 3072),)
+    assert "devices for each task of a job: TRES tell how many it has (7)" in told(found)
+    assert "needs no memory" not in told(found)
+    queue = "JOBID|USER|STATE|NODES|CPUS|MIN_MEMORY\n7|ann|PENDING|2|8|3G\n8|bob|PENDING|1|1|3G\n"
+    found = read("slurm", saved(tmp_path, node=node, queue=queue))
+    assert found.instance.exact_demands[0] == (4, 3072)
+    told_once = "assumed: MIN_MEMORY is of a node: with --mem-per-cpu it is of a CPU, which -O tres-alloc takes in (7)"
+    assert told_once in told(found)
+
+
 def test_what_a_node_keeps_back_is_not_divided(tmp_path: Path) -> None:
     node = """\
 NodeName=n1 Arch=x86_64 CoresPerSocket=32

@@ -214,7 +214,24 @@ def test_the_simulator(tmp_path: Path) -> None:
     assert [(one.count, tuple(one.demand)) for one in found.instance.task_types[0]] == [(3, (2048, 2)), (1, (1024, 1))]
     assert found.instance.counts.tolist() == [2]
     assert read("yarn", [path], "user").instance.users == ("carol",)
-    assert "container that does not say its size has 1024 MB and 1 vcore (j1)" in told(found)
+    for size in ("memory-mb has 1024", "vcores has 1"):
+        assert f"container of the simulator that does not say its {size} (j1)" in told(found)
+
+
+def test_the_simulator_says_sizes_nodes_and_labels_as_its_documentation_does(tmp_path: Path) -> None:
+    container = {"count": 2, "container.duration.ms": 5, "container.memory-mb": 2048, "container.gpu-type": 1}
+    job = {"job.id": "j", "job.count": 0, "am.memory-mb": 512, "job.tasks": [container]}
+    path = tmp_path / "sls.json"
+    path.write_text(json.dumps({"num.nodes": 3, "num.racks": 1}) + "\n" + json.dumps(job), encoding="utf-8")
+    found = read("yarn", [path])
+    assert found.instance.counts.tolist() == [3]
+    assert found.instance.machine_capacity.tolist() == [[10240, 10, 0]]
+    assert found.instance.demands.tolist() == [[2048, 1, 1]]
+    assert found.instance.max_tasks == (2,)
+    unused = [str(note) for note in found.notes if note.kind == "not used"]
+    master = "container of the application master of a job of the simulator, 512 MB and 1 vcores each"
+    assert f"not used: {master} (j)" in unused
+    assert not any("container." in note for note in unused)
 
 
 def test_times_and_priorities_of_the_simulator_are_told(tmp_path: Path) -> None:
@@ -227,6 +244,7 @@ def test_times_and_priorities_of_the_simulator_are_told(tmp_path: Path) -> None:
     assert unused == [
         "not used: times of a job of the simulator: all of them are there at once (j)",
         "not used: job.priority of a job of the simulator (j)",
+        "not used: container of the application master of a job of the simulator, 1024 MB and 1 vcores each (j)",
         "not used: 2 x times of a container of the simulator: all of them are there at once (such as j)",
         "not used: 2 x container.priority of a container of the simulator (such as j)",
     ]
@@ -478,7 +496,7 @@ def test_the_simulator_says_labels_in_a_text(tmp_path: Path) -> None:
         ],
     }
     job = {"job.queue.name": "q", "job.count": 2, "job.tasks": [{"count": 3}]}
-    labelled = {"job.queue.name": "l", "job.label": "big", "job.tasks": [{"count": 1}]}
+    labelled = {"job.queue.name": "l", "job.label.expression": "big", "job.tasks": [{"count": 1}]}
     path = tmp_path / "sls.json"
     path.write_text("\n".join(map(json.dumps, (rack, job, labelled))), encoding="utf-8")
     found = read("yarn", [path])

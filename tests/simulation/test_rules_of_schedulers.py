@@ -511,3 +511,9 @@ def test_ceei_takes_equal_parts_for_equal():
     machines = (Machine("m0", {"cpu": 6}), Machine("m1", {"cpu": 4}))
     users = (User("A", Job(Stage({"cpu": 2}, 2, 5.0))), User("B", Job(Stage({"cpu": 3}, 4, 5.0))))
     assert simulate(Scenario(machines, users), "ceei").jobs["finished"].tolist() == [5, 10]
+
+
+def test_karma_refuses_slices_too_small_to_be_lent_one_by_one():
+    users = tuple(User(name, Job(Stage({"cpu": amount}, 4, 5))) for name, amount in (("A", 1), ("B", "0.3333333333")))
+    with pytest.raises(PolicyError, match=r"divides 'cpu' into 4e\+10 slices"):
+        simulate(Scenario({"cpu": 4}, users), "karma:cpu")

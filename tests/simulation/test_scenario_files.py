@@ -178,6 +178,18 @@ def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
         (HEAD + USER + 'jobs = []\n[[groups]]\nname = "lab"', "nobody is in group 'lab': no user has a group"),
         ('groups = [{ name = "a" }, { name = "a" }]\n' + HEAD + USER + "jobs = []", "of group 'a' is there twice"),
         ("until = 0\n" + HEAD + USER + "jobs = []", "until is 0"),
+        ("until = -1\n" + HEAD + USER + "jobs = []", "until is -1.0: write a number of seconds, above 0"),
+        ("until = 2020-01-01\n" + HEAD + USER + "jobs = []", "until is 2020-01-01: write a number"),
+        (HEAD + USER + "jobs = [{ demand = { cpu = 1 }, tasks = true }]", "tasks is true: write a number"),
+        (HEAD + USER + "jobs = [{ demand = { cpu = true } }]", "demand of 'cpu' is true: write a number"),
+        (HEAD + USER + "jobs = [{ demand = { cpu = 1 }, machines = [1] }]", "machines of 1: write names of machine"),
+        (
+            HEAD + USER + "jobs = [{ demand = { cpu = 1 }, every = [1], count = 2 }]",
+            "every is a list: write one time, or a distribution",
+        ),
+        (HEAD + USER + "jobs = []\nguarantee = { cpu = -1 }", "guarantee of 'cpu' is -1: write 0 or more"),
+        (HEAD + USER + 'jobs = []\ngroup = "a//b"', "the group of user 'A' is called 'a//b': write its path"),
+        ("[capacity]\n" + USER + "jobs = [{ demand = { cpu = 1 } }]", "has no 'cpu': its machines have nothing"),
         ("[[machines]]\nname = 'a'\ncapacity = { cpu = 1 }\ncount = 0\n" + USER + "jobs = []", "count is 0"),
     ],
 )
@@ -188,6 +200,13 @@ def test_what_is_wrong_is_said_in_one_line(text, told):
     assert told in message
     assert message.startswith("mine.toml: ")
     assert "\n" not in message
+
+
+def test_an_empty_file_is_told_of_a_scenario_to_start_from(tmp_path):
+    for name, data in (("empty.toml", b""), ("blank.yaml", b" \n")):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(InstanceError, match="is empty: see 'drfopt new --scenario'"):
+            Scenario.load(tmp_path / name)
 
 
 def test_distributions_have_the_means_they_claim():

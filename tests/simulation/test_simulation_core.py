@@ -450,3 +450,10 @@ def test_guarantees_beyond_the_cluster_and_tasks_that_may_run_nowhere_are_said()
     assert "guarantees are more than there is: 5 of 4 cpu" in notes
     fewer = (users[0], User("B", users[1].jobs, guarantee={"cpu": 2}))
     assert not any("guarantees" in note for note in simulate(Scenario({"cpu": 4}, fewer)).sheet().notes)
+
+
+@pytest.mark.parametrize("every", [None, 1.0])
+def test_a_job_without_end_cannot_come_again_in_the_same_moment(every):
+    job = Job(Stage({"cpu": 1}, 1, 2.0), arrival=1e17, count=None, every=every)
+    with pytest.raises(InstanceError, match="so soon again that floats cannot tell the moments apart"):
+        simulate(Scenario({"cpu": 4}, (User("A", job),), until=1e17 + 1000))

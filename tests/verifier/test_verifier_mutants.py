@@ -720,7 +720,7 @@ CLOCK = [
     ("whole.py", "if limit is None else min(many, math.floor(limit))", "", lambda: instead(
         of_types(20), of_types(20, limit=1), integer=True)),
     ("whole.py", "2 * c), t) for t", "2 * c), -t) for t", second_first),
-    ("whole.py", "if any(each in seen for _, _, each in told):", "if False:", named_alike),
+    ("whole.py", "if any(each in named for _, _, each in told):", "if False:", named_alike),
     ("whole_groups.py", "if beyond <= 0:", "if beyond < 0:", both_stop),
 ]  # fmt: skip
 

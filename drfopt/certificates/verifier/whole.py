@@ -54,13 +54,12 @@ class Sequence:
 
 def sequences(cluster: Cluster) -> list[Sequence]:
     """Return the tasks of every user; names of types are the user's and the type's number."""
-    found, seen = [], set(cluster.users)
+    found, named = [], set(cluster.users)
     for i, name in enumerate(cluster.users):
         typed = cluster.types.get(i, [])
         told = [(kind, count, f"{name}:{t}") for t, (kind, count) in enumerate(typed)]
-        if any(each in seen for _, _, each in told):
+        if any(each in named for _, _, each in told):
             raise ValueError("a user is called what a type of another is")
-        seen.update(each for _, _, each in told)
         if not told:
             (kind,) = (cluster.kinds[q] for q in cluster.kinds_of[i])
             told = [(kind, 1, name)]
@@ -234,7 +233,7 @@ def better(
 
     if n > BRANCHES // 1000:
         return f"{n} users are too many to look at everything they could have"
-    found = extend(room, []) if n else None
+    found = extend(room, [])
     return (
         f"more than {BRANCHES} branches would have to be looked at" if found is None and branches > BRANCHES else found
     )

@@ -51,7 +51,7 @@ def _number(value: Any) -> int | float | Fraction:
         return value
     if type(value) is Decimal and value.is_finite() and Decimal(repr(float(value))) == value:
         return float(value) or 0
-    if isinstance(value, dict | list) or value is None or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | Decimal | str):
         raise InstanceError(f"{shown(value)} is not a number: write an integer, a decimal, a fraction or a quantity")
     fraction = exact(value)
     return fraction.numerator if fraction.denominator == 1 else fraction

@@ -38,6 +38,9 @@ from .syntax import sniff, tree
 __all__ = ["built", "load", "loads"]
 
 
+EMPTY = "is empty: 'drfopt new' prints an instance file to start from"
+
+
 def load(path: str | Path) -> Instance:
     """Read an instance file.
 
@@ -53,10 +56,10 @@ def load(path: str | Path) -> Instance:
         In one line: the file, the place in it, the value and the remedy.
     """
     if str(path) == "-":
-        text = read_text(path)
+        text = read_text(path, EMPTY)
         return loads(text, sniff(text), STANDARD_INPUT)
     # The file comes first: that it is missing is worth more to know than that its suffix is odd.
-    text = read_text(path)
+    text = read_text(path, EMPTY)
     return loads(text, format_of(path), str(path))
 
 
@@ -83,7 +86,7 @@ def loads(text: str, format: str | None = None, place: str = "<text>") -> Instan
     if format not in known:
         raise InstanceError(unknown("format", format, known))
     if not text.strip():
-        raise failure(place, "is empty: 'drfopt new' prints an instance file to start from")
+        raise failure(place, EMPTY)
     return built(tree(text, format, place), place)
 
 
@@ -143,7 +146,7 @@ def _organisation(file: InstanceFile) -> Organisation | None:
         file.guarantees,
         file.excluded or (),
     )
-    return None if asked.plain else asked
+    return None if asked.empty else asked
 
 
 def _column(users: list[UserEntry], key: str, missing: Any) -> list | None:

@@ -22,6 +22,7 @@ from ...base.errors import InstanceError, suggestion
 __all__ = [
     "DEEPEST",
     "DEEPEST_DOCUMENT",
+    "EMPTY",
     "FORMATS",
     "LARGEST",
     "MUCH_TOO_DEEP",
@@ -42,9 +43,9 @@ __all__ = [
 
 
 DEEPEST = 32
-"""Levels of nesting that are read; an instance file has four."""
+"""Levels of nesting that are read; an instance file has four, a scenario eight."""
 
-TOO_DEEP = f"lists and tables are nested deeper than {DEEPEST} levels: an instance needs four"
+TOO_DEEP = f"lists and tables are nested deeper than {DEEPEST} levels: no instance or scenario needs as many"
 
 DEEPEST_DOCUMENT = 96
 """Levels that are read of what other programs write: a tree of queues takes three a level."""
@@ -64,6 +65,9 @@ GZIP = b"\x1f\x8b"
 """How a gzip file begins; traces are handed out so."""
 
 STANDARD_INPUT = "standard input"
+
+EMPTY = "is empty: name the file that was meant"
+"""What is said of a file without text, unless there is more to say."""
 
 LONGEST_MESSAGE = 600
 """Characters of an error line: what a terminal shows without scrolling; names in a file can be far longer."""
@@ -171,8 +175,8 @@ def read_file(path: str | Path) -> File:
     return File(STANDARD_INPUT if str(path) == "-" else str(path), read_text(path))
 
 
-def read_text(path: str | Path) -> str:
-    """Return the text of a file, or of standard input where `path` is ``-``.
+def read_text(path: str | Path, empty: str = EMPTY) -> str:
+    """Return the text of a file, or of standard input where `path` is ``-``; `empty` is said of one without any.
 
     Raises
     ------
@@ -182,7 +186,7 @@ def read_text(path: str | Path) -> str:
     if not isinstance(path, str | os.PathLike):
         raise InstanceError(f"a file is named by a {type(path).__name__}: give its path as text")
     if str(path) == "-":
-        return _decoded(_standard_input(), STANDARD_INPUT)
+        return _decoded(_standard_input(), STANDARD_INPUT, empty)
     place = str(path)
     try:
         with Path(path).open("rb") as file:
@@ -194,7 +198,7 @@ def read_text(path: str | Path) -> str:
             raise failure(place, "is a folder: name a file in it") from None
         reason = getattr(error, "strerror", None) or str(error)
         raise failure(place, f"cannot be read ({reason}): check its name and its permissions") from None
-    return _decoded(data, place)
+    return _decoded(data, place, empty)
 
 
 def _standard_input() -> bytes:
@@ -207,7 +211,7 @@ def _standard_input() -> bytes:
         raise failure(STANDARD_INPUT, f"cannot be read ({error}): name a file instead") from None
 
 
-def _decoded(data: bytes, place: str) -> str:
+def _decoded(data: bytes, place: str, empty: str) -> str:
     if len(data) > LARGEST:
         raise failure(place, f"is larger than {LARGEST // 2**20} MiB: merge identical users or machines first")
     if data.startswith(PARQUET):
@@ -228,7 +232,7 @@ def _decoded(data: bytes, place: str) -> str:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise failure(place, f"line {line} holds a zero byte, so it is no text: name a text file in UTF-8")
     if not text.strip():
-        raise failure(place, "is empty: 'drfopt new' prints an instance file to start from")
+        raise failure(place, empty)
     return text
 
 

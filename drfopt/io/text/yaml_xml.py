@@ -139,7 +139,7 @@ class _Builder:
         elif isinstance(event, yaml.DocumentStartEvent):
             self.documents += 1
             if self.documents > 1 and not self.many:
-                self._refuse(event, "a second document begins: keep one instance in a file")
+                self._refuse(event, "a second document begins: keep one in a file")
             self.root = None
         elif isinstance(event, yaml.DocumentEndEvent):
             self.roots.append(self.root)

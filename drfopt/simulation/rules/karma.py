@@ -139,6 +139,9 @@ def karma(
 QUANTUM = 60.0
 """Seconds between two divisions, unless given."""
 
+MOST_SLICES = 1_000_000
+"""Slices that are divided: each is lent by itself."""
+
 PUBLIC = 0.5
 """Part of the slices that belongs to nobody, unless given."""
 
@@ -184,6 +187,11 @@ class KarmaRule(Ranked):
             raise self.refuse(f"divides {self.resource!r}, but no task needs any of it")
         self._users = cluster.n
         slices = cluster.totals[self._j] // self._slice
+        if slices > MOST_SLICES:
+            raise self.refuse(
+                f"divides {self.resource!r} into {slices:.3g} slices, the largest of which all demands are multiples: "
+                f"round the demands so that there are at most {MOST_SLICES:,}"
+            )
         start = 10 * slices if self.credits is None else self.credits
         users = tuple(map(str, range(cluster.n)))
         self._state = Karma(users, slices, self._nobodys(slices), self.inflation, dict.fromkeys(users, start))

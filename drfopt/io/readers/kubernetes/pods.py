@@ -195,10 +195,11 @@ class Pod:
     scheduler: str = ""
 
 
-def pods(objects: Objects, notes: Notes) -> list[Pod]:
+def pods(objects: Objects, notes: Notes, literal: bool = False) -> list[Pod]:
     """Return the pods that run or wait, and those that owners without any would make.
 
     Where pods are listed, of owners only those count that hold theirs back: suspended, or waiting for their queue.
+    Parts of GPUs are parts of devices, or `literal` amounts of what is asked for.
     """
     owners = _Owners(objects)
     listed = objects.take("Pod")
@@ -210,25 +211,32 @@ def pods(objects: Objects, notes: Notes) -> list[Pod]:
         if phase in FINISHED:
             notes.unused("pod that has ended", f"{namespace(item)}/{name(item)}, {phase}")
         else:
-            found.append(pod_of(item, notes, above=[owner.item for owner in owners.above(item)]))
+            found.append(pod_of(item, notes, [owner.item for owner in owners.above(item)], literal=literal))
     for owner in owners.listed:
         item, title = owner.item, f"{namespace(owner.item)}/{name(owner.item)}"
         if _has_ended(item):
             notes.unused(f"{owner.kind} that has ended", title)
         elif owners.above(item):
             continue  # its pods are those of the owner above it
-        elif owner.key in makers or (listed and not _held_back(item)):
+        elif owner.key in makers:
             notes.unused(f"{owner.kind}: its pods are counted", title)
+        elif listed and not _held_back(item):
+            notes.unused(f"{owner.kind} none of whose pods is listed, beside pods that are", title)
         else:
             if owner.kind == "Job" and "minAvailable" in item["spec"]:
                 notes.unused("gang of a Job: that many of its pods start together or none (minAvailable)", title)
             for part, count, template in owner.templates(item["spec"]):
-                found.append(pod_of(template, notes, [item], count, part))
+                found.append(pod_of(template, notes, [item], count, part, literal))
     return found
 
 
 def pod_of(
-    item: TreePart, notes: Notes, above: Sequence[TreePart] = (), count: int | None = None, part: str = ""
+    item: TreePart,
+    notes: Notes,
+    above: Sequence[TreePart] = (),
+    count: int | None = None,
+    part: str = "",
+    literal: bool = False,
 ) -> Pod:
     """Return a pod, or `count` of a template of the first of those `above` it.
 
@@ -261,7 +269,7 @@ def pod_of(
         f"{called.removesuffix(f'-{found.get(GENERATION, _NONE)}')}/{part}".rstrip("/"),
         found,
         marks,
-        _on_devices(demand(spec), marks, title, notes),
+        demand(spec) if literal else _on_devices(demand(spec), marks, title, notes),
         needs_of(spec),
         spec["nodeName"].text() or None,
         kind in ("DaemonSet", "Node") or MIRROR in marks,

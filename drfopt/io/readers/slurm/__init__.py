@@ -164,7 +164,7 @@ def _nodes(found: Iterable[SlurmRow], notes: Notes) -> list[ListedMachine]:
             continue
         devices, types = gres(row["GRES"], row.place)
         memory = _amount(row, "MEMORY") - (_amount(row, "MEMSPEC") if row["MEMSPEC"] else 0)
-        capacity = {"cpu": _amount(row, "CPUS"), "mem": max(Fraction(0), memory)} | devices
+        capacity = {"cpu": _cpus(row, notes, name), "mem": max(Fraction(0), memory)} | devices
         marks = frozenset(part.strip() for part in row["FEATURES"].split(",") if part.strip() and "(" not in part)
         features = (frozenset(partitions[name]), types, marks)
         labels = {"gres": types, "partition": partitions[name], "feature": marks}
@@ -172,6 +172,15 @@ def _nodes(found: Iterable[SlurmRow], notes: Notes) -> list[ListedMachine]:
             ListedMachine(name, capacity, features=features, labels={k: "+".join(sorted(v)) for k, v in labels.items()})
         )
     return nodes
+
+
+def _cpus(row: SlurmRow, notes: Notes, name: str) -> Fraction:
+    """Return the CPUs of a node; ``CPUS(A/I/O/T)`` counts those of all hosts of its line."""
+    amount = _amount(row, "CPUS")
+    sharing = 1 if row["CPUS"] != row["CPUS_TOTAL"] else len(hosts(row["NODELIST"], row.place))
+    if amount % sharing:
+        notes.assumed("node has the mean CPUs of its line: give sinfo -N", name)
+    return amount / sharing
 
 
 def _amount(row: SlurmRow, column: str) -> Fraction:
@@ -264,12 +273,18 @@ def _demand(row: SlurmRow, running: bool, size: int, job: str, notes: Notes) -> 
         return {resource: amount / size for resource, amount in tres(stated, row.place)[0].items()}
     cpus = _amount(row, "CPUs") if row["CPUs"] else Fraction(0)
     demand = {"cpu": cpus / size}
-    memory = row["ReqMem"] or row["NodeMem"]
+    memory = row["ReqMem"] or (f"{row['CoreMem']}c" if row["CoreMem"] else row["NodeMem"] or row["SomeMem"])
+    if row["TaskGRES"] not in NOTHING:
+        notes.unused("devices for each task of a job: TRES tell how many it has", job)
+    if row["SomeMem"] and cpus > size:
+        notes.assumed("MIN_MEMORY is of a node: with --mem-per-cpu it is of a CPU, which -O tres-alloc takes in", job)
     if memory:
         amount = tres(f"mem={memory}", row.place)[0].get("mem", Fraction(0))
         # c stands behind what is for a core, n behind what is for a node; squeue tells of a node, sacct of the job.
         each = {"c": cpus / size, "n": Fraction(1)}.get(memory[-1].lower(), Fraction(1, size if row["ReqMem"] else 1))
         demand["mem"] = amount * each
+        if not amount:
+            notes.assumed("job of memory 0 needs none: in Slurm it may be all of its node's", job)
     else:
         notes.assumed("job needs no memory: the columns do not tell", job)
     return demand | _devices(row)[0]

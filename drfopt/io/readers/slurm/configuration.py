@@ -1,5 +1,6 @@
 """Nodes and partitions as ``slurm.conf`` tells them: what there is, without what is allocated of it."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...text.files import File, failure, shown
@@ -12,8 +13,13 @@ __all__ = ["configured", "is_configuration"]
 CONFIGURED = {
     "nodename": "nodes",
     "partitionname": "partitions",
+    "downnodes": "nodes that are down",
+    "nodeset": "sets of nodes",
 }
 """How lines of ``slurm.conf`` begin that tell of nodes; its keys are in any letters."""
+
+WORDS = re.compile(r'(?:"[^"]*"|\S)+')
+"""Keys with their values; one in quotes may hold spaces."""
 
 SIZES = ("cpus", "sockets", "boards", "corespersocket", "realmemory", "nodes")
 """Keys of which such a line has one."""
@@ -23,7 +29,12 @@ TOLD_OF_NODES = (
     *("nodename", "cpus", "realmemory", "gres", "feature", "features", "state", "memspeclimit", "corespeccount"),
     *CORES,
 )
-TOLD_OF_PARTITIONS = ("partitionname", "nodes", "default", "state", "maxtime", "defaulttime")
+TOLD = {
+    "nodes": TOLD_OF_NODES,
+    "partitions": ("partitionname", "nodes", "default", "state", "maxtime", "defaulttime"),
+    "nodes that are down": ("downnodes", "state", "reason"),
+    "sets of nodes": ("nodeset", "nodes", "feature"),
+}
 """Keys of such lines that are used, or bear on nothing that is divided."""
 
 
@@ -40,23 +51,24 @@ def configured(file: File, lines: Sequence[str], notes: Notes) -> Iterator[Slurm
     """Yield the nodes of ``slurm.conf``; a line named DEFAULT says what those below it have that do not say it."""
     nodes: list[tuple[str, dict[str, str]]] = []
     partitions: dict[str, str] = {}
+    down: dict[str, str] = {}
+    sets: dict[str, dict[str, str]] = {}
     usual: dict[str, dict[str, str]] = {kind: {} for kind in CONFIGURED.values()}
     number = 0
     while number < len(lines):
         at, line = f"{file.place}: line {number + 1}", ""
         while True:
-            line, number = line.rstrip("\\") + " " + lines[number].partition("#")[0].rstrip(), number + 1
+            line, number = line.rstrip("\\") + lines[number].partition("#")[0].rstrip(), number + 1
             if not line.endswith("\\") or number == len(lines):
                 break
-        fields = {key.lower(): value for key, _, value in (word.partition("=") for word in line.split())}
+        fields = {key.lower(): value for key, _, value in (word.partition("=") for word in WORDS.findall(line))}
         first = next(iter(fields), "")
         kind = CONFIGURED.get(first)
         if kind is None:
             if first:
                 notes.unused("setting of no node and no partition", line.split()[0].partition("=")[0])
             continue
-        told = TOLD_OF_NODES if kind == "nodes" else TOLD_OF_PARTITIONS
-        for key in fields.keys() - set(told):
+        for key in fields.keys() - set(TOLD[kind]):
             notes.unused(f"{key} of {kind}", fields[first])
         if fields[first].upper() == "DEFAULT":
             usual[kind] |= fields
@@ -64,6 +76,10 @@ def configured(file: File, lines: Sequence[str], notes: Notes) -> Iterator[Slurm
             # Who says its sockets or cores has not the usual number of CPUs.
             own = {key: value for key, value in usual[kind].items() if key != "cpus" or not fields.keys() & set(CORES)}
             nodes.append((at, own | fields))
+        elif kind == "nodes that are down":
+            down |= dict.fromkeys(hosts(fields[first], at), fields.get("state", "down").lower())
+        elif kind == "sets of nodes":
+            sets[fields[first]] = fields
         else:
             fields = usual[kind] | fields
             if fields.get("state", "UP").upper() != "UP":
@@ -72,12 +88,25 @@ def configured(file: File, lines: Sequence[str], notes: Notes) -> Iterator[Slurm
                 partitions[fields[first]] = fields.get("nodes", "")
     homes: dict[str, list[str]] = {}
     everywhere = [name for name, some in partitions.items() if some.upper() == "ALL"]
+    marked: dict[str, list[str]] = {}
+    for at, fields in nodes:
+        for feature in filter(None, _features(fields).split(",")):
+            marked.setdefault(feature.strip(), []).extend(hosts(fields["nodename"], at))
     for name, some in partitions.items():
         for host in hosts(some, file.place) if name not in everywhere else ():
-            homes.setdefault(host, []).append(name)
+            named = sets.get(host, {"nodes": host})
+            members = [*hosts(named.get("nodes", ""), file.place), *marked.get(named.get("feature", ""), ())]
+            for member in dict.fromkeys(members):
+                homes.setdefault(member, []).append(name)
     for at, fields in nodes:
         for host in hosts(fields["nodename"], at):
+            if down.get(host, "unknown") != "unknown":
+                fields = fields | {"state": down[host]}
             yield _configured_node(at, host, fields, [*homes.get(host, []), *everywhere], notes)
+
+
+def _features(fields: Mapping[str, str]) -> str:
+    return fields.get("features", fields.get("feature", ""))
 
 
 def _configured_node(at: str, host: str, fields: Mapping[str, str], homes: Sequence[str], notes: Notes) -> SlurmRow:
@@ -102,7 +131,7 @@ def _configured_node(at: str, host: str, fields: Mapping[str, str], homes: Seque
         "MEMORY": fields.get("realmemory", "1"),
         "MEMSPEC": fields.get("memspeclimit", ""),
         "GRES": fields.get("gres", ""),
-        "FEATURES": fields.get("features", fields.get("feature", "")),
+        "FEATURES": _features(fields),
         "PARTITION": ",".join(homes),
         "STATE": state,
     }

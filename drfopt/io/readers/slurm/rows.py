@@ -82,11 +82,14 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "reqcpus": "CPUs",
         "ncpus": "CPUs",
         "alloccpus": "CPUs",
-        "min_memory": "NodeMem",
+        "min_memory": "SomeMem",
         "minmemorynode": "NodeMem",
+        "minmemorycpu": "CoreMem",
         "reqmem": "ReqMem",
         "tres_per_node": "NodeGRES",
         "trespernode": "NodeGRES",
+        "tres_per_task": "TaskGRES",
+        "trespertask": "TaskGRES",
         "features": "Constraint",
         "constraints": "Constraint",
     },
@@ -312,7 +315,7 @@ def _cells(line: str, header: _Header, at: str, unused: dict[str, None]) -> dict
 def _settled(cells: dict[str, str]) -> dict[str, str]:
     """Return cells in the words of one command: CPUs of a node, a job's state, user and nodes."""
     if "CPUS_STATE" in cells:
-        cells.setdefault("CPUS", cells["CPUS_STATE"].rpartition("/")[2])
+        cells.setdefault("CPUS", cells.setdefault("CPUS_TOTAL", cells["CPUS_STATE"].rpartition("/")[2]))
     if "State" in cells:
         cells["State"] = COMPACT.get(cells["State"].strip(), cells["State"])
     if "NODELIST" not in cells and "User" in cells:

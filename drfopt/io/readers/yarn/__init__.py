@@ -36,6 +36,7 @@ from .rest import (
     cluster_total,
     fair_queues,
     machine,
+    numbered_nodes,
     simulated_nodes,
     simulated_tasks,
 )
@@ -52,6 +53,7 @@ class _Files:
 
     nodes: list[ListedMachine] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
+    numbered: list[TreePart] = field(default_factory=list)
     pages: list[TreePart] = field(default_factory=list)
     allocations: list[File] = field(default_factory=list)
     properties: list[tuple[dict[str, str], str]] = field(default_factory=list)
@@ -136,6 +138,8 @@ def _sorted_out(files: Sequence[File], by_user: bool, notes: Notes) -> _Files:
                 found.nodes += simulated_nodes(part, notes)
             elif "nodes" in part:
                 found.nodes += filter(None, (machine(one, notes) for one in part["nodes"]["node"].each()))
+            elif "num.nodes" in part:
+                found.numbered.append(part)
             elif "job.tasks" in part:
                 found.tasks += simulated_tasks(part, by_user, notes)
             elif "scheduler" in part:
@@ -154,6 +158,8 @@ def _sorted_out(files: Sequence[File], by_user: bool, notes: Notes) -> _Files:
                     "is neither nodes, apps nor scheduler, nor a file of the simulator: "
                     "give what /ws/v1/cluster/nodes, apps and scheduler print, or the XML of the queues",
                 )
+    for part in found.numbered:
+        found.nodes += numbered_nodes(part, notes, named=bool(found.nodes))
     return found
 
 

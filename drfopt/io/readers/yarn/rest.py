@@ -33,11 +33,20 @@ SOMEWHERE = ""
 """The node of containers that run, of which the files do not say where."""
 
 SIMULATED = {MEMORY: Fraction(10240), CORES: Fraction(10)}
-"""What a node of the simulator has that does not say it."""
+CONTAINER = {MEMORY: Fraction(1024), CORES: Fraction(1)}
+"""What a node of the simulator has, and a container needs, that does not say it."""
 
-JOB = ("job.id", "job.user", "job.queue.name", "job.label", "job.count", "job.tasks")
-CONTAINER = ("count", "container.memory", "container.vcores")
-"""What jobs and containers of the simulator say that is used."""
+JOB = ("job.id", "job.user", "job.queue.name", "job.label.expression", "job.count", "job.tasks")
+"""What jobs of the simulator say that is used."""
+
+MASTER = ("am.memory-mb", "am.vcores")
+"""How a job of the simulator says the size of its application master."""
+
+OLD_MEMORY = "memory"
+"""What containers of its first versions call their memory."""
+
+NO_RESOURCES = ("host", "priority", "type", "execution.type", "allocation.id")
+"""What containers of the simulator say, beside times, that is no amount."""
 
 TIMES = (".ms", ".delay")
 """How the keys of their times end."""
@@ -200,7 +209,7 @@ def simulated_nodes(part: TreePart, notes: Notes) -> list[ListedMachine]:
                 notes.assumed(f"node of the simulator that does not say its {resource} has {int(usual)}", name)
             capacity[resource] = node[resource].amount() if resource in node else usual
         for key, amount in node.pairs():
-            if "/" in key:
+            if key not in ("node", "labels"):
                 capacity[key] = amount.amount()
         labels = _labels(node["labels"])
         marks = {"label": "+".join(sorted(labels))} if labels else {}
@@ -208,6 +217,18 @@ def simulated_nodes(part: TreePart, notes: Notes) -> list[ListedMachine]:
             ListedMachine(name, capacity, features=NodeFeatures(frozenset(labels), any(labels.values())), labels=marks)
         )
     return found
+
+
+def numbered_nodes(part: TreePart, notes: Notes, named: bool) -> list[ListedMachine]:
+    """Return as many nodes as the trace of a simulator says that there are, unless some are named."""
+    count = part["num.nodes"].count()
+    tell_unused(part, ("num.nodes", "num.racks"), "a trace of the simulator", "num.nodes", notes)
+    if named or not count:
+        notes.unused("num.nodes of a trace of the simulator: its nodes are listed")
+        return []
+    for resource, usual in SIMULATED.items():
+        notes.assumed(f"node of the simulator that does not say its {resource} has {int(usual)}", "num.nodes", count)
+    return [ListedMachine("node", dict(SIMULATED), features=NodeFeatures(frozenset()), count=count)]
 
 
 def _labels(part: TreePart) -> dict[str, bool]:
@@ -227,24 +248,31 @@ def simulated_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
     """Return the containers of a job of the simulator."""
     user = part["job.user"].text("default") if by_user else part["job.queue.name"].text("default").removeprefix("root.")
     title = part["job.id"].text("job")
-    label = part["job.label"].text()
-    copies = part["job.count"].count(missing=1)
-    _tell_rest(part, JOB, "a job", title, notes)
+    label = part["job.label.expression"].text()
+    copies = max(1, part["job.count"].count(missing=1))
+    _tell_rest(part, (*JOB, *MASTER), "a job", title, notes)
+    memory, cores = (part[key].text(str(usual)) for key, usual in zip(MASTER, CONTAINER.values(), strict=True))
+    master = f"container of the application master of a job of the simulator, {memory} MB and {cores} vcores each"
+    notes.unused(master, title, copies)
     found = []
     for one in part["job.tasks"].each():
-        demand = {
-            MEMORY: one["container.memory"].amount(missing=1024),
-            CORES: one["container.vcores"].amount(missing=1),
-        }
-        for key, amount in one.pairs():
-            if key.startswith("container.") and "/" in key:
-                demand[key.removeprefix("container.")] = amount.amount()
-        named = [f"container.{resource}" for resource in demand]
-        _tell_rest(one, (*CONTAINER, *named), "a container", title, notes)
-        if "container.memory" not in one:
-            notes.assumed("container that does not say its size has 1024 MB and 1 vcore", title)
-        found.append(Task(user, demand, one["count"].count(missing=1) * copies, label, title))
+        sizes = {key: name for key, part_of in one.pairs() if (name := _resource(key, part_of.value))}
+        said = {name: one[key].amount() for key, name in sizes.items()}
+        _tell_rest(one, ("count", *sizes), "a container", title, notes)
+        for resource, usual in CONTAINER.items():
+            if resource not in said:
+                notes.assumed(f"container of the simulator that does not say its {resource} has {int(usual)}", title)
+        count = max(1, one["count"].count(missing=1))
+        found.append(Task(user, {**CONTAINER, **said}, count * copies, label, title))
     return found
+
+
+def _resource(key: str, value: object) -> str:
+    """Return the resource of which a key of a container says an amount; empty for none."""
+    name = key.removeprefix("container.")
+    if name == key or name in NO_RESOURCES or key.endswith(TIMES) or not str(value).replace(".", "", 1).isdigit():
+        return ""
+    return MEMORY if name == OLD_MEMORY else name
 
 
 def _tell_rest(part: TreePart, used: Sequence[str], whose: str, title: str, notes: Notes) -> None:

@@ -79,7 +79,7 @@ def tasks(
     workloads = objects.take("Workload", API)
     if not workloads:
         return _of_pods(objects, forest, local, saturate, notes)
-    for pod in pods(objects, Notes()):
+    for pod in pods(objects, Notes(), literal=True):
         notes.unused("pod, or what makes some: the Workloads are counted", f"{pod.namespace}/{pod.name}", pod.count)
     found: list[Task] = []
     for item in workloads:
@@ -105,7 +105,7 @@ def tasks(
         }
         for part in item["spec"]["podSets"].each():
             tell_unused(part, ("name", "count", "template"), "a pod set", text, notes)
-            pod = pod_of(part["template"], notes, [item], part["count"].count(missing=1))
+            pod = pod_of(part["template"], notes, [item], part["count"].count(missing=1), literal=True)
             assigned = flavors.get(part["name"].text("main"), []) if held & set(ADMITTED) else []
             home = next((classes[root, flavor] for flavor in assigned if (root, flavor) in classes), None)
             title = f"{name(item)}/{part['name'].text()}".rstrip("/")
@@ -123,7 +123,7 @@ def _of_pods(
 ) -> tuple[list[Task], Collection[str]]:
     """Return the pods that name a LocalQueue, or whose owner does; without any, what every queue uses, or its quota."""
     found: list[Task] = []
-    for pod in pods(objects, notes):
+    for pod in pods(objects, notes, literal=True):
         asked = pod.labels.get(QUEUE, "")
         queue = local.queue(pod.namespace, asked)
         if queue in forest.queues:
