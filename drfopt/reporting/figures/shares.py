@@ -8,12 +8,14 @@ from typing import Any
 
 from ...base.numbers.shown import counted, percent
 from ...base.tables import clean
-from ...model.policies import policy_named
 from ..charts import HEIGHT, ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis, thinned, zoomed
 from ..palette import POLICY_INKS, title_of
 from .tradeoff import keys_of
 
 __all__ = ["figure", "stops_figure"]
+
+PRICED = ("bounds", "duals", "enclosures", "prices")
+"""Kinds of certificates of markets and sums."""
 
 
 FEW = 24
@@ -165,7 +167,7 @@ def stops_figure(document: dict[str, Any]) -> Figure:
     kept = [r for r in range(len(rows[0])) if r < len(document["resources"]) or any(counted[r][1] for counted in rows)]
     # Of a pool the certificate of a market or a sum names what a user pays most for; everywhere else all are known.
     pool = document["machines"] is None and not document["instance"]["integer"]
-    paid = [pool and policy_named(a["policy"]).objective in ("alpha", "sum") for a in allocations]
+    paid = [pool and a["certificate"]["kind"] in PRICED for a in allocations]
     most = max((counted[r][1] for counted in rows for r in kept), default=0) or 1
     return Figure(
         name="stops",
