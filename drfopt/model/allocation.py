@@ -23,7 +23,7 @@ from .instance import Instance
 from .monopolies import monopolies_written
 from .naming import some
 from .policies import policy_named
-from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means
+from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means, shares_of_tasks
 
 __all__ = ["Allocation", "Broken", "Certificate", "Portion", "stopped"]
 
@@ -339,9 +339,9 @@ class Allocation(Result):
 
     @cached_property
     def dominant_shares(self) -> np.ndarray:
-        """Each user's share of its dominant resource, (n,), of those that count in shares; weights are ignored."""
+        """Each user's share of its dominant resource, (n,); weights are ignored, and excluded resources no shares."""
         rows = np.arange(self.instance.n)
-        capacity = self._capacity[self._dominant]
+        capacity = self._counted[self._dominant]
         held = self.usage[rows, self._dominant] if self._started else self._demands[rows, self._dominant] * self.tasks
         return np.array([h / c if c else 0 * h for h, c in zip(held, capacity, strict=True)])
 
@@ -349,27 +349,27 @@ class Allocation(Result):
     def _dominant(self) -> np.ndarray:
         found = self._needed_most
         for i in self._started:  # what its types that run hold, which need not be so many of their mean
-            rows = zip(self.usage[i], self._capacity, self.instance.counted, strict=True)
-            shares = [float(u / c) if c and counts else 0.0 for u, c, counts in rows]
+            shares = [float(u / c) if c else 0.0 for u, c in zip(self.usage[i], self._counted, strict=True)]
             if any(shares):
                 found[i] = int(np.argmax(shares))
         return found
 
     @property
     def _needed_most(self) -> np.ndarray:
-        instance = self.instance
         if not self.exact:
-            return (instance.demands * instance.per_share).argmax(axis=1)
-        pairs = list(zip(instance.exact_capacity, instance.counted.tolist(), strict=True))
-        shares = [
-            [d / c if c and counts else Fraction(0) for d, (c, counts) in zip(row, pairs, strict=True)]
-            for row in self._demands
-        ]
+            return np.asarray(shares_of_tasks(self.instance).argmax(axis=1))
+        capacity = self._counted
+        shares = [[d / c if c else Fraction(0) for d, c in zip(row, capacity, strict=True)] for row in self._demands]
         return np.array([row.index(max(row)) for row in shares])
 
     @property
     def _demands(self) -> np.ndarray:
         return np.array(self.instance.exact_demands, dtype=object) if self.exact else self.instance.demands
+
+    @property
+    def _counted(self) -> np.ndarray:
+        """What there is of the resources that are counted in shares, (m,); 0 of the others."""
+        return np.where(self.instance.counted, self._capacity, 0 * self._capacity)
 
     @property
     def _capacity(self) -> np.ndarray:

@@ -302,12 +302,6 @@ class Instance:
         excluded = () if self.organisation is None else self.organisation.excluded
         return np.array([name not in excluded for name in self.resources], dtype=bool)
 
-    @cached_property
-    def per_share(self) -> np.ndarray:
-        """What part of all there is one unit of each resource is, (m,); 0 of none, and of what does not count."""
-        there = (self.capacity > 0) & self.counted
-        return np.divide(1.0, self.capacity, where=there, out=np.zeros(self.m))
-
     # ---- the same values, exactly -----------------------------------------------------------------------------
 
     @cached_property

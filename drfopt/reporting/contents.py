@@ -31,7 +31,10 @@ GLOSSARY = (
         "the bottleneck: a resource that is used up where the user may run, and that it needs; of whole tasks what its "
         "next task finds too little of",
     ),
-    ("price of fairness", "the part of the largest possible sum of dominant shares that the policy gives up"),
+    (
+        "price of fairness",
+        "the part of utilitarian's sum of dominant shares that the policy gives up; without rules no sum is larger",
+    ),
     ("Jain's index", "1 when all levels are equal, 1/n when one of n users has everything"),
     ("geometric mean", "of the levels, by weight; CEEI makes it as large as can be"),
     (

@@ -53,6 +53,10 @@ WORDS = {kind: words for words, kind in KINDS.items()} | {"unplaced": "unplaced"
 """What a table says of them, by how they are counted."""
 
 
+LEFT = "what is left of its tasks fits nowhere"
+"""What a table says of who has started all its types but those that fit on nothing, and so is not unplaced itself."""
+
+
 @dataclass(frozen=True)
 class Stop:
     """What stopped one user: how it is counted, or empty and the names of what did; and what a table says."""
@@ -398,6 +402,8 @@ def _each_stop(allocation: Allocation) -> list[Stop]:
 
 def _explained(allocation: Allocation, i: int, reason: str, names: tuple[str, ...]) -> Stop:
     kind = reason if reason in WORDS else "" if names else "unknown"
+    if kind == "unplaced" and allocation.users[i] not in allocation.unplaced:
+        return Stop(kind, LEFT, names)
     words = (
         WORDS[kind] if kind else stopped(allocation.instance, i, names, allocation.tasks[i], False, allocation.integer)
     )

@@ -226,7 +226,7 @@ def test_a_price_of_fairness_that_is_not_known_says_why():
     tiers = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}, "C": {"cpu": 1}}, {"cpu": 3}, organisation=rules)
     found = compare(tiers, ["drf"])
     assert found.price_of_fairness == {"drf": None}
-    assert "the largest possible sum is not known: utilitarian serves one tier after the other" in str(found)
+    assert "the sum under utilitarian is not known: utilitarian serves one tier after the other" in str(found)
     assert "not known" not in str(compare(Instance({"A": {"cpu": 1}}, {"cpu": 3}), ["drf"]))
 
 

@@ -333,7 +333,9 @@ class _Clocked(Divided):
         over = any(tasks @ clock.columns[:, c] > most * (1 + TIGHT) for c, most in clock.room.items() if c >= first)
         if fault or over or not (placed or self.room.asked(tasks, room) <= 1 + 2 * TIGHT):
             return None
-        return _Point(tasks, clock.levels(tasks), float(TOTAL.rates(instance) @ tasks), breakpoints, of)
+        there = (instance.capacity > 0) & self.instance.counted
+        shares = (self.instance.demands / np.where(there, instance.capacity, np.inf)).max(axis=1)
+        return _Point(tasks, clock.levels(tasks), float(shares @ tasks), breakpoints, of)
 
 
 class _RememberingClock(Clock):
