@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable, Sequence
 
+from ..tolerances import LEVEL
+
 __all__ = [
     "DIGITS_OF_CELLS",
     "amount",
@@ -22,8 +24,8 @@ DIGITS = 3
 DIGITS_OF_CELLS = 6
 """Digits of a number in a table on a terminal."""
 
-NOISE, ALL_DIGITS = 1e-9, 12
-"""Relative difference that rounding makes of floats, and digits that are none of it."""
+ALL_DIGITS = 12
+"""Digits of a float that rounding leaves."""
 
 BINARY = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
@@ -52,7 +54,7 @@ def not_above(value: float, digits: int = DIGITS_OF_CELLS) -> float:
     if not 0 < value < math.inf:
         return value
     rounded = float(f"{value:.{digits}g}")
-    if rounded <= value * (1 + NOISE):
+    if rounded <= value * (1 + LEVEL):
         return rounded
     return float(f"{rounded - 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}")
 
