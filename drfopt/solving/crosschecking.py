@@ -168,11 +168,11 @@ class CrossCheck(Result):
     def sheet(self) -> Sheet:
         """Return the table: a row an answer."""
         rows = []
-        # Who is unplaced has level 0 and is not compared.
-        unplaced = int(self.instance.unplaced(self.integer).sum())
+        # Who is unplaced has level 0, which others may be below, and is not compared.
+        placed = ~self.instance.unplaced(self.integer)
         for answer in self.methods:
-            levels = np.zeros(0) if answer.levels is None else np.sort(answer.levels)[unplaced:]
-            shown = (f"{levels[0]:.9g}", f"{levels.sum():.12g}") if levels.size else ("", "")
+            levels = np.zeros(0) if answer.by_user is None else answer.by_user[placed]
+            shown = (f"{levels.min():.9g}", f"{levels.sum():.12g}") if levels.size else ("", "")
             rows.append((answer.engine, *shown, f"{answer.seconds:.3g}", answer.reason))
         columns = (
             Column("computed by"),

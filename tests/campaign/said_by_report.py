@@ -171,7 +171,9 @@ def _titles(case: Paged) -> Iterator[tuple[str, str | None]]:
     document = case.document
     tasks = [[middle(x) for x in solve(case.instance, p, integer=case.whole).tasks.tolist()] for p in case.policies]
     for one, other in itertools.combinations(range(len(tasks)), 2):
-        alike = all(close(a, b, Fraction(1, 10**7)) for a, b in zip(tasks[one], tasks[other], strict=True))
+        noise = max(tasks[other], default=Fraction(0)) / 10**7
+        pairs = zip(tasks[one], tasks[other], strict=True)
+        alike = all(close(a, b, Fraction(1, 10**7)) or abs(a - b) <= noise for a, b in pairs)
         names = [title_of(case.policies[p]) for p in (one, other)]
         together = any(set(names) <= set(title.split(" = ")) for title in document["titles"])
         yield "titles", None if alike == together else f"{names} give {tasks[one]} and {tasks[other]}"
@@ -394,6 +396,8 @@ def _endless(case: Paged, count: str, of: str, verb: str, names: str | None, who
         return f"{holding} stop them"
     said = {i: case.document["users"][i]["stopped"][0].split(", ") for i in case.endless}
     stopped = [i for i in said if any(part.rpartition("/")[2] in case.world.resources for part in said[i])]
+    if any(re.search(r" \+\d+$", words[-1]) for words in said.values()):
+        return _rest(case, rest)  # more are named than are shown
     if whom in ("them", "it") and len(stopped) < len(case.endless):
         return f"only {stopped} are stopped by resources"
     if whom == "some of them" and len(stopped) == len(case.endless):
