@@ -209,6 +209,9 @@ class CrossCheck(Result):
         said = "undecided: fewer than two independent computations"
         if late:
             return f"{said}: no answer of {', '.join(late)}" + (f" beside {', '.join(given)}" if given else "")
+        if [answer.engine for answer in self.methods] == ["formulation"]:
+            # No engine knows what a file is meant to say, and the same file solved again is the same computation.
+            return f"{said}: what {self.policy} says nothing but itself computes; --formulation names a second file"
         return f"{said} can take this instance" + (": a formulation would be one more" if self.integer else "")
 
 

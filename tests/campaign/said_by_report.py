@@ -301,17 +301,17 @@ def _bought(case: Paged) -> Iterator[tuple[str, str | None]]:
         fault = None
         if bought["short"] != {"before": len(case.short), "after": len(lacking)}:
             fault = f"short are {lacking} after, {case.short} before: {bought['short']}"
-        wins = [
-            u
-            for u, a, b in zip(case.world.users, after, case.tasks, strict=True)
-            if a > b * (1 + Fraction(1, 10**6)) + Fraction(1, 10**9)
-        ]
-        loses = [
-            u
-            for u, a, b in zip(case.world.users, after, case.tasks, strict=True)
-            if a < b * (1 - Fraction(1, 10**6)) - Fraction(1, 10**9)
-        ]
-        if not fault and (sorted(bought["winners"]) != sorted(wins) or sorted(bought["losers"]) != sorted(loses)):
+        noise = max(case.tasks, default=Fraction(0)) / 10**8 + Fraction(1, 10**9)
+        change = {u: a - b for u, a, b in zip(case.world.users, after, case.tasks, strict=True)}
+        wins, loses = ({u for u, x in change.items() if sign * x > noise} for sign in (1, -1))
+        told = set(bought["winners"]), set(bought["losers"])
+        wrong = (
+            wins - told[0]
+            or loses - told[1]
+            or any(change[u] <= 0 for u in told[0])
+            or any(change[u] >= 0 for u in told[1])
+        )
+        if not fault and wrong:
             fault = f"winners {wins}, losers {loses}: {bought['winners']}, {bought['losers']}"
         yield "to buy", fault
 
