@@ -479,6 +479,11 @@ def owner(api: str, kind: str, spec: dict, name: str = "o", **metadata) -> dict:
 
 OWNERS = {
     "Job": (owner("batch/v1", "Job", {"parallelism": 5, "completions": 3, "suspend": True, "template": TEMPLATE}), 3),
+    "Job of which some is done": (
+        owner("batch/v1", "Job", {"parallelism": 5, "completions": 6, "suspend": True, "template": TEMPLATE})
+        | {"status": {"succeeded": 4}},
+        2,
+    ),
     "JobSet": (
         owner(
             "jobset.x-k8s.io/v1alpha2",
