@@ -457,7 +457,7 @@ class Allocation(Result):
     def _document(self, long: LongNumbers) -> dict[str, Any]:
         plain = partial(_plain, long=long)
         bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
-        pool, short, weights = self.instance.machines is None, self.shortfall, self.weights
+        short, weights = self.shortfall, self.weights
         levels, shares = ([plain(y) for y in ys] for ys in (self.levels, self.dominant_shares))  # Tasks are multiples.
         demands = None if self._started or not self.exact else self._demands
 
@@ -474,7 +474,7 @@ class Allocation(Result):
                 "dominant_resource": self.dominant_resources[i],
                 "dominant_share": shares[i],
                 "usage": usage(i),
-                "bottleneck": bottlenecks[i] if pool or bottlenecks[i] is None else list(bottlenecks[i] or ()),
+                "bottleneck": list(stop) if isinstance(stop := bottlenecks[i], tuple) else stop,
                 "weight": weights[i],
                 "asked": None if (asked := self._asked(i)) is None else plain(asked),
                 "got": tasks,

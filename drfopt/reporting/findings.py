@@ -68,7 +68,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Stops:
-    """How many users were stopped by what under one policy: who has several bottlenecks at each, of a pool at one."""
+    """How many users were stopped by what under one policy: who has several bottlenecks at each, or at one."""
 
     met: int
     limit: int

@@ -465,7 +465,12 @@ def test_what_is_missing_is_what_stops_somebody():
     assert words_of(verdict(document)).startswith("1 of 2 users gets less than asked for: 3 mem missing on m.")
     assert "counted at each" in stops_figure(document).caption
     pool = Instance({"A": {"cpu": 1, "mem": 1}}, {"cpu": 1, "mem": 1})
-    assert "one is counted" in stops_figure(study(pool)).caption
+    for policies, each in (
+        (["drf"], "each."),
+        (["drf", "ceei"], "each, of a market or a sum at one."),
+        (["ceei"], "what it pays most for."),
+    ):
+        assert stops_figure(study(pool, policies)).caption.endswith(f"counted at {each}")
 
 
 def test_small_amounts_of_a_queue_have_digits_beside_large_ones_of_another_resource():
