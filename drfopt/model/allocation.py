@@ -339,9 +339,9 @@ class Allocation(Result):
 
     @cached_property
     def dominant_shares(self) -> np.ndarray:
-        """Each user's share of its dominant resource, (n,); weights are ignored."""
+        """Each user's share of its dominant resource, (n,), of those that count; weights are ignored."""
         rows = np.arange(self.instance.n)
-        capacity = self._capacity[self._dominant]
+        capacity = np.where(self.instance.counted, self._capacity, 0)[self._dominant]
         held = self.usage[rows, self._dominant] if self._started else self._demands[rows, self._dominant] * self.tasks
         return np.array([h / c if c else 0 * h for h, c in zip(held, capacity, strict=True)])
 
@@ -349,18 +349,21 @@ class Allocation(Result):
     def _dominant(self) -> np.ndarray:
         found = self._needed_most
         for i in self._started:  # what its types that run hold, which need not be so many of their mean
-            shares = [float(u / c) if c else 0.0 for u, c in zip(self.usage[i], self._capacity, strict=True)]
-            if any(shares):
+            pairs = zip(self.usage[i], self._capacity, strict=True)
+            shares = np.where(self.instance.counted, [float(u / c) if c else 0.0 for u, c in pairs], 0.0)
+            if shares.any():
                 found[i] = int(np.argmax(shares))
         return found
 
     @property
     def _needed_most(self) -> np.ndarray:
-        positive = self.instance.capacity > 0
-        inverse = np.divide(1.0, self.instance.capacity, where=positive, out=np.zeros(self.instance.m))
+        counted = self.instance.counted
+        inverse = np.divide(
+            1.0, self.instance.capacity, where=(self.instance.capacity > 0) & counted, out=np.zeros(self.instance.m)
+        )
         if not self.exact:
             return (self.instance.demands * inverse).argmax(axis=1)
-        capacity = self.instance.exact_capacity
+        capacity = [c if there else 0 for c, there in zip(self.instance.exact_capacity, counted, strict=True)]
         shares = [[d / c if c else Fraction(0) for d, c in zip(row, capacity, strict=True)] for row in self._demands]
         return np.array([row.index(max(row)) for row in shares])
 

@@ -128,8 +128,8 @@ class Shortfall:
 
     @cached_property
     def shares(self) -> np.ndarray:
-        """Dominant share of one task of each user, (n,)."""
-        positive = self.instance.capacity > 0
+        """Dominant share of one task of each user, (n,), of the resources that count."""
+        positive = (self.instance.capacity > 0) & self.instance.counted
         inverse = np.divide(1.0, self.instance.capacity, where=positive, out=np.zeros(self.instance.m))
         return np.asarray((self.instance.demands * inverse).max(axis=1))
 
@@ -215,7 +215,7 @@ class Shortfall:
         if not placed and not endless:
             others = "everybody else" if self.unplaced.any() else "everybody"
             return [f"{others} has all it asked for"] if (self.standing == MET).any() else []
-        said = []
+        said, met = [], self.demand_met
         if placed:
             lacking = sorted(np.flatnonzero(self.missing_amounts).tolist(), key=lambda j: -self._part_missing(j))
             amounts = ", ".join(self.amount(j, self.missing_amounts[j]) for j in lacking)
@@ -223,7 +223,8 @@ class Shortfall:
             less = "has less than it asked for" if len(placed) == 1 else "have less than they asked for"
             said.append(
                 f"short: {len(placed):,} of {counted(self.instance.n, 'user')}{besides} {less}, "
-                f"{amounts} in all; {percent(self.demand_met)} of what is asked for is met (in dominant shares)"
+                f"{amounts} in all"
+                + ("" if met is None else f"; {percent(met)} of what is asked for is met (in dominant shares)")
             )
             said += [f"  {self.sentence(i)}" for i in placed[:NAMED]]
         if endless:
