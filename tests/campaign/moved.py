@@ -227,7 +227,9 @@ KINDS = ("move", "evict", "start")
 
 def _step(asked: Asked, match: re.Match) -> None:
     row = {"kind": match["kind"], "user": match["user"], "tasks": int(match["tasks"])}
-    row |= {"from": match["source"] or None, "to": match["target"] or None} | ({"type": match["type"]} if match["type"] else {})
+    row |= {"from": match["source"] or None, "to": match["target"] or None} | (
+        {"type": match["type"]} if match["type"] else {}
+    )
     need(row in asked.document["steps"], f"{match[0]} is no step")
 
 
@@ -355,10 +357,17 @@ TODAY: dict[str, Callable[[Asked, re.Match], None]] = {
         _crowded,
 }  # fmt: skip
 
+
+def _between(asked: Asked, match: re.Match) -> None:
+    need("placement" in asked.case.today, match[0])
+
+
+TASKS = r"(?P<tasks>\d+) of (?P<user>\w+)(?: \((?P<type>\w+)\))?"
+
 NOTES: dict[str, Callable[[Asked, re.Match], None]] = {
-    r"(?P<kind>move) (?P<tasks>\d+) of (?P<user>\w+)(?: \((?P<type>\w+)\))? from (?P<source>.+) to (?P<target>.+)": _step,
-    r"(?P<kind>evict) (?P<tasks>\d+) of (?P<user>\w+)(?: \((?P<type>\w+)\))? from (?P<source>.+)(?P<target>)?": _step,
-    r"(?P<kind>start) (?P<tasks>\d+) of (?P<user>\w+)(?: \((?P<type>\w+)\))?(?P<source>)? on (?P<target>.+)": _step,
+    rf"(?P<kind>move) {TASKS} from (?P<source>.+) to (?P<target>.+)": _step,
+    rf"(?P<kind>evict) {TASKS} from (?P<source>.+)(?P<target>)?": _step,
+    rf"(?P<kind>start) {TASKS}(?P<source>)? on (?P<target>.+)": _step,
     r"\.\.\. and (?P<more>\d+) more steps \(json has them all\)": lambda asked, match: need(
         int(match["more"]) == len(asked.document["steps"]) - 20, match[0]
     ),
@@ -371,9 +380,7 @@ NOTES: dict[str, Callable[[Asked, re.Match], None]] = {
     r"levels: the \d+ lowest of \d+ are proven .*": lambda asked, match: need(not asked.found.fairest, match[0]),
     r"today, by the file, there runs what cannot: (?P<odd>.*)": _impossible,
     r"whether what runs today can be packed was not decided: .*": lambda asked, match: None,
-    r"counted between classes: the file names no machines, and moves within a class come on top": lambda asked, match: need(
-        "placement" in asked.case.today, match[0]
-    ),
+    r"counted between classes: the file names no machines, and moves within a class come on top": _between,
     r"(?P<status>optimal|feasible|time_limit), \S+ s": lambda asked, match: need(
         match["status"] == asked.found.status, match[0]
     ),
