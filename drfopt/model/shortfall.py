@@ -22,7 +22,7 @@ from ..base.numbers.shown import counted, in_units, number, percent
 from ..base.tolerances import LEVEL
 from .instance import Instance
 
-__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of", "counted_as_means"]
+__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of", "counted_as_means", "shares_of_tasks"]
 
 HAS_ALL = "has all it asked for"
 """What a table says of who is stopped by nothing."""
@@ -41,6 +41,12 @@ def counted_as_means(instance: Instance, integer: bool) -> list[str]:
     return [
         "a task of who has several types counts as the mean of them in levels, in sums of shares and in what is met"
     ]
+
+
+def shares_of_tasks(instance: Instance) -> np.ndarray:
+    """Return the share of every resource that one task of each user is, (n, m); 0 of what is excluded from shares."""
+    there = (instance.capacity > 0) & instance.counted
+    return np.asarray(instance.demands * np.divide(1.0, instance.capacity, where=there, out=np.zeros(instance.m)))
 
 
 @dataclass(frozen=True)
@@ -128,10 +134,8 @@ class Shortfall:
 
     @cached_property
     def shares(self) -> np.ndarray:
-        """Dominant share of one task of each user, (n,), of the resources that count."""
-        positive = (self.instance.capacity > 0) & self.instance.counted
-        inverse = np.divide(1.0, self.instance.capacity, where=positive, out=np.zeros(self.instance.m))
-        return np.asarray((self.instance.demands * inverse).max(axis=1))
+        """Dominant share of one task of each user, (n,)."""
+        return np.asarray(shares_of_tasks(self.instance).max(axis=1))
 
     @cached_property
     def standing(self) -> np.ndarray:
@@ -215,7 +219,7 @@ class Shortfall:
         if not placed and not endless:
             others = "everybody else" if self.unplaced.any() else "everybody"
             return [f"{others} has all it asked for"] if (self.standing == MET).any() else []
-        said, met = [], self.demand_met
+        said = []
         if placed:
             lacking = sorted(np.flatnonzero(self.missing_amounts).tolist(), key=lambda j: -self._part_missing(j))
             amounts = ", ".join(self.amount(j, self.missing_amounts[j]) for j in lacking)
@@ -223,8 +227,7 @@ class Shortfall:
             less = "has less than it asked for" if len(placed) == 1 else "have less than they asked for"
             said.append(
                 f"short: {len(placed):,} of {counted(self.instance.n, 'user')}{besides} {less}, "
-                f"{amounts} in all"
-                + ("" if met is None else f"; {percent(met)} of what is asked for is met (in dominant shares)")
+                f"{amounts} in all; {percent(self.demand_met)} of what is asked for is met (in dominant shares)"
             )
             said += [f"  {self.sentence(i)}" for i in placed[:NAMED]]
         if endless:

@@ -371,11 +371,11 @@ NOTES: dict[str, Callable[[Asked, re.Match], None]] = {
     r"\.\.\. and (?P<more>\d+) more steps \(json has them all\)": lambda asked, match: need(
         int(match["more"]) == len(asked.document["steps"]) - 20, match[0]
     ),
-    r"(?P<made>\d+ moves?, \d+ evictions?, \d+ starts?): (?:no fewer moves and evictions lead to (?P<few>.*) \(proven\)|"
-    r"fewer may do, .*)": _made,
+    r"(?P<made>\d+ moves?, \d+ evictions?, \d+ starts?): (?:no fewer moves and evictions lead to (?P<few>.*) "
+    r"\(proven\)|fewer may do, .*)": _made,
     r"(?P<goal>levels|sum|product|utilities): no allocation of whole tasks(?P<kept> that keeps guarantees as well)?"
-    r"(?: with at most (?P<moves>\d+ tasks?) moved or evicted)? (?:is fairer|has a larger sum|has more users with a task, "
-    r"or as many and a larger product|has larger utilities) \(proven\)": _best,
+    r"(?: with at most (?P<moves>\d+ tasks?) moved or evicted)? (?:is fairer|has a larger sum|has more users with a "
+    r"task, or as many and a larger product|has larger utilities) \(proven\)": _best,
     r"(?:sum|product|utilities): the best known, .*": lambda asked, match: need(not asked.found.fairest, match[0]),
     r"levels: the \d+ lowest of \d+ are proven .*": lambda asked, match: need(not asked.found.fairest, match[0]),
     r"today, by the file, there runs what cannot: (?P<odd>.*)": _impossible,

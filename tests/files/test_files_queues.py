@@ -250,6 +250,10 @@ def test_queues_alone_are_no_cluster(tmp_path: Path) -> None:
     queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "a"}}
     with pytest.raises(InstanceError, match="no task of a user is waiting or running"):
         read("volcano", [write(tmp_path / "q.json", queue)])
+    # Of all notes the one is told that is about a task.
+    other = pod("p", on="n", priority=5)
+    with pytest.raises(InstanceError, match=r"\(assumed: pod that stays where it is: subtracted from its node \(p\)\)"):
+        read("volcano", [write(tmp_path / "q.json", queue, node("n"), other)])
 
 
 # ---- Kueue -------------------------------------------------------------------------------------------------
