@@ -59,6 +59,7 @@ __all__ = [
     "excess",
     "filled_at",
     "firm",
+    "one_or_all",
     "pays",
     "stopped_by",
     "unit_costs",
@@ -449,6 +450,11 @@ def filled_at(rounds: Sequence[tuple[np.ndarray, Any]], shape: tuple[int, ...]) 
         cells = np.atleast_2d(prices).astype(bool)
         filled[cells] = np.minimum(filled[cells], level)
     return filled
+
+
+def one_or_all(names: Sequence[str]) -> str | tuple[str, ...] | None:
+    """Return what stops a user of a pool: its name, or of several things that run out together all names."""
+    return names[0] if len(names) == 1 else tuple(names) or None
 
 
 def cell_names(instance: Instance, classes: np.ndarray, resources: np.ndarray) -> list[str]:

@@ -17,8 +17,9 @@ import numpy as np
 
 from ..model.whole_values import SAFE
 from .level_claims import ABOVE, LevelClaim, ListedChoices
+from .packing_bound import Pool
 
-__all__ = ["FRACTIONAL", "Bounds", "ClaimOptions"]
+__all__ = ["FRACTIONAL", "Bounds", "ClaimOptions", "OptionNeeds"]
 
 FRACTIONAL = 1e-6
 """Distance from a whole number at which the solution of a linear program is worth branching upon."""
@@ -101,22 +102,10 @@ class ClaimOptions:
         some.starts = np.searchsorted(some.option, np.arange(len(kept)))
         return some
 
-    def fewest(self) -> list[int]:
-        """Return how many tasks of each good there are, with what is fixed, when all take the fewest that they may."""
-        several = len(self.starts) != len(self.good)
-        total = np.add.reduceat(self.tasks, self.starts) if several else self.tasks
-        least = np.minimum.reduceat(total, self.first[:-1])[self.choice]
-        numbers = np.zeros(len(self.choice), dtype=np.int64)
-        # Whichever of a choice's options has the fewest.
-        found, first = np.unique(self.choice[total == least], return_index=True)
-        numbers[np.flatnonzero(total == least)[first]] = self.number[found]
-        return [x + more for x, more in zip(self.asked(numbers), self.claim.fixed, strict=True)]
-
-    def usual(self) -> list[int]:
-        """Return how many tasks of each good there are, with what is fixed, when all take their last option."""
-        numbers = np.zeros(len(self.choice), dtype=np.int64)
-        numbers[self.first[1:] - 1] = self.number
-        return [x + more for x, more in zip(self.asked(numbers), self.claim.fixed, strict=True)]
+    def needs(self, goods: np.ndarray) -> np.ndarray:
+        """Return what each option needs, (options, things), given what a task of each good does, (goods, things)."""
+        needs = goods[self.good] * self.tasks[:, None].astype(goods.dtype)
+        return needs if len(needs) == len(self.choice) or not len(needs) else np.add.reduceat(needs, self.starts)
 
     def forced(self) -> np.ndarray:
         """Return how many users at least stop at the level of each row: who has no other option."""
@@ -124,25 +113,30 @@ class ClaimOptions:
         alone = alone[self.row[alone] != ABOVE]
         return np.bincount(self.row[alone], self.number[self.choice[alone]], len(self.claim.allowed))
 
-    def counts(self, costs: list[int]) -> tuple[int, ...]:
-        """Return multipliers of rows at which all options cost much: each as it is best given those before it.
+    def counts(self, prices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return multipliers of rows at which all options cost much, and what they cost with them beyond that.
 
-        The last row comes first.  Best is what the first user saves at the level who may no longer stop there.
+        Given several prices of options, (prices, options), that numpy's integers hold.  Each multiplier is as it is
+        best given those before it, the last row first: what the first user saves at the level who may no longer stop
+        there.
         """
-        found = [0] * len(self.claim.allowed)
-        prices = self.prices(costs, tuple(found))
-        if prices.dtype == object:
-            return tuple(found)
-        for row in (len(found) - 1, *range(len(found) - 1)):
+        rows = len(self.claim.allowed)
+        found = np.zeros((len(prices), rows), dtype=prices.dtype)
+        prices, each, top = prices.copy(), np.arange(len(prices)), prices.max(initial=0)
+        for row in (rows - 1, *range(rows - 1)):
             mine = self.row == row
             at = np.flatnonzero(mine)
-            saved = np.minimum.reduceat(np.where(mine, SAFE, prices), self.first[:-1])[self.choice[at]] - prices[at]
-            order = np.argsort(-saved)
-            beyond = np.searchsorted(np.cumsum(self.number[self.choice[at]][order]), self.claim.allowed[row], "right")
-            if beyond < len(at):
-                found[row] = max(0, int(saved[order[beyond]]))
-                prices[at] += found[row]
-        return tuple(found)
+            others = np.minimum.reduceat(np.where(mine, SAFE, prices), self.first[:-1], axis=1)
+            saved = np.minimum(others[:, self.choice[at]] - prices[:, at], top)
+            order = np.argsort(-saved, axis=1)
+            stopping = np.cumsum(self.number[self.choice[at]][order], axis=1)
+            beyond = (stopping <= self.claim.allowed[row]).sum(axis=1)
+            if len(at) and (over := beyond < len(at)).any():
+                first = order[each, np.minimum(beyond, len(at) - 1)]
+                found[:, row] = np.where(over, np.maximum(saved[each, first], 0), 0)
+                prices[:, at] += found[:, row, None]
+        least = np.minimum.reduceat(prices, self.first[:-1], axis=1) @ self.number
+        return found, least - found @ np.array(self.claim.allowed, dtype=prices.dtype)
 
     @cached_property
     def free(self) -> Bounds:
@@ -192,6 +186,13 @@ class ClaimOptions:
 
     def least(self, prices: np.ndarray, bounds: Bounds) -> tuple[int, np.ndarray]:
         """Return what all options cost at least, and how many users take each then, within bounds that allow it."""
+        if bounds is self.free:
+            each = np.minimum.reduceat(prices, self.first[:-1])
+            at, cheapest = np.flatnonzero(prices == each[self.choice])[::-1], np.empty(len(each), dtype=np.int64)
+            cheapest[self.choice[at]] = at  # Of several the first.
+            taken = np.zeros(len(prices), dtype=np.int64)
+            taken[cheapest] = self.number
+            return int((each * self.number).sum()), taken
         order = np.lexsort((prices, self.choice)) if prices.dtype != object else self._ordered(prices)
         room = (bounds.high - bounds.low)[order]
         before = np.cumsum(room) - room
@@ -219,3 +220,27 @@ class ClaimOptions:
         low = np.where(cheap, taken - slack // np.where(cheap, cheapest - prices, 1), bounds.low)
         high, low = np.minimum(high, bounds.high), np.maximum(low, bounds.low)
         return Bounds(low.astype(np.int64), high.astype(np.int64))
+
+
+@dataclass(frozen=True)
+class OptionNeeds:
+    """What each option needs of each resource of a pool, (options, resources), and what there is for all of them.
+
+    In numpy's integers where these hold what everybody needs, so that sums of them do too.
+    """
+
+    table: np.ndarray
+    left: np.ndarray
+
+    @classmethod
+    def of(cls, options: ClaimOptions, pool: Pool) -> "OptionNeeds":
+        """Return what the options of a claim need."""
+        most = max(1, options.largest) * max(1, int(options.number.sum())) * max(1, pool.most)
+        fixed = pool.used(options.claim.fixed)
+        kind = np.int64 if max(most, *pool.room, *fixed) < SAFE else object
+        left = [total - used for total, used in zip(pool.room, fixed, strict=True)]
+        return cls(options.needs(pool.table.astype(kind)), np.array(left, dtype=kind))
+
+    def only(self, kept: np.ndarray) -> "OptionNeeds":
+        """Return the needs of some options."""
+        return OptionNeeds(self.table[kept], self.left)

@@ -7,8 +7,7 @@ from itertools import repeat
 
 import numpy as np
 
-from .claim_options import FRACTIONAL, ClaimOptions
-from .packing_bound import Pool
+from .claim_options import FRACTIONAL, ClaimOptions, OptionNeeds
 
 __all__ = ["ClaimPoints"]
 
@@ -30,24 +29,20 @@ class ClaimPoints:
         How much other its needs are than those of the last option of its choice, in parts of the largest changes.
     """
 
-    def __init__(self, options: ClaimOptions, worth: Pool):
-        self.options, self.claim, self.worth = options, options.claim, worth
-        goods = np.array(worth.demands, dtype=float).reshape(-1, len(worth.room))
-        needs = goods[options.good] * options.tasks.astype(float)[:, None]
-        needs = needs if len(needs) == len(options.choice) or not len(needs) else np.add.reduceat(needs, options.starts)
+    def __init__(self, options: ClaimOptions, needed: OptionNeeds):
+        self.options, self.claim, self.needed = options, options.claim, needed
+        needs = needed.table.astype(float)
         stops = np.equal.outer(options.row, np.arange(len(self.claim.allowed))).astype(float)
         self.uses = np.hstack([needs, stops])
         changes = np.abs(needs - needs[options.first[1:] - 1][options.choice])
         self.change = (changes / np.maximum(changes.max(axis=0, initial=0.0), 1.0)).sum(axis=1)
-        fixed = np.array(self.claim.fixed, dtype=float) @ goods
-        self.most = np.concatenate([np.array(worth.room, dtype=float) - fixed, self.claim.allowed])
+        self.most = np.concatenate([needed.left.astype(float), self.claim.allowed])
 
     def satisfies(self, numbers: np.ndarray) -> bool:
         """Say whether these numbers of users are an allocation that the claim says does not exist; in integers."""
         if not self.options.allowed(numbers):
             return False
-        asked = [x + more for x, more in zip(self.options.asked(numbers), self.claim.fixed, strict=True)]
-        return all(used <= most for used, most in zip(self.worth.used(asked), self.worth.room, strict=True))
+        return bool((numbers @ self.needed.table <= self.needed.left).all())
 
     def near(self, values: np.ndarray) -> np.ndarray | None:
         """Return such numbers near those of a solution, of which the fewest stop at the level; None where none is."""

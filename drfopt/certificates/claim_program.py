@@ -9,18 +9,19 @@ costs more than it brings.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
-from ..base.solvers.table import program
-from .claim_options import Bounds, ClaimOptions
+from ..base.solvers.table import sparse_program
+from .claim_options import Bounds, ClaimOptions, OptionNeeds
 from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, PackingProgram, Pool, Prices
 from .rounded_rows import Row
 
-__all__ = ["ClaimProgram", "Duals", "Unsolved"]
+__all__ = ["ClaimProgram", "Duals", "Unsolved", "asker"]
 
 BEYOND = 2.0
 """What a user costs who stops beyond those allowed: it spares of nothing more than 1."""
@@ -29,8 +30,22 @@ SPARED = 1e6
 """Most that may be left over: where nothing is short, the program would have no end."""
 
 
+Terms = tuple[np.ndarray, np.ndarray]
+"""Columns of a row, and their factors."""
+
+
 class Unsolved(Exception):
     """The solver has no multipliers, or none in time."""
+
+
+def asker() -> Any:
+    """Return HiGHS, which is asked one program after another: to begin it takes as long as to write one."""
+    import highspy
+
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("presolve", "off")
+    return highs
 
 
 class ClaimProgram(PackingProgram):
@@ -40,9 +55,17 @@ class ClaimProgram(PackingProgram):
     do is counted as a change from it.
     """
 
-    def __init__(self, options: ClaimOptions, worth: Pool | Machines, deadline: Deadline = NEVER):
+    def __init__(
+        self,
+        options: ClaimOptions,
+        worth: Pool | Machines,
+        needs: OptionNeeds | None = None,
+        deadline: Deadline = NEVER,
+        highs: Any = None,
+    ):
         super().__init__()
         self.options, self.claim, self.worth, self.deadline = options, options.claim, worth, deadline
+        self.highs = asker() if highs is None else highs
         first, count = options.first, len(options.choice)
         self.usual = first[1:] - 1
         self.own = np.delete(np.arange(count), self.usual)
@@ -52,22 +75,25 @@ class ClaimProgram(PackingProgram):
         sizes = np.diff(first)
         # Of two options, what bounds say of the usual one they say of the other.
         self.paired, self.several = np.flatnonzero(sizes == 2), np.flatnonzero(sizes > 2)
-        for a, users in zip(first[self.several].tolist(), options.number[self.several].tolist(), strict=True):
-            size = sizes[options.choice[a]]
-            self.row(0.0, users, dict.fromkeys(self.column_of[a : a + size - 1].tolist(), 1.0))
-        self.short: list[tuple[dict[int, float], float]] = []
-        if isinstance(worth, Pool):
-            self._pool(worth)
-        else:
+        ones, columns = np.ones(sizes.max(initial=0)), np.arange(len(self.own))
+        starts, ends = self.column_of[first[self.several]].tolist(), (sizes[self.several] - 1).tolist()
+        for a, size, users in zip(starts, ends, options.number[self.several].tolist(), strict=True):
+            self.rows.append((0.0, users, (columns[a : a + size], ones[:size])))
+        self.short: list[tuple[int, float]] = []  # Rows of what can be short or left over, and by how much at once.
+        if isinstance(worth, Machines):
             self._machines(worth)
+        else:
+            self._pool(needs or OptionNeeds.of(options, worth))
         self.excess, self.spare = self.column(math.inf, 1.0), self.column(SPARED, -1.0)
-        for terms, change in self.short:
-            terms |= {self.excess: -change, self.spare: change}
+        for row, change in self.short:
+            low, high, (at, values) = self.rows[row]
+            both = np.append(at, [self.excess, self.spare]), np.append(values, [-change, change])
+            self.rows[row] = low, high, both
         self.beyond: list[int] = []  # Columns of those who stop beyond those allowed.
         self.counted = [self._stops(row, allowed) for row, allowed in enumerate(self.claim.allowed)]
         self.place = {load: at for at, load in enumerate(self.loads)}
         self.rounds: list[tuple[int, float]] = []  # Rows that are rounded, and their units.
-        self.highs = self._load()
+        self._load()
 
     # ---- rows ---------------------------------------------------------------------------------------------------
 
@@ -75,38 +101,35 @@ class ClaimProgram(PackingProgram):
         """Add the row that no more than are allowed stop at a level."""
         options = self.options
         stops, usual = options.row == row, options.row[self.usual] == row
-        change = stops.astype(float) - usual[options.choice]
         self.beyond.append(self.column(math.inf, BEYOND))
-        terms = self._terms(change) | {self.beyond[-1]: -1.0}
-        return self.row(-math.inf, allowed - int(options.number[usual].sum()), terms)
+        at, values = self._terms(stops.astype(float) - usual[options.choice])
+        terms = np.append(at, self.beyond[-1]), np.append(values, -1.0)
+        return self._added(-math.inf, allowed - int(options.number[usual].sum()), terms)
 
-    def _terms(self, changes: np.ndarray) -> dict[int, float]:
+    def _added(self, low: float, high: float, terms: Terms) -> int:
+        self.rows.append((low, high, terms))
+        return len(self.rows) - 1
+
+    def _terms(self, changes: np.ndarray) -> Terms:
         """Return the terms of a row, given what each option changes."""
         own = changes[self.own]
         at = np.flatnonzero(own)
-        return dict(zip(at.tolist(), own[at].tolist(), strict=True))
+        return at, own[at]
 
-    def _row(self, high: int, needs: np.ndarray, usual: int, runs: dict[int, float] | None = None) -> tuple[int, float]:
-        """Add the row that options need no more than there is and what columns run; return it and its unit.
-
-        `usual` is what all need who take the usual options.
-        """
+    def _row(self, left: int, needs: np.ndarray, runs: dict[int, float] | None = None) -> tuple[int, float]:
+        """Add the row that options need no more than the usual ones leave and columns run; return it and its unit."""
         unit = float(needs.max(initial=0.0)) or 1.0
         changes = needs - needs[self.usual][self.options.choice] if len(needs) else needs
         first = self.options.first[:-1]
         spans = np.maximum.reduceat(needs, first) - np.minimum.reduceat(needs, first) if len(first) else needs
-        terms = self._terms(changes / unit)
-        terms |= {column: -x / unit for column, x in (runs or {}).items()}
-        if terms or needs.any():
+        at, values = self._terms(changes / unit)
+        if runs:
+            at = np.append(at, list(runs))
+            values = np.append(values, [-x / unit for x in runs.values()])
+        if len(at) or needs.any():
             # Where no option changes what is needed, all of it can be short.
-            self.short.append((terms, float(spans.max(initial=0.0) or unit) / unit))
-        return self.row(-math.inf, (high - usual) / unit, terms), unit
-
-    def _needs(self, goods: np.ndarray) -> np.ndarray:
-        """Return what each option needs, given what a task of each good does, (goods, rows)."""
-        options = self.options
-        needs = goods[options.good] * options.tasks.astype(float)[:, None]
-        return needs if len(needs) == len(options.choice) or not len(needs) else np.add.reduceat(needs, options.starts)
+            self.short.append((len(self.rows), float(spans.max(initial=0.0) or unit) / unit))
+        return self._added(-math.inf, left / unit, (at, values)), unit
 
     def _all_usual(self) -> np.ndarray:
         """Return the numbers of users who take each option when everybody takes the usual one."""
@@ -114,28 +137,25 @@ class ClaimProgram(PackingProgram):
         numbers[self.usual] = self.options.number
         return numbers
 
-    def _pool(self, worth: Pool) -> None:
-        needs = self._needs(np.array(worth.demands, dtype=float).reshape(-1, len(worth.room)))
-        usual = self.options.asked(self._all_usual())
-        for j, total in enumerate(worth.room):
-            left = total - sum(x * row[j] for x, row in zip(self.claim.fixed, worth.demands, strict=True) if x)
-            all_usual = sum(x * row[j] for x, row in zip(usual, worth.demands, strict=True) if x)
-            self.units[0, j] = self._row(left, needs[:, j], all_usual)
+    def _pool(self, needs: OptionNeeds) -> None:
+        left = needs.left - self.options.number @ needs.table[self.usual]
+        for j, column in enumerate(needs.table.T.astype(float)):
+            self.units[0, j] = self._row(int(left[j]), column)
 
     def _machines(self, worth: Machines) -> None:
         shapes = np.array(worth.shapes)
         runs = self.machine_columns(worth)
-        needs = self._needs(np.equal.outer(shapes, np.arange(len(runs))).astype(float))
+        needs = self.options.needs(np.equal.outer(shapes, np.arange(len(runs))).astype(float))
         usual = self.options.asked(self._all_usual())
         for s, run in enumerate(runs):
             fixed = sum(x for x, shape in zip(self.claim.fixed, worth.shapes, strict=True) if shape == s)
             all_usual = sum(x for x, shape in zip(usual, worth.shapes, strict=True) if shape == s)
-            self.units[0, s] = self._row(-fixed, needs[:, s], all_usual, run)
-        needs = self._needs(np.array(worth.under, dtype=float).reshape(len(shapes), -1))
+            self.units[0, s] = self._row(-fixed - all_usual, needs[:, s], run)
+        needs = self.options.needs(np.array(worth.under, dtype=float).reshape(len(shapes), -1))
         for b, total in enumerate(worth.ceilings):
             left = total - sum(x * row[b] for x, row in zip(self.claim.fixed, worth.under, strict=True))
             all_usual = sum(x * row[b] for x, row in zip(usual, worth.under, strict=True))
-            self.units[len(worth.counts) + 1, b] = self._row(left, needs[:, b], all_usual)
+            self.units[len(worth.counts) + 1, b] = self._row(left - all_usual, needs[:, b])
 
     def carries(self, asked: Sequence[int], machines: Sequence[int]) -> bool:
         """Say whether so many machines with each load run what is asked of each shape."""
@@ -155,15 +175,13 @@ class ClaimProgram(PackingProgram):
 
     # ---- solutions ----------------------------------------------------------------------------------------------
 
-    def _load(self) -> Any:
-        import highspy
-
-        model = program(self.cost, [0.0] * len(self.high), self.high, self.rows)
-        highs = highspy.Highs()
-        highs.setOptionValue("output_flag", False)
-        highs.setOptionValue("presolve", "off")
-        highs.passModel(model)
-        return highs
+    def _load(self) -> None:
+        terms = [of if isinstance(of, tuple) else (list(of), list(of.values())) for _, _, of in self.rows]
+        at, values = (np.concatenate([*map(part, terms), []]) for part in (itemgetter(0), itemgetter(1)))
+        starts = np.cumsum([0, *(len(columns) for columns, _ in terms)])
+        low, high = ([row[end] for row in self.rows] for end in (0, 1))
+        none = np.zeros(len(self.high))
+        self.highs.passModel(sparse_program(self.cost, none, self.high, low, high, starts, at, values))
 
     def add(self, rows: Sequence[Row]) -> None:
         """Add rows that are rounded; what is left over or short is counted in what one user's other option changes."""
@@ -216,6 +234,15 @@ class ClaimProgram(PackingProgram):
         self._run()
         while self.filled(self.highs, (solution := self.highs.getSolution()).row_dual):
             self._run()
+        return self._values(solution), self._duals(solution)
+
+    def _duals(self, solution: Any) -> "Duals":
+        """Return the multipliers of a solution.
+
+        Raises
+        ------
+        Unsolved
+        """
         duals = np.maximum(-np.array(solution.row_dual), 0.0)
         if not solution.dual_valid or not np.isfinite(duals).all():
             raise Unsolved
@@ -224,8 +251,7 @@ class ClaimProgram(PackingProgram):
         rows = [[prices[place] for place in sorted(prices) if place[0] == table] for table in range(tables)]
         counts = [float(duals[row]) for row in self.counted]
         rounds = [float(duals[row]) / unit for row, unit in self.rounds]
-        found = Duals(rows, counts, rounds, self.highs.getInfo().objective_function_value)
-        return self._values(solution), found
+        return Duals(rows, counts, rounds, self.highs.getInfo().objective_function_value)
 
     def _run(self) -> None:
         self.highs.setOptionValue("time_limit", self.highs.getRunTime() + self.deadline.left())
@@ -243,14 +269,22 @@ class ClaimProgram(PackingProgram):
             values[self.usual] = options.number - np.add.reduceat(values, options.first[:-1])
         return np.concatenate([values, columns[count:]])
 
-    def fewest(self) -> np.ndarray:
-        """Return a solution that keeps the claim, after one that does, with the fewest who stop at its own level."""
+    def fewest(self) -> tuple[np.ndarray, "Duals"]:
+        """Return a solution that keeps the claim, after one that does, with the fewest who stop at its own level.
+
+        Its multipliers say that there are no fewer.
+
+        Raises
+        ------
+        Unsolved
+        """
         for column in (self.excess, self.spare, *self.beyond[:-1]):
             self.highs.changeColBounds(column, 0.0, 0.0)
         own = self.counted[-1]
         self.highs.changeRowBounds(own, -math.inf, self.rows[own][1] - self.claim.allowed[-1])
-        self.highs.run()
-        return self._values(self.highs.getSolution())
+        self._run()
+        solution = self.highs.getSolution()
+        return self._values(solution), self._duals(solution)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from ..model.allocation import Certificate
 from ..model.evidence import ChainEvidence, Evidence, PriceEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
-from .chain import filled_at
+from .chain import filled_at, one_or_all
 from .document import document
 from .feasibility import infeasibility
 from .verifier import verify
@@ -101,8 +101,7 @@ def _bottlenecks(instance: Instance, tasks: np.ndarray, evidence: Evidence) -> t
         for i in map(int, finished):
             paid = full & (instance.demands[i] > 0)
             if instance.machines is None:
-                js = np.flatnonzero(paid[0])
-                found[i] = instance.resources[js[0]] if js.size else None
+                found[i] = one_or_all([instance.resources[j] for j in np.flatnonzero(paid[0])])
             else:
                 cells = np.argwhere(paid & instance.fits[i][:, None])
                 found[i] = tuple(f"{instance.machine_names[k]}/{instance.resources[j]}" for k, j in cells) or None
@@ -122,7 +121,7 @@ def certify_filling(instance: Instance, policy: Policy, tasks: np.ndarray) -> Ce
     highest = [max((r for r, row in zip(ranks, demands, strict=True) if row[j]), default=-1) for j in range(instance.m)]
     saturated = [u == c and c > 0 for u, c in zip(used, capacity, strict=True)]
     unplaced = instance.unplaced()
-    bottlenecks: list[str | None] = []
+    bottlenecks: list[str | tuple[str, ...] | None] = []
     reason = next(
         (
             f"{float(used[j]):.17g} of {r!r} are used, of {float(capacity[j]):.17g}"
@@ -135,7 +134,7 @@ def certify_filling(instance: Instance, policy: Policy, tasks: np.ndarray) -> Ce
         found = [j for j, d in enumerate(row) if d and saturated[j] and ranks[i] == highest[j]]
         limit = limits[i]
         at_limit = tasks[i] == limit
-        bottlenecks.append(None if at_limit or not found else instance.resources[found[0]])
+        bottlenecks.append(None if at_limit else one_or_all([instance.resources[j] for j in found]))
         if unplaced[i]:
             wrong = tasks[i] != 0
         else:

@@ -248,13 +248,16 @@ class Holders:
         i = int(found.argmax())
         return float(found[i]), rows.start + i
 
-    def bottlenecks(self, tops: Tops) -> tuple[str | None, ...]:
-        """Return the bottleneck of each user, None at her limit; made only when somebody asks."""
+    def bottlenecks(self, tops: Tops) -> tuple[str | tuple[str, ...] | None, ...]:
+        """Return the bottlenecks of each user, None at her limit; made only when somebody asks."""
         resources = self.instance.resources
 
-        def look(rows: slice) -> list[str | None]:
+        def look(rows: slice) -> list[str | tuple[str, ...] | None]:
             deficits = _deficits(columns(self.instance.demands, rows), self.levels(rows), tops)
-            names: list[str | None] = [resources[j] for j in deficits.argmin(axis=0).tolist()]
+            names: list[str | tuple[str, ...] | None] = [resources[j] for j in deficits.argmin(axis=0).tolist()]
+            held = deficits <= LEVEL
+            for i in np.flatnonzero(held.sum(axis=0) > 1).tolist():
+                names[i] = tuple(resources[j] for j in np.flatnonzero(held[:, i]).tolist())
             short = self._short_of_limit(rows)
             if short is not None:
                 for i in np.flatnonzero(short <= np.minimum(deficits.min(axis=0), LEVEL)).tolist():

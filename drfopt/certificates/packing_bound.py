@@ -35,19 +35,25 @@ Bounds = dict[tuple[int, tuple[int, ...]], tuple[int, int]]
 
 
 class Pool:
-    """One pool: prices are one row, of the resources."""
+    """One pool: prices are one row, of the resources.
+
+    Attributes
+    ----------
+    table : array (goods, resources)
+        What a task of each good needs.
+    most : int
+        The largest amount of it.
+    """
 
     def __init__(self, users: WholeUsers):
         self.demands, self.room = users.pool_rows
-        self._most = max(map(max, self.demands), default=0)
-        self._table = np.array(self.demands, dtype=np.int64 if self._most < SAFE else object).reshape(
-            -1, len(self.room)
-        )
+        self.most = max(map(max, self.demands), default=0)
+        self.table = np.array(self.demands, dtype=np.int64 if self.most < SAFE else object).reshape(-1, len(self.room))
 
     def used(self, tasks: Sequence[int]) -> list[int]:
         """Return what tasks of each good use of each resource."""
-        if self._most * sum(tasks) < SAFE:
-            return (np.array(tasks, dtype=np.int64) @ self._table).tolist()
+        if self.most * sum(tasks) < SAFE:
+            return (np.array(tasks, dtype=np.int64) @ self.table).tolist()
         return [sum(map(mul, tasks, column)) for column in zip(*self.demands, strict=True)]
 
     @property
@@ -59,8 +65,8 @@ class Pool:
         """Return the cost of a task of each good, and of the room."""
         (row,) = prices
         whole = sum(map(mul, row, self.room))
-        if self._most * sum(row) < SAFE:
-            return (self._table @ np.array(row, dtype=np.int64)).tolist(), whole
+        if self.most * sum(row) < SAFE:
+            return (self.table @ np.array(row, dtype=np.int64)).tolist(), whole
         used = [(j, price) for j, price in enumerate(row) if price]
         return [sum(price * demand[j] for j, price in used) for demand in self.demands], whole
 
@@ -210,8 +216,8 @@ class PackingProgram:
     ----------
     high, cost : list of float
         A column each; all are at least 0.
-    rows : list of (float, float, dict)
-        Least, most, and terms.
+    rows : list of (float, float, dict or arrays)
+        Least, most, and terms: factors by column, or columns and factors.
     units : dict from (int, int) to (int, float)
         The row of each price, and the unit in which it is written.
     loads : list of (int, tuple of int)
@@ -225,7 +231,7 @@ class PackingProgram:
     def __init__(self) -> None:
         self.high: list[float] = []
         self.cost: list[float] = []
-        self.rows: list[tuple[float, float, dict[int, float]]] = []
+        self.rows: list[tuple[float, float, Any]] = []
         self.units: dict[tuple[int, int], tuple[int, float]] = {}
         self.loads: list[tuple[int, tuple[int, ...]]] = []
         self.listed = False

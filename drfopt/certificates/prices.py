@@ -162,6 +162,8 @@ def certify_parts(
         elif not uncleared.max() <= FIRST_ORDER:
             k, j = np.unravel_index(int(uncleared.argmax()), uncleared.shape)
             reason = f"{cell(int(k), int(j))} has a price, but {uncleared[k, j]:.1e} of it is unused"
+        elif not np.isfinite(gap):
+            reason = "what users would pay is beyond the range of floats: take a smaller alpha"
     elif valid and not error <= LEVEL_CEEI:
         valid, reason = False, f"all conditions hold, but somebody's tasks may be off by {error:.1e}: {remedy}"
     return Certificate(

@@ -18,7 +18,7 @@ does not, are added to it (`rounded_rows`): branch and cut.  They hold in the wh
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from operator import mul
 from typing import Any
@@ -27,9 +27,9 @@ import numpy as np
 
 from ..base.deadline import NEVER, Deadline
 from ..model.whole_values import SAFE
-from .claim_options import FRACTIONAL, Bounds, ClaimOptions
+from .claim_options import FRACTIONAL, Bounds, ClaimOptions, OptionNeeds
 from .claim_points import ClaimPoints
-from .claim_program import ClaimProgram, Duals, Unsolved
+from .claim_program import ClaimProgram, Duals, Unsolved, asker
 from .level_claims import LevelClaim
 from .packing_bound import Bounds as LoadBounds
 from .packing_bound import Machines, Pool, Prices
@@ -39,9 +39,6 @@ __all__ = ["Better", "Inconclusive", "Learned", "Refutation", "holds", "refute"]
 
 WORK = 400_000
 """Columns of all linear programs of a tree before the branching gives up: some seconds."""
-
-FEW = 1
-"""Users up to whom a claim that is wrong is asked once more, for one less, rather than for the fewest."""
 
 GRIDS = (32, 80)
 """Multipliers are rounded to integers of so many bits, of more where fewer do not contradict what floats do."""
@@ -68,14 +65,18 @@ class Learned:
 
     def __init__(self) -> None:
         self.leaves: list[Refutation] = []
+        self.highs: Any = None  # Who was asked, and is asked again.
 
 
 class Better(Exception):
-    """The claim is wrong: so many users who take each option are an allocation that it says does not exist."""
+    """The claim is wrong: so many users who take each option are an allocation that it says does not exist.
 
-    def __init__(self, numbers: Sequence[int]):
+    `proof` may refute the claim that fewer stop at its level.
+    """
+
+    def __init__(self, numbers: Sequence[int], proof: "Refutation | None" = None):
         super().__init__()
-        self.numbers = numbers
+        self.numbers, self.proof = numbers, proof
 
 
 class Inconclusive(Exception):
@@ -136,20 +137,38 @@ class _Checks:
         self.claim, self.worth, self.options = claim, worth, options or ClaimOptions(claim)
         self.rows: list[Row] = []
 
+    @cached_property
+    def needs(self) -> OptionNeeds | None:
+        """What options need of a pool; None on machines."""
+        return OptionNeeds.of(self.options, self.worth) if isinstance(self.worth, Pool) else None
+
     def only(self, kept: np.ndarray) -> "_Checks":
         """Return the checks of some options, where nobody can take another."""
         some = _Checks(self.claim, self.worth, self.options.only(kept))
+        some.needs = None if self.needs is None else self.needs.only(kept)
         some.rows = [Row(row.costs[kept], row.most) for row in self.rows]
         return some
 
     def prove(self, proof: Refutation) -> bool:
         """Say whether a refutation contradicts the claim."""
+        return self.proven(proof) is not None
+
+    def proven(self, proof: Refutation) -> Refutation | None:
+        """Return as much of a refutation as contradicts the claim, so that no more follows; None where it does not."""
         self.rows = []
         for row in proof.rows:
             self.add(row)
-        held = self.hold(proof)
+        chain, node, bounds = list[Refutation](), proof, self.options.free
+        while node.then is not None and (left := self.left(node, bounds, {})) is not None:
+            chain.append(node)
+            node, bounds = node.then, left.bounds
+        held = node.then is not None or self.hold(node, bounds)
         self.rows = []
-        return held
+        if held and node.then is not None:
+            proof = replace(node, then=None)
+            for before in reversed(chain):
+                proof = replace(before, then=proof)
+        return proof if held else None
 
     def add(self, how: Rounding) -> None:
         """Add a rounded row; one that says nothing where its multipliers do not."""
@@ -158,7 +177,9 @@ class _Checks:
         if prices is None or how.divisor < 1:
             row = Row(np.zeros(len(self.options.choice), dtype=np.int64), 0)
         else:
-            row = rounded(self.options, prices, total, how.divisor, np.array(how.base))
+            prices = prices if total < SAFE else prices.astype(object)
+            costs, most = rounded(self.options, prices, total, how.divisor, np.array(how.base))
+            row = Row(costs, int(most))
         self.rows.append(row)
 
     def hold(self, proof: Refutation, bounds: Bounds | None = None, loads: LoadBounds | None = None) -> bool:
@@ -272,8 +293,8 @@ def refute(
     if checks.options.stuck:
         return Refutation(worth.free, (0,) * rows)  # Somebody can choose nothing.
     for proof in chain(map(partial(_carried, rows), known), _simple(checks)):
-        if len(proof.counts) in (0, rows) and checks.prove(proof):
-            return proof
+        if len(proof.counts) in (0, rows) and (held := checks.proven(proof)) is not None:
+            return held
     if len(checks.options.choice) == len(checks.options.number) and isinstance(worth, Pool):
         raise Better(checks.options.number.tolist())  # There is nothing to choose.
     return _Tree(checks, deadline, learned or Learned()).whole(branch)
@@ -290,19 +311,18 @@ def _simple(checks: _Checks) -> Iterator[Refutation]:
 
     Then leaves of one resource of a pool that may: whoever may no longer stop at a level is who frees least of it.
     """
-    claim, worth, options = checks.claim, checks.worth, checks.options
-    if isinstance(worth, Pool):
-        for j, (used, most) in enumerate(zip(worth.used(options.fewest()), worth.room, strict=True)):
-            if used > most:
-                yield Refutation((_unit(j, len(worth.room)),), (0,) * len(claim.allowed))
-    for row in np.flatnonzero(options.forced() > np.array(claim.allowed, dtype=np.int64)).tolist():
-        yield Refutation(worth.free, _unit(row, len(claim.allowed)))
-    if isinstance(worth, Pool) and claim.allowed:
-        for j, (used, most) in enumerate(zip(worth.used(options.usual()), worth.room, strict=True)):
-            if used > most:
-                prices = (_unit(j, len(worth.room)),)
-                costs, _ = worth.priced(prices)
-                yield Refutation(prices, options.counts(costs))
+    options, needs, rows = checks.options, checks.needs, len(checks.claim.allowed)
+    if needs is not None and len(options.number):
+        fewest = options.number @ np.minimum.reduceat(needs.table, options.first[:-1])
+        for j in np.flatnonzero(fewest > needs.left).tolist():
+            yield Refutation((_unit(j, len(needs.left)),), (0,) * rows)
+    for row in np.flatnonzero(options.forced() > np.array(checks.claim.allowed, dtype=np.int64)).tolist():
+        yield Refutation(checks.worth.free, _unit(row, rows))
+    if needs is not None and rows and len(options.number) and needs.table.dtype != object:
+        short = np.flatnonzero(options.number @ needs.table[options.first[1:] - 1] > needs.left)
+        counts, least = options.counts(needs.table[:, short].T)
+        for at in np.flatnonzero(least > needs.left[short]).tolist():
+            yield Refutation((_unit(int(short[at]), len(needs.left)),), tuple(counts[at].tolist()))
 
 
 def _nodes(proof: Refutation) -> Iterator[Refutation]:
@@ -344,9 +364,11 @@ class _Tree:
     def _begin(self) -> None:
         """Write the program of the options that there are."""
         self.options = options = self.checks.options
-        self.program = ClaimProgram(options, self.worth, self.deadline)
+        needs = self.checks.needs
+        self.learned.highs = self.learned.highs or asker()
+        self.program = ClaimProgram(options, self.worth, needs, self.deadline, self.learned.highs)
         self.program.add(self.checks.rows)
-        self.points = ClaimPoints(options, self.worth) if isinstance(self.worth, Pool) else None
+        self.points = None if needs is None else ClaimPoints(options, needs)
         self.finder: RowFinder | None = None
 
     def _hinted(self) -> None:
@@ -369,10 +391,10 @@ class _Tree:
         self.checks, self.bounds, self.kept = self.checks.only(kept), bounds.only(kept), self.kept[kept]
         return True
 
-    def _better(self, numbers: np.ndarray) -> Better:
+    def _better(self, numbers: np.ndarray, proof: Refutation | None = None) -> Better:
         whole = np.zeros(self.size, dtype=np.int64)
         whole[self.kept] = numbers
-        return Better(whole.tolist())
+        return Better(whole.tolist(), proof)
 
     def whole(self, branch: bool) -> Refutation:
         """Return a tree that refutes the claim."""
@@ -416,11 +438,11 @@ class _Tree:
 
     def _cut(self, values: np.ndarray, duals: Duals, more: bool = True) -> bool:
         """Add rounded rows that a solution of a pool's program violates, if more are wanted; say whether there are."""
-        if not more or not isinstance(self.worth, Pool):
+        if not more or self.checks.needs is None:
             return False
-        self.finder = self.finder or RowFinder(self.options, self.worth)
+        self.finder = self.finder or RowFinder(self.options, self.checks.needs)
         found = self.finder.violated(values, duals.prices[0], duals.counts)
-        self.rows += [replace(how, base=tuple(self.kept[list(how.base)].tolist())) for how, _ in found]
+        self.rows += [replace(how, base=self.kept[how.base]) for how, _ in found]
         self.checks.rows += (rows := [row for _, row in found])
         self.program.add(rows)
         return bool(found)
@@ -430,7 +452,8 @@ class _Tree:
         for leaf in reversed(self.chain):
             proof = replace(leaf, then=proof)
         used = [k for k in range(len(self.rows)) if any(leaf.rounds[k : k + 1] > (0,) for leaf in _nodes(proof))]
-        return replace(_only(proof, used, self.kept), rows=tuple(self.rows[k] for k in used))
+        rows = tuple(replace(self.rows[k], base=tuple(np.array(self.rows[k].base).tolist())) for k in used)
+        return replace(_only(proof, used, self.kept), rows=rows)
 
     def _solved(self, bounds: Bounds, loads: LoadBounds, **how: Any) -> tuple[np.ndarray, Duals]:
         self.deadline.check(PROOF)
@@ -443,7 +466,7 @@ class _Tree:
     def _near(self, values: np.ndarray) -> None:
         """Raise `Better` when near a solution is an allocation of a pool."""
         if self.points is not None and (numbers := self.points.near(values)) is not None:
-            raise self._better(self._fewer(numbers))
+            raise self._fewer(numbers)
 
     def grow(self, bounds: Bounds, loads: LoadBounds, branch: bool = True, rounds: int = ROUNDS) -> Refutation:
         """Return the tree that refutes the claim within bounds."""
@@ -468,13 +491,15 @@ class _Tree:
             return replace(leaf, then=self._branched(values, left.bounds, loads))
         return replace(leaf, then=self.grow(left.bounds, loads, branch))
 
-    def _fewer(self, numbers: np.ndarray) -> np.ndarray:
+    def _fewer(self, numbers: np.ndarray) -> Better:
         """Return an allocation of a pool with as few who stop at the level of the claim as another, or fewer."""
         own = self.options.row == len(self.claim.allowed) - 1
-        if self.points is None or numbers[own].sum() <= FEW:
-            return numbers
-        other = self.points.near(self.program.fewest())
-        return numbers if other is None or other[own].sum() > numbers[own].sum() else other
+        if self.points is None or not numbers[own].any():
+            return self._better(numbers)
+        values, duals = self.program.fewest()
+        other = self.points.near(values)
+        numbers = numbers if other is None or other[own].sum() > numbers[own].sum() else other
+        return self._better(numbers, self._with_rows(Refutation(*duals.whole(GRIDS[0]))))
 
     def _left(self, duals: Duals, bounds: Bounds, loads: LoadBounds) -> tuple[Refutation, _Left | None]:
         """Return multipliers as a leaf, and what they leave of the claim."""

@@ -10,15 +10,14 @@ solve MIPs, 2001): the base is what most take in the solution of a linear progra
 and the row is one resource, alone or with the users at one level.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .claim_options import FRACTIONAL, ClaimOptions
-from .packing_bound import Pool, Prices
+from .claim_options import FRACTIONAL, ClaimOptions, OptionNeeds
+from .packing_bound import Prices
 
 __all__ = ["Rounding", "Row", "RowFinder", "rounded"]
 
@@ -47,43 +46,43 @@ class Rounding:
     prices, counts
         Multipliers of what can be run, and of the rows of the claim.
     divisor : int
-    base : tuple of int
+    base : sequence of int
         An option of each choice.
     """
 
     prices: Prices
     counts: tuple[int, ...]
     divisor: int
-    base: tuple[int, ...]
+    base: Any
 
 
 class Row(NamedTuple):
     """What each option costs of a row, at least 0, and what all cost at most."""
 
     costs: np.ndarray
-    most: int
+    most: Any
 
 
-def rounded(options: ClaimOptions, prices: np.ndarray, total: int, divisor: int, base: np.ndarray) -> Row:
-    """Return the row that prices of options, and what they may cost in all, are rounded to; no cost below 0."""
-    each = prices[base]
-    changes, most = prices - each[options.choice], total - int((each * options.number).sum())
-    rest = most % divisor
-    costs = changes // divisor * (divisor - rest) + np.maximum(changes % divisor - rest, 0)
-    least = np.minimum.reduceat(costs, options.first[:-1])
-    most = most // divisor * (divisor - rest) - int((least * options.number).sum())
-    return Row(costs - least[options.choice], most)
+def rounded(options: ClaimOptions, prices: np.ndarray, total: Any, divisor: Any, base: np.ndarray) -> Row:
+    """Return the row that prices of options, and what they may cost in all, are rounded to; no cost below 0.
+
+    Or several rows at once, an entry of each argument for each of them.
+    """
+    each = np.take_along_axis(prices, base, -1)
+    changes, most = prices - each[..., options.choice], total - each @ options.number
+    divisors, rest = np.asarray(divisor)[..., None], np.asarray(most % divisor)[..., None]
+    costs = changes // divisors * (divisors - rest) + np.maximum(changes % divisors - rest, 0)
+    least = np.minimum.reduceat(costs, options.first[:-1], axis=-1)
+    most = most // divisor * (divisor - most % divisor) - least @ options.number
+    return Row(costs - least[..., options.choice], most)
 
 
 class RowFinder:
     """Finds rows that a solution of a claim of a pool violates: of one resource, alone or with the users at a level."""
 
-    def __init__(self, options: ClaimOptions, worth: Pool):
-        self.options, self.width = options, len(worth.room)
-        demands = np.array(worth.demands, dtype=object).reshape(-1, self.width)
-        needs = demands[options.good] * options.tasks[:, None]
-        needs = needs if len(needs) == len(options.choice) or not len(needs) else np.add.reduceat(needs, options.starts)
-        left = np.array(worth.room, dtype=object) - np.array(options.claim.fixed, dtype=object) @ demands
+    def __init__(self, options: ClaimOptions, needed: OptionNeeds):
+        self.options, self.width = options, len(needed.left)
+        needs, left = needed.table, needed.left
         # Resources of which amounts are larger are left out.
         summed = np.maximum(needs.max(axis=0, initial=0) * int(options.number.sum()), np.abs(left))
         self.at = np.flatnonzero(summed < SUMMED)
@@ -99,23 +98,27 @@ class RowFinder:
         if not len(divided):
             return []
         of, at = self._mixed(np.array(prices)[self.at], np.array(counts))
-        found: list[tuple[float, int, int, np.ndarray]] = []
-        for base in self._bases(values, divided):
-            found += self._divided(of, at, base, values, divided)
-        found.sort(key=lambda one: -one[0])
+        bases = list(self._bases(values, divided))
+        found = [self._divided(of, at, base, values, divided) for base in bases]
+        by, k, divisor = (np.concatenate(part) for part in zip(*found, strict=True))
+        order = np.argsort(-by, kind="stable")[:TRIED]
+        if not len(order):
+            return []
+        of_base = np.repeat(np.arange(len(bases)), [len(one[0]) for one in found])[order]
+        k, divisor, base = k[order], divisor[order], np.array(bases)[of_base]
+        of, at = of[k], at[k]
+        total = of @ self.left + at @ self.allowed
+        costs, most = rounded(self.options, of @ self.needs + at @ self.stops, total, divisor, base)
+        size = np.sqrt((costs.astype(float) ** 2).sum(axis=1))
+        by = (costs @ values - most) / np.where(size > 0, size, 1.0)
+        kept = np.flatnonzero((by > VIOLATED) & (costs.max(axis=1, initial=0) < LARGEST))
+        used = np.zeros((len(k), self.width), dtype=np.int64)
+        used[:, self.at] = of
         rows = []
-        for _, k, divisor, base in found[:TRIED]:
-            each, left = of[k] @ self.needs + at[k] @ self.stops, int(of[k] @ self.left + at[k] @ self.allowed)
-            row_of = rounded(self.options, each, left, divisor, base)
-            costs = row_of.costs.astype(float)
-            by = (float(costs @ values) - row_of.most) / (math.sqrt(float(costs @ costs)) or 1.0)
-            if by > VIOLATED and costs.max() < LARGEST:
-                used = np.zeros(self.width, dtype=np.int64)
-                used[self.at] = of[k]
-                how = Rounding((tuple(used.tolist()),), tuple(at[k].tolist()), divisor, tuple(base.tolist()))
-                rows.append((by, how, row_of))
-        rows.sort(key=lambda one: -one[0])
-        return [(how, row_of) for _, how, row_of in rows]
+        for row in kept[np.argsort(-by[kept], kind="stable")].tolist():
+            how = Rounding((tuple(used[row].tolist()),), tuple(at[row].tolist()), int(divisor[row]), base[row])
+            rows.append((how, Row(costs[row], int(most[row]))))
+        return rows
 
     def _mixed(self, prices: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return multipliers of rows to look at, in whole proportions: of resources, and of the users at each level.
@@ -151,34 +154,27 @@ class RowFinder:
 
     def _divided(
         self, of: np.ndarray, at: np.ndarray, base: np.ndarray, values: np.ndarray, divided: np.ndarray
-    ) -> Iterator[tuple[float, int, int, np.ndarray]]:
-        """Yield by how much rows are violated once divided by a divisor, which of them, and the divisor."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return by how much rows are violated once divided by a divisor, which of them, and the divisor."""
         options = self.options
-
-        def changes_of(some: np.ndarray) -> np.ndarray:
-            other = base[options.choice[some]]
-            needs, stops = (table[:, some] - table[:, other] for table in (self.needs, self.stops))
-            return of @ needs + at @ stops
-
         taken = np.flatnonzero(values > FRACTIONAL)
         taken = taken[base[options.choice[taken]] != taken]
-        changes, some = changes_of(taken), np.abs(changes_of(divided))
+        some = np.concatenate([taken, divided])
+        other = base[options.choice[some]]
+        changes = of @ (self.needs[:, some] - self.needs[:, other]) + at @ (self.stops[:, some] - self.stops[:, other])
+        changes, some = changes[:, : len(taken)], np.abs(changes[:, len(taken) :])
         most = of @ (self.left - self.needs[:, base] @ options.number)
         most += at @ (self.allowed - self.stops[:, base] @ options.number)
-        divisors = np.concatenate([some * times for times in TIMES], axis=1)
-        divisors[divisors >= LARGEST] = 0
-        divisors = np.where(divisors > 1, divisors, 1)
-        whole, rest = np.divmod(most[:, None], divisors)
-        down, over = np.divmod(changes[:, None, :], divisors[:, :, None])
-        costs = down + np.maximum(over - rest[:, :, None], 0) / (divisors - rest)[:, :, None]
+        # Each row with each of its divisors, once.
+        divisors = np.sort(np.concatenate([some * times for times in TIMES], axis=1), axis=1)
+        first = (divisors > 1) & (divisors < LARGEST)
+        first[:, 1:] &= divisors[:, 1:] != divisors[:, :-1]
+        k, place = np.nonzero(first)
+        divisors = divisors[k, place]
+        whole, rest = np.divmod(most[k], divisors)
+        down, over = np.divmod(changes[k], divisors[:, None])
+        costs = down + np.maximum(over - rest[:, None], 0) / (divisors - rest)[:, None]
         by = costs @ values[taken] - whole
-        by[divisors == 1] = 0.0
-        order = np.argsort(-by, axis=None)[: 2 * TRIED]
-        seen = set()
-        for k, place in zip(*np.unravel_index(order, by.shape), strict=True):
-            key = int(k), int(divisors[k, place])
-            if by[k, place] <= VIOLATED:
-                return
-            if key not in seen:
-                seen.add(key)
-                yield float(by[k, place]), *key, base
+        best = np.argsort(-by, kind="stable")[:TRIED]
+        best = best[by[best] > VIOLATED]
+        return by[best], k[best], divisors[best]

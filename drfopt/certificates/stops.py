@@ -32,7 +32,7 @@ from ..model.evidence import StopEvidence
 from ..model.hierarchy import Breakpoint, Clock, SettledState, Trajectory
 from ..model.hierarchy.tree import closed_by
 from ..model.instance import Instance
-from .chain import cheapest_costs, excess, firm, pays, unit_costs
+from .chain import cheapest_costs, excess, firm, one_or_all, pays, unit_costs
 from .feasibility import infeasibility
 
 __all__ = ["certify", "costs", "exact_room", "exceeded", "floors", "kinds", "replayed"]
@@ -388,7 +388,7 @@ def _bottlenecks(clock: Clock, tasks: np.ndarray, breakpoints: tuple[Breakpoint,
     caps = [f"{name} ceiling of {instance.resources[j]}" for name, j in clock.ceilings]
     found: list[Any] = [None] * instance.n
     for i, closed in closed_by(instance).items():
-        found[i] = closed[0] if pool else closed
+        found[i] = one_or_all(closed) if pool else closed
     # Ceilings that bind together have one price between them: who is below one that is full is stopped by it as well,
     # once nobody below it rises any more.
     below = clock.columns[:, instance.m + 1 : instance.m + 1 + len(caps)] > 0
@@ -396,9 +396,13 @@ def _bottlenecks(clock: Clock, tasks: np.ndarray, breakpoints: tuple[Breakpoint,
     tight = 1 if clock.exact else 1 - LEVEL
     full = [b for b in range(len(caps)) if used[b] >= clock.room[instance.m + 1 + b] * tight]
     rising = np.array(tasks < clock.leaves.most * tight)
+    needs = instance.demands > 0
+    run_out = pool & (tasks.astype(float) @ instance.demands >= instance.capacity * (1 - LEVEL))
     for breakpoint in breakpoints:
         rising[breakpoint.finished] = False
-        priced = np.flatnonzero(breakpoint.prices.ravel() > 0)
+        # So it is with what runs out at the same time in a pool.
+        full_here = run_out & ~needs[rising].any(axis=0)
+        priced = np.flatnonzero((breakpoint.prices.ravel() > 0) | (full_here if pool else False))
         capped = np.flatnonzero(np.array(breakpoint.bounds) > 0)
         for i in breakpoint.finished.tolist():
             if tasks[i] >= clock.leaves.most[i] * (1 if clock.exact else 1 - LEVEL):
@@ -408,5 +412,5 @@ def _bottlenecks(clock: Clock, tasks: np.ndarray, breakpoints: tuple[Breakpoint,
             held = [b for b in capped.tolist() if below[i, b]]
             held += [b for b in full if held and b not in held and below[i, b] and not (below[:, b] & rising).any()]
             stops += [caps[b] for b in sorted(held)]
-            found[i] = (stops[0] if pool else tuple(stops)) if stops else None
+            found[i] = one_or_all(stops) if pool else tuple(stops) or None
     return tuple(found)

@@ -102,8 +102,11 @@ def report(
     if not page.complete:
         told = page.document["comparison"]
         late = {a["policy"]: f"not proven, {a['status']}" for a in told["allocations"] if a["status"] != "optimal"}
-        for policy, reason in (told.get("refusals", {}) | late).items():
-            typer.echo(f"incomplete: {policy}: {reason}", err=True)
+        changed = [(f"sweep of {found['axis']}", found) for found in page.document["sweeps"]]
+        changed += [(f"what if {', '.join(found['changes'])}", found) for found in page.document["whatifs"]]
+        late |= {what: "not proven" for what, found in changed if not found["finished"]}
+        for what, reason in (told.get("refusals", {}) | late).items():
+            typer.echo(f"incomplete: {what}: {reason}", err=True)
         raise typer.Exit(FAILED)
 
 

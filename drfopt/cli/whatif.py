@@ -30,7 +30,12 @@ def _change(flag: str, grammar: str, help: str) -> Any:
 def whatif(
     instance: options.InstanceName,
     add: Annotated[
-        Texts, _change("--add", "10*CLASS", "Machines more, or 2*NEW{cpu=64,gpu=8}; of a pool 10*cpu.")
+        Texts,
+        _change(
+            "--add",
+            "10*CLASS",
+            "Machines more, or 2*NEW{cpu=64,gpu=8}, open to whom no class is closed; of a pool 10*cpu.",
+        ),
     ] = None,
     remove: Annotated[Texts, _change("--remove", "3*CLASS", "Machines less; of a pool 3*cpu.")] = None,
     set_count: Annotated[Texts, _change("--set-count", "CLASS=12", "How many machines of a class.")] = None,

@@ -23,7 +23,7 @@ from .instance import Instance
 from .monopolies import monopolies_written
 from .naming import some
 from .policies import policy_named
-from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means
+from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means, shares_of_tasks
 
 __all__ = ["Allocation", "Broken", "Certificate", "Portion", "stopped"]
 
@@ -339,9 +339,9 @@ class Allocation(Result):
 
     @cached_property
     def dominant_shares(self) -> np.ndarray:
-        """Each user's share of its dominant resource, (n,); weights are ignored."""
+        """Each user's share of its dominant resource, (n,); weights are ignored, and excluded resources no shares."""
         rows = np.arange(self.instance.n)
-        capacity = self._capacity[self._dominant]
+        capacity = self._counted[self._dominant]
         held = self.usage[rows, self._dominant] if self._started else self._demands[rows, self._dominant] * self.tasks
         return np.array([h / c if c else 0 * h for h, c in zip(held, capacity, strict=True)])
 
@@ -349,24 +349,27 @@ class Allocation(Result):
     def _dominant(self) -> np.ndarray:
         found = self._needed_most
         for i in self._started:  # what its types that run hold, which need not be so many of their mean
-            shares = [float(u / c) if c else 0.0 for u, c in zip(self.usage[i], self._capacity, strict=True)]
+            shares = [float(u / c) if c else 0.0 for u, c in zip(self.usage[i], self._counted, strict=True)]
             if any(shares):
                 found[i] = int(np.argmax(shares))
         return found
 
     @property
     def _needed_most(self) -> np.ndarray:
-        positive = self.instance.capacity > 0
-        inverse = np.divide(1.0, self.instance.capacity, where=positive, out=np.zeros(self.instance.m))
         if not self.exact:
-            return (self.instance.demands * inverse).argmax(axis=1)
-        capacity = self.instance.exact_capacity
+            return np.asarray(shares_of_tasks(self.instance).argmax(axis=1))
+        capacity = self._counted
         shares = [[d / c if c else Fraction(0) for d, c in zip(row, capacity, strict=True)] for row in self._demands]
         return np.array([row.index(max(row)) for row in shares])
 
     @property
     def _demands(self) -> np.ndarray:
         return np.array(self.instance.exact_demands, dtype=object) if self.exact else self.instance.demands
+
+    @property
+    def _counted(self) -> np.ndarray:
+        """What there is of the resources that are counted in shares, (m,); 0 of the others."""
+        return np.where(self.instance.counted, self._capacity, 0 * self._capacity)
 
     @property
     def _capacity(self) -> np.ndarray:
@@ -454,7 +457,7 @@ class Allocation(Result):
     def _document(self, long: LongNumbers) -> dict[str, Any]:
         plain = partial(_plain, long=long)
         bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
-        pool, short, weights = self.instance.machines is None, self.shortfall, self.weights
+        short, weights = self.shortfall, self.weights
         levels, shares = ([plain(y) for y in ys] for ys in (self.levels, self.dominant_shares))  # Tasks are multiples.
         demands = None if self._started or not self.exact else self._demands
 
@@ -471,7 +474,7 @@ class Allocation(Result):
                 "dominant_resource": self.dominant_resources[i],
                 "dominant_share": shares[i],
                 "usage": usage(i),
-                "bottleneck": bottlenecks[i] if pool or bottlenecks[i] is None else list(bottlenecks[i] or ()),
+                "bottleneck": list(stop) if isinstance(stop := bottlenecks[i], tuple) else stop,
                 "weight": weights[i],
                 "asked": None if (asked := self._asked(i)) is None else plain(asked),
                 "got": tasks,

@@ -104,6 +104,11 @@ class Organisation:
             or any(self.last)
         )
 
+    @property
+    def empty(self) -> bool:
+        """Whether it says nothing at all, not even what a guarantee would mean."""
+        return self.plain and self.meaning == "floor"
+
     def named(self, users: Sequence[str]) -> "Organisation":
         """Return a settled organisation as it is written, by names of users."""
         by_name: dict[str, Any] = {

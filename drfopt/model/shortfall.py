@@ -22,7 +22,7 @@ from ..base.numbers.shown import counted, in_units, number, percent
 from ..base.tolerances import LEVEL
 from .instance import Instance
 
-__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of", "counted_as_means"]
+__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of", "counted_as_means", "shares_of_tasks"]
 
 HAS_ALL = "has all it asked for"
 """What a table says of who is stopped by nothing."""
@@ -41,6 +41,12 @@ def counted_as_means(instance: Instance, integer: bool) -> list[str]:
     return [
         "a task of who has several types counts as the mean of them in levels, in sums of shares and in what is met"
     ]
+
+
+def shares_of_tasks(instance: Instance) -> np.ndarray:
+    """Return the share of every resource that one task of each user is, (n, m); 0 of what is excluded from shares."""
+    there = (instance.capacity > 0) & instance.counted
+    return np.asarray(instance.demands * np.divide(1.0, instance.capacity, where=there, out=np.zeros(instance.m)))
 
 
 @dataclass(frozen=True)
@@ -129,9 +135,7 @@ class Shortfall:
     @cached_property
     def shares(self) -> np.ndarray:
         """Dominant share of one task of each user, (n,)."""
-        positive = self.instance.capacity > 0
-        inverse = np.divide(1.0, self.instance.capacity, where=positive, out=np.zeros(self.instance.m))
-        return np.asarray((self.instance.demands * inverse).max(axis=1))
+        return np.asarray(shares_of_tasks(self.instance).max(axis=1))
 
     @cached_property
     def standing(self) -> np.ndarray:

@@ -149,9 +149,7 @@ class ToBuy:
 
     def one_more(self) -> str:
         """Return what one unit is worth, from `price`; empty where that is not known or it is worth nothing."""
-        if self.worth is None or (side := self.worth.more) is None or side.tasks is None:
-            return ""
-        if not self.machines:
+        if not self.machines or self.worth is None or (side := self.worth.more) is None or side.tasks is None:
             return ""
         known = side.held is not None and (side.until is None or side.until >= self.now + 1)
         # Rates turn with the shares of a cluster that grows: of a whole machine they say what it begins to bring.
@@ -290,9 +288,10 @@ def _wanted(short: Shortfall, users: np.ndarray, integer: bool) -> Iterator[tupl
         if instance.machines is None:
             j, missing = next(iter(amounts[name].items()))
             part = Fraction(instance.exact_capacity[j]) * PART
-            # Of whole tasks less than one brings nothing.
-            task = max(Fraction(instance.exact_demands[i][j]) for i in users.tolist()) if integer else part
-            yield name, _rounded_up(missing) if missing else max(part, task)
+            if integer and not missing:
+                # Of whole tasks less than one brings nothing, nor does what is told of it in some digits.
+                missing = float(max(part, *(instance.exact_demands[i][j] for i in users.tolist())))
+            yield name, _rounded_up(missing) if missing else part
         else:
             capacity = instance.machine_capacity[instance.machine_names.index(name)]
             most = max(missing / capacity[j] for j, missing in amounts[name].items() if capacity[j])

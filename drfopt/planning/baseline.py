@@ -4,13 +4,16 @@ What sums a division up is measured in the cluster as it was before a change, or
 what is there *now* falls when a machine is bought that nobody waits for, though nobody has less than before.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..base.numbers.enclosures import least
+from ..io.native import reading as reader
 from ..model.allocation import Allocation
+from ..model.document import document
 from ..model.hierarchy import Clock
 from ..model.hierarchy.market import market_rules
 from ..model.instance import Instance
@@ -43,48 +46,56 @@ class Baseline:
         """Say, as data, in what totals are measured: which cluster, and whose levels and shares."""
         return {"cluster": "before the changes", "levels": self.policy.name, "shares": "dominant"}
 
-    def ruler(self, instance: Instance, exact: bool = False) -> Instance:
-        """Return the users of a cluster in the cluster as it was, with the weights that they had there."""
-        base = self.instance
+    def ruler(self, instance: Instance, exact: bool = False) -> tuple[Instance, np.ndarray]:
+        """Return the cluster as it was with all who were or are there, and the rows (n,) of a cluster's users in it.
+
+        Demands are those of today, and all else what it was: weights, promises, and groups with who has left them.
+        """
+        base, everybody = self.instance, np.arange(instance.n)
         if _same_users(instance, base, exact):
-            return base
-        parts, old = instance.parts(), base.parts()
-        weights = dict(zip(base.users, base.exact_weights, strict=True))
-        own = zip(instance.users, instance.exact_weights, strict=True)
-        kept = [weights.get(user, weight) for user, weight in own]
-        # Types name classes that are gone, perhaps; what counts here is the average task.
-        demands = [list(row) for row in instance.exact_demands]
-        given = {name: parts[name] for name in ("users", "resources", "max_tasks", "organisation")}
-        given["demands"] = demands
-        given["weights"] = [list(w) if isinstance(w, tuple) else w for w in kept]
-        return Instance(**given, capacity=old["capacity"], machines=old["machines"])
+            return base, everybody
+        now, then = document(instance), document(base)
+        rows = {entry["name"]: row for row, entry in enumerate(then["users"])}
+        for entry in now["users"]:
+            if (row := rows.setdefault(entry["name"], len(rows))) == len(then["users"]):
+                there = [name for name in entry.get("machines", ()) if name in base.machine_names]
+                then["users"].append(entry | ({"machines": there} if "machines" in entry else {}))
+            elif "demand" in entry:
+                then["users"][row]["demand"] = entry["demand"]
+        together = reader.loads(json.dumps(then), "json", "the cluster as it was with all who join it")
+        return together, np.array([rows[user] for user in instance.users])
 
     def levels(self, allocation: Allocation) -> np.ndarray:
         """Return the level of every user, (n,)."""
-        ruler, exact = self.ruler(allocation.instance, allocation.exact), allocation.exact
-        if "organisation" not in ruler.features:
-            return self._measured(self.policy, allocation)
+        exact = allocation.exact
+        ruler, rows = self.ruler(allocation.instance, exact)
         # Groups have incomes, and guarantees and what is excluded may change what is counted.
-        if self.policy.objective == "leximin":
-            return Clock(ruler, self.policy, exact).levels(allocation.tasks)
-        if self.policy.objective in ("alpha", "sum"):
-            return np.asarray(market_rules(ruler, self.policy, exact).rates * allocation.tasks)
+        if "organisation" in ruler.features and self.policy.objective in ("leximin", "alpha", "sum"):
+            tasks = np.full(ruler.n, 0, dtype=allocation.tasks.dtype)
+            tasks[rows] = allocation.tasks
+            if self.policy.objective == "leximin":
+                return Clock(ruler, self.policy, exact).levels(tasks)[rows]
+            return np.asarray(market_rules(ruler, self.policy, exact).rates * tasks)[rows]
         return self._measured(self.policy, allocation)
 
     def shares(self, allocation: Allocation) -> np.ndarray:
         """Return the dominant share of every user, (n,), weights ignored."""
         return self._measured(self._share, allocation)
 
-    def taking_part(self, allocation: Allocation, levels: np.ndarray) -> np.ndarray:
-        """Return whose of these levels (n,) counts among the lowest, bool (n,)."""
+    def taking_part(self, allocation: Allocation, policy: Policy | None = None) -> np.ndarray:
+        """Return whose level counts among the lowest, bool (n,); by default levels of the policy."""
         base, integer = self.instance, allocation.integer
         now, before = wanting(allocation.instance, integer), taking_part(base, integer)
         # Whoever took part and fits nowhere any more is the worst off; who fits now has a level, whenever it joined.
         there = dict(zip(base.users, before.tolist(), strict=True))
         placed = ~allocation.instance.unplaced(integer)
         counts = [placed[i] or there.get(user, False) for i, user in enumerate(allocation.instance.users)]
-        # Of what the cluster as it was has none nobody has a share in it.
-        known = (levels.astype(float) > 0) | (allocation.tasks.astype(float) == 0)
+        # Of what the cluster as it was has none nobody has a share in it, and nobody could run anything alone.
+        (ruler, rows), policy = self.ruler(allocation.instance), policy or self.policy
+        known = policy.rates(ruler) > 0
+        if policy.measure == "alone":
+            known &= ~(ruler.demands[:, ruler.counted & (ruler.capacity == 0)] > 0).any(axis=1)
+        known = known[rows] | (allocation.tasks.astype(float) == 0)
         return np.array(counts, dtype=bool) & now & known
 
     def joining(self, allocations: Iterable[Allocation]) -> list[str]:
@@ -92,36 +103,39 @@ class Baseline:
         base, counted, unknown = self.instance, dict[str, None](), dict[str, None]()
         for found in allocations:
             lost = {base.users[i] for i in np.flatnonzero(base.unplaced(found.integer)).tolist()}
-            there = self.taking_part(found, self.levels(found)).tolist()
+            if not lost:
+                continue
+            there = self.taking_part(found).tolist()
             for user, tasks, counts in zip(found.instance.users, found.tasks.tolist(), there, strict=True):
                 if user in lost and (counts or float(tasks)):
                     (counted if counts else unknown)[user] = None
         where = {
             "in the lowest level only where it fits, which is nowhere in the cluster unchanged": counted,
-            "not in the lowest level, as the cluster unchanged has nothing of what it needs": unknown,
+            "not in the lowest level, as its tasks have no level in the cluster unchanged": unknown,
         }
         return [f"{words}: {some(tuple(users))}" for words, users in where.items() if users]
 
     def totals(self, allocation: Allocation) -> dict[str, Any]:
         """Return what sums the division up, by `TOTALS`."""
         shares, levels = self.shares(allocation), self.levels(allocation)
-        lowest = least(levels[self.taking_part(allocation, levels)].tolist())
+        lowest = least(levels[self.taking_part(allocation)].tolist())
         sums = (sum(shares.tolist()), sum(allocation.tasks.tolist()), self._met(allocation))
         return dict(zip(TOTALS, (lowest, *sums), strict=True))
 
     def _met(self, allocation: Allocation) -> float | None:
         short = allocation.shortfall
         named = np.isfinite(short.asked)
-        each = self._share.rates(self.ruler(allocation.instance))[named]
+        ruler, rows = self.ruler(allocation.instance)
+        each = self._share.rates(ruler)[rows][named]
         asked = float(each @ short.asked[named])
         return float(each @ np.minimum(short.got, short.asked)[named]) / asked if asked else None
 
     def _measured(self, policy: Policy, allocation: Allocation) -> np.ndarray:
-        ruler = self.ruler(allocation.instance, allocation.exact)
+        ruler, rows = self.ruler(allocation.instance, allocation.exact)
         if not allocation.exact:
-            return np.asarray(policy.rates(ruler) * allocation.tasks)
-        pairs = zip(policy.exact_rates(ruler), allocation.tasks, strict=True)
-        return np.array([rate * tasks for rate, tasks in pairs], dtype=object)
+            return np.asarray(policy.rates(ruler)[rows] * allocation.tasks)
+        rates = policy.exact_rates(ruler)
+        return np.array([rates[row] * x for row, x in zip(rows, allocation.tasks, strict=True)], dtype=object)
 
 
 def _same_users(one: Instance, other: Instance, exact: bool) -> bool:

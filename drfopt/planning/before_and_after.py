@@ -217,6 +217,13 @@ class WhatIf(Result):
         name = self.before.instance.name
         return f"{self.before.policy}, what if: {what}" + (f" - {name}" if name else "")
 
+    def caveats(self) -> list[str]:
+        """Return what is to be said beside the differences: what is counted as what, not proven, or open to choice."""
+        said = counted_as_means(self.after.instance, self.after.integer)
+        said += unproven({"before": self.before, "after": self.after})
+        objective = "whole" if self.before.integer else policy_named(self.before.policy).objective
+        return [*said, UNDECIDED[objective]] if objective in UNDECIDED else said
+
     def _notes(self) -> list[str]:
         same = sum(row.verdict == "same" for row in self.users)
         notes = [f"{len(self.winners)} win, {len(self.losers)} lose, {same} keep what they have (tasks)"]
@@ -231,11 +238,7 @@ class WhatIf(Result):
             if allocation.broken:
                 owed = ", ".join(map(str, allocation.broken))
                 notes.append(f"guarantees that cannot be met {when}: {owed}")
-        notes += counted_as_means(self.after.instance, self.after.integer)
-        notes += unproven({"before": self.before, "after": self.after})
-        objective = "whole" if self.before.integer else policy_named(self.before.policy).objective
-        if objective in UNDECIDED:
-            notes.append(UNDECIDED[objective])
+        notes += self.caveats()
         how = "in fractions" if self.exact and not self.before.integer else "in floats"
         if self.before.integer:
             how = "in whole tasks"

@@ -57,7 +57,10 @@ __all__ = [
 
 
 def add(document: Document, text: str) -> None:
-    """Add machines of a class or of a new one, or an amount to a pool."""
+    """Add machines of a class or of a new one, or an amount to a pool.
+
+    A new class is open to all to whom no class is closed.
+    """
     count, name, table = many(text, "10*CLASS, or 2*NEW{cpu=64,memory=256Gi}")
     if "capacity" in document:
         one_of(name, resources_of(document), "resource")

@@ -203,7 +203,9 @@ class Sweep(Result):
     def sheet(self) -> Sheet:
         """Return the table: a row a value, levels and shares in those of the cluster as it is."""
         seen = [any(totals[name] is not None for totals in self.totals) for name in TOTALS]
-        users = self.instance.users if self.instance.n <= USERS_SHOWN else ()
+        # Changes before the sweep may let users come and go.
+        there = tuple(dict.fromkeys(user for found in self.allocations for user in found.users))
+        users = there if len(there) <= USERS_SHOWN else ()
         columns = (
             Column(self.axis.name, number=True),
             *(Column(name, number=True, shown=shown) for name, shown in zip(TOTALS, seen, strict=True)),
@@ -214,19 +216,24 @@ class Sweep(Result):
             (
                 str(value),
                 *(None if total is None else float(total) for total in totals.values()),
-                *(float(x) for x in found.tasks[: len(users)]),
+                *(None if user not in tasks else float(tasks[user]) for user in users),
                 *(f"{float(used):.1%}" for used in found.utilization),
             )
             for value, totals, found in zip(self.values, self.totals, self.allocations, strict=True)
+            for tasks in [dict(zip(found.users, found.tasks, strict=True))]
         ]
         title = f"{self.policy} as {self.axis.name} changes, {counted(self.instance.n, 'user')}"
         return Sheet(title, columns, rows, self._notes(), document=self.to_dict)
 
+    def caveats(self) -> list[str]:
+        """Return what is to be said beside the numbers: what is counted as what, and where nothing is proven."""
+        means = (counted_as_means(found.instance, found.integer) for found in self.allocations)
+        return [*next(filter(None, means), []), *unproven(self.named())]
+
     def _notes(self) -> tuple[str, ...]:
         """Say what is measured in what, at which values promises are broken, and at the first of them whose."""
-        means = counted_as_means(self.instance, any(found.integer for found in self.allocations))
         said: tuple[str, ...] = ("levels and shares are of the cluster as it is, whatever the value",)
-        said += (*self.baseline.joining(self.allocations), *means, *unproven(self.named()))
+        said += (*self.baseline.joining(self.allocations), *self.caveats())
         pairs = zip(map(str, self.values), self.allocations, strict=True)
         if not (broken := {value: found.broken for value, found in pairs if found.broken}):
             return said

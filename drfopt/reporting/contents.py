@@ -31,7 +31,10 @@ GLOSSARY = (
         "the bottleneck: a resource that is used up where the user may run, and that it needs; of whole tasks what its "
         "next task finds too little of",
     ),
-    ("price of fairness", "the part of the largest possible sum of dominant shares that the policy gives up"),
+    (
+        "price of fairness",
+        "the part of utilitarian's sum of dominant shares that the policy gives up; without rules no sum is larger",
+    ),
     ("Jain's index", "1 when all levels are equal, 1/n when one of n users has everything"),
     ("geometric mean", "of the levels, by weight; CEEI makes it as large as can be"),
     (
@@ -76,7 +79,7 @@ def verdict(document: Document) -> Markup:
         names = [resource["name"] for resource in holding]
         one = short["endless"] == 1
         # Their own ceilings may stop the others.
-        all_of_them = sum(resource["stopped"][0] for resource in holding) >= short["endless"]
+        all_of_them = short["held"] >= short["endless"]
         said = Markup("{} of {} {} {} for tasks without an end{}.").format(
             shown(document, ("short", "endless"), "count"),
             users,

@@ -53,6 +53,10 @@ WORDS = {kind: words for words, kind in KINDS.items()} | {"unplaced": "unplaced"
 """What a table says of them, by how they are counted."""
 
 
+LEFT = "what is left of its tasks fits nowhere"
+"""What a table says of who has started all its types but those that fit on nothing, and so is not unplaced itself."""
+
+
 @dataclass(frozen=True)
 class Stop:
     """What stopped one user: how it is counted, or empty and the names of what did; and what a table says."""
@@ -64,7 +68,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Stops:
-    """How many users were stopped by what under one policy: who has several bottlenecks at each, of a pool at one."""
+    """How many users were stopped by what under one policy: who has several bottlenecks at each, or at one."""
 
     met: int
     limit: int
@@ -109,7 +113,7 @@ def study(
     dict
         ``comparison`` is what ``drfopt compare --json`` prints, without the seconds.
     """
-    comparison = compare(instance, policies, integer=integer)
+    comparison, sweeps, whatifs = compare(instance, policies, integer=integer), tuple(sweeps), tuple(whatifs)
     report("laying out the page")
     name = instance.name or name
     found = comparison.allocations
@@ -125,13 +129,13 @@ def study(
         "policies": [allocation.policy for allocation in found],
         "shown": shown,
         "titles": titles,
-        "complete": not comparison.failed,
+        "complete": not comparison.failed and all(s.finished for s in sweeps) and all(w.finished for w in whatifs),
         "comparison": _comparison(comparison, name, version),
         "measures": [
             asdict(measures(allocation)) | {"price_of_fairness": comparison.price_of_fairness.get(allocation.policy)}
             for allocation in found
         ],
-        **_answer(found[0]),
+        **_answer(found[0], each[0]),
         "order": found[0].shortfall.order.tolist(),
         "queues": _queues(found[0]),
         "users": _users(instance, each),
@@ -159,7 +163,7 @@ def _distinct(allocations: Sequence[Allocation]) -> tuple[list[int], list[str]]:
     return list(alike), [titles.get(p, name) for p, name in enumerate(names)]
 
 
-def _answer(allocation: Allocation) -> Document:
+def _answer(allocation: Allocation, stops: Sequence[Stop]) -> Document:
     """Return what stands on the first screen: who is short of what, what to buy, what fits nowhere; then prices."""
     short, instance = allocation.shortfall, allocation.instance
     standing = short.standing[short.order]
@@ -175,6 +179,10 @@ def _answer(allocation: Allocation) -> Document:
         "short": {
             "users": short.count(SHORT),
             "endless": short.count(ENDLESS),
+            "held": sum(
+                any(name for told in stops[i].names for name in _resource(instance, told))
+                for i in np.flatnonzero(short.standing == ENDLESS).tolist()
+            ),
             "met": short.count(MET),
             "unplaced": int(short.unplaced.sum()),
             "demand_met": short.demand_met,
@@ -398,6 +406,8 @@ def _each_stop(allocation: Allocation) -> list[Stop]:
 
 def _explained(allocation: Allocation, i: int, reason: str, names: tuple[str, ...]) -> Stop:
     kind = reason if reason in WORDS else "" if names else "unknown"
+    if kind == "unplaced" and allocation.users[i] not in allocation.unplaced:
+        return Stop(kind, LEFT, names)
     words = (
         WORDS[kind] if kind else stopped(allocation.instance, i, names, allocation.tasks[i], False, allocation.integer)
     )

@@ -32,7 +32,7 @@ from ..model.policies import policy_named, policy_on
 from ..planning.baseline import Baseline
 from ..solving.comparing import taking_part
 
-__all__ = ["Measures", "envy", "measures"]
+__all__ = ["Measures", "envy", "measures", "weighted_shares"]
 
 ENVY_USERS = 2000
 """Users up to which everybody is compared with everybody: four million pairs, a second."""
@@ -60,24 +60,31 @@ class Measures:
 def measures(allocation: Allocation, baseline: Baseline | None = None) -> Measures:
     """Return the measures of an allocation; of a changed cluster in terms of the cluster as it was."""
     instance = allocation.instance
-    ruler = instance if baseline is None else baseline.ruler(instance)
-    tasks = allocation.tasks.astype(float)
-    levels = policy_named("drf").rates(ruler) * tasks
-    integer = allocation.integer
-    there = taking_part(instance, integer) if baseline is None else baseline.taking_part(allocation, levels)
+    ruler, rows = (instance, np.arange(instance.n)) if baseline is None else baseline.ruler(instance)
+    tasks, integer = allocation.tasks.astype(float), allocation.integer
+    levels, there = weighted_shares(allocation, baseline)
     levels = levels[there]
     squares = float(levels @ levels)
     positive = instance.capacity > 0
     pairs = _whole_envy(allocation, there) if integer else envy(instance, tasks, allocation.placement, there)
     return Measures(
-        lowest=float(levels.min(initial=np.inf)) if len(levels) else 0.0,
+        lowest=float(levels.min()) if len(levels) else 0.0,
         jain=float(levels.sum()) ** 2 / (len(levels) * squares) if squares else None,
-        nash=_geometric_mean(levels, ruler, there),
-        sum_of_shares=float(policy_named("utilitarian").rates(ruler) @ tasks),
+        nash=_geometric_mean(levels, ruler, rows[there]),
+        sum_of_shares=float(policy_named("utilitarian").rates(ruler)[rows] @ tasks),
         utilization=float(allocation.utilization[positive].astype(float).mean()) if positive.any() else 0.0,
         envious=None if pairs is None else int((pairs > LEVEL_CEEI).sum()),
         envy=None if pairs is None else float(pairs.max(initial=0.0)),
     )
+
+
+def weighted_shares(allocation: Allocation, baseline: Baseline | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return dominant shares over weights, (n,), and who takes part, bool (n,); or both in the cluster as it was."""
+    instance, drf = allocation.instance, policy_named("drf")
+    if baseline is None:
+        return drf.rates(instance) * allocation.tasks.astype(float), taking_part(instance, allocation.integer)
+    ruler, rows = baseline.ruler(instance)
+    return drf.rates(ruler)[rows] * allocation.tasks.astype(float), baseline.taking_part(allocation, drf)
 
 
 def _geometric_mean(levels: np.ndarray, instance: Instance, there: np.ndarray) -> float | None:

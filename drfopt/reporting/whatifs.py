@@ -3,11 +3,16 @@
 from dataclasses import asdict
 from typing import Any
 
+from ..model.allocation import Allocation
+from ..planning.baseline import Baseline
 from ..planning.before_and_after import WhatIf, as_float
 from ..planning.sweeping import Sweep
-from .measures import measures
+from .measures import measures, weighted_shares
 
 __all__ = ["sweep_to_dict", "whatif_to_dict"]
+
+PAGE = {"levels": "drf"}
+"""What a level is on a page, whatever the policy."""
 
 VERDICTS = ("wins", "loses", "same", "joins", "leaves")
 """What changes may do to a user."""
@@ -18,8 +23,10 @@ def sweep_to_dict(sweep: Sweep) -> dict[str, Any]:
     return {
         "policy": sweep.policy,
         "axis": sweep.axis.name,
+        "finished": sweep.finished,
+        "caveats": sweep.caveats(),
         "resources": list(sweep.instance.resources),
-        "measured_in": sweep.baseline.measured_in,
+        "measured_in": sweep.baseline.measured_in | PAGE,
         "steps": [
             {
                 "at": float(value),
@@ -40,11 +47,14 @@ def whatif_to_dict(found: WhatIf) -> dict[str, Any]:
         "policy": found.before.policy,
         "integer": found.before.integer,
         "changes": [str(change) for change in found.changes],
+        "finished": found.finished,
+        "caveats": found.caveats(),
         "verdicts": {verdict: sum(row[3] == verdict for row in users) for verdict in VERDICTS},
-        "measured_in": found.baseline.measured_in,
+        "measured_in": found.baseline.measured_in | PAGE,
         "totals": [
             {"when": when, **{name: as_float(pair[side]) for name, pair in found.totals().items()}}
-            for side, when in enumerate(("before", "after"))
+            | {"lowest level": _lowest(allocation, found.baseline)}
+            for side, (when, allocation) in enumerate((("before", found.before), ("after", found.after)))
         ],
         "users": [
             {
@@ -58,6 +68,11 @@ def whatif_to_dict(found: WhatIf) -> dict[str, Any]:
             for name, before, after, verdict in users
         ],
     }
+
+
+def _lowest(allocation: Allocation, baseline: Baseline) -> float:
+    levels, there = weighted_shares(allocation, baseline)
+    return float(levels[there].min()) if there.any() else 0.0
 
 
 def _part(before: float | None, after: float | None, verdict: str) -> float | None:

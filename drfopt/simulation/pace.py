@@ -31,6 +31,10 @@ class Slowdown:
     exponents: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.exponents, Mapping):
+            raise InstanceError(
+                f"a slowdown has {self.exponents!r}: give exponents by resource, such as {{'memory': 4}}"
+            )
         for resource, value in self.exponents.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
                 raise InstanceError(f"slowdown of {resource!r} is {value!r}: write an exponent, 0 or more")

@@ -300,11 +300,13 @@ def simulate(
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
             raise InstanceError(f"{name} is {number!r}: write a whole number, 0 or more")
     checked_flags(checked=checked)
-    if every is not None and not (isinstance(every, Real) and 0 <= every < math.inf):
+    if every is not None and (isinstance(every, bool) or not (isinstance(every, Real) and 0 <= every < math.inf)):
         raise InstanceError(f"every is {every!r}: give the seconds between samples, 0 for every moment")
     if slowdown is not None and not isinstance(slowdown, Slowdown):
         raise InstanceError(f"slowdown is {slowdown!r}: give a Slowdown, such as Slowdown({{'cpu': 1}})")
     chosen = rule_named(rule)
+    if preemption is not None and not isinstance(preemption, Preemption):
+        raise InstanceError(f"preemption is {preemption!r}: give a Preemption, such as Preemption(grace=5)")
     if preemption is not None:
         chosen = Preempting(chosen, preemption)
     if not isinstance(scenario, Scenario):

@@ -6,7 +6,7 @@ and again, at intervals or as soon as the one before is done.  Everything is che
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import InstanceError, suggestion
-from ..base.numbers.quantities import exact
+from ..base.numbers.quantities import amount, exact
 from ..base.registry import door
 from ..model.instance import Instance, Machine
 from ..model.naming import some, unique, with_names
@@ -62,10 +62,7 @@ class Stage:
     machines: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        demand = {str(resource): exact(amount) for resource, amount in self.demand.items()}
-        for resource, amount in demand.items():
-            if amount < 0:
-                raise InstanceError(f"demand of {resource!r} is {amount}: write 0 or more")
+        demand = _amounts(self.demand, "demand")
         if not any(demand.values()):
             raise InstanceError("a task demands nothing: give it a positive demand")
         if self.tasks is not None:
@@ -79,7 +76,7 @@ class Stage:
         object.__setattr__(self, "duration", checked_times(self.duration, "duration", self.tasks))
         object.__setattr__(self, "lasts", _seconds(self.lasts, "lasts"))
         if self.machines is not None:
-            object.__setattr__(self, "machines", tuple(map(str, self.machines)))
+            object.__setattr__(self, "machines", tuple(map(str, _parts(self.machines, str, "machines"))))
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ class Job:
     name: str = ""
 
     def __post_init__(self) -> None:
-        stages = (self.stages,) if isinstance(self.stages, Stage) else tuple(self.stages)
+        stages = _parts(self.stages, Stage, "stages")
         if not stages:
             raise InstanceError("a job has no stages: give it at least one")
         object.__setattr__(self, "stages", stages)
@@ -145,17 +142,13 @@ class User:
     leaves: float = math.inf
 
     def __post_init__(self) -> None:
-        jobs = (self.jobs,) if isinstance(self.jobs, Job) else tuple(self.jobs)
         object.__setattr__(self, "name", str(self.name))
-        object.__setattr__(self, "jobs", jobs)
+        object.__setattr__(self, "jobs", _parts(self.jobs, Job, f"user {self.name!r}: jobs"))
         weight = exact(self.weight)
         if weight <= 0:
             raise InstanceError(f"user {self.name!r}: weight is {weight}: weights must be positive")
         object.__setattr__(self, "weight", weight)
-        guarantee = {str(resource): exact(amount) for resource, amount in self.guarantee.items()}
-        for resource, amount in guarantee.items():
-            if amount < 0:
-                raise InstanceError(f"user {self.name!r}: guarantee of {resource!r} is {amount}: write 0 or more")
+        guarantee = _amounts(self.guarantee, f"user {self.name!r}: guarantee")
         object.__setattr__(self, "guarantee", guarantee)
         if self.group:
             check_path(self.group, f"the group of user {self.name!r}")
@@ -218,14 +211,11 @@ class Scenario:
         machines = self.machines
         if isinstance(machines, Mapping):
             machines = (Machine(POOL, machines),)
-        object.__setattr__(self, "machines", tuple(_machine(machine) for machine in machines))
-        object.__setattr__(self, "users", tuple(self.users))
-        object.__setattr__(self, "outages", tuple(self.outages))
+        object.__setattr__(self, "machines", tuple(map(_machine, _parts(machines, Machine, "machines"))))
+        object.__setattr__(self, "users", _parts(self.users, User, "users"))
+        object.__setattr__(self, "outages", _parts(self.outages, Outage, "outages"))
         object.__setattr__(self, "until", _seconds(self.until, "until"))
-        object.__setattr__(self, "groups", {str(path): exact(weight) for path, weight in self.groups.items()})
-        for path, weight in self.groups.items():
-            if weight < 0:
-                raise InstanceError(f"group {path!r}: weight is {weight}: weights must not be negative")
+        object.__setattr__(self, "groups", _amounts(self.groups, "group weight"))
         if not self.machines:
             raise InstanceError("the cluster has no machines: list at least one class")
         if not self.users:
@@ -309,15 +299,29 @@ class Scenario:
 
 
 def _machine(machine: Machine) -> Machine:
-    given = with_names(machine.capacity, f"machine class {machine.name!r}") if isinstance(machine, Machine) else None
-    if not isinstance(given, Mapping):
-        raise InstanceError(f"{machine!r} is no machine: use Machine(name, {{'cpu': 4, 'memory': 14}}, count)")
-    _whole(machine.count, f"machine class {machine.name!r}: count", 1)
-    capacity = {str(resource): exact(amount) for resource, amount in given.items()}
-    for resource, amount in capacity.items():
-        if amount < 0:
-            raise InstanceError(f"machine class {machine.name!r} has {amount} of {resource!r}: write 0 or more")
+    called = f"machine class {machine.name!r}"
+    _whole(machine.count, f"{called}: count", 1)
+    capacity = _amounts(with_names(machine.capacity, called), f"{called}: capacity")
     return Machine(str(machine.name), capacity, machine.count)
+
+
+def _parts(value: Any, kind: type, what: str) -> tuple:
+    """Return parts of a kind as a tuple; one of it stands for itself, but for a text, which is not its letters."""
+    parts = (value,) if isinstance(value, kind) and kind is not str else value
+    if isinstance(parts, str) or not isinstance(parts, Iterable):
+        raise InstanceError(f"{what} is {value!r}: give a list of {kind.__name__}")
+    parts = tuple(parts)
+    for one in parts:
+        if not isinstance(one, kind):
+            raise InstanceError(f"{what} has {one!r}: give {kind.__name__} only")
+    return parts
+
+
+def _amounts(value: Any, what: str) -> dict[str, Fraction]:
+    """Return amounts by resource, or by group, 0 or more."""
+    if not isinstance(value, Mapping):
+        raise InstanceError(f"{what} is {value!r}: give amounts by name, such as {{'cpu': 4, 'memory': 14}}")
+    return {str(name): amount(one, f"{what} of {name!r}") for name, one in value.items()}
 
 
 def _whole(value: Any, what: str, least: int) -> None:

@@ -342,6 +342,10 @@ def scenario_of(instance: Instance, duration: Times, tasks: int) -> Scenario:
     InstanceError
         When the instance has weights by resource, limits below the counts of task types, or what no rule knows of.
     """
+    if not isinstance(instance, Instance):
+        raise InstanceError(f"a scenario is made of an instance, not of {instance!r}: give an Instance")
+    if isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1:
+        raise InstanceError(f"tasks is {tasks!r}: write a whole number, 1 or more")
     organisation = instance.organisation
     if instance.weights_per_resource:
         raise InstanceError("a scenario has one weight a user, the instance one a resource: give one a user")

@@ -55,7 +55,8 @@ class Comparison(Result):
     failed : bool
         Whether a solver failed or ran out of time or a formulation file is at fault, rather than a policy not applying.
     price_of_fairness : dict from policy to float or None
-        1 - (sum of dominant shares) / (the utilitarian sum); None where that is not proven.
+        1 - (sum of dominant shares) / (the utilitarian sum); None where that is not proven.  Under rules it may be
+        below 0: promises are held first, and what they leave to `utilitarian` need not bear the largest sum there is.
     integrality : dict from policy to Integrality
         With whole tasks: the continuous bound, a greedy schedule and a rounding beside each optimum; nothing beside a
         formulation file's, which says not what it measures.
@@ -120,9 +121,11 @@ class Comparison(Result):
         ]
         kind = "whole tasks" if self.integer else "divisible tasks"
         title = f"{kind}" + (f" - {self.instance.name}" if self.instance.name else "")
+        # What is promised is held first, and by each policy in its own way: what is left need not bear the largest sum.
+        whole = "sum under utilitarian" if "organisation" in self.instance.features else "largest possible sum"
         notes = [
             "shares are dominant shares of users who are placed and may run something; "
-            "price of fairness = 1 - sum of shares / largest possible sum"
+            f"price of fairness = 1 - sum of shares / {whole}"
         ]
         notes += counted_as_means(self.instance, self.integer)
         unplaced = next((allocation.unplaced for allocation in self.allocations if allocation.unplaced), ())
@@ -134,10 +137,10 @@ class Comparison(Result):
                 notes.append(f"{allocation.policy}: guarantees that cannot be met: {owed}")
         if self.integrality:
             notes.append("beside: " + "; ".join(f"{policy} by {b}" for policy, b in self.integrality.items()))
-        if whole := [a.policy for a in self.allocations if a.integer and not self.integer]:
-            notes.append(f"whole tasks, for their tasks are integer variables: {', '.join(whole)}")
+        if integral := [a.policy for a in self.allocations if a.integer and not self.integer]:
+            notes.append(f"whole tasks, for their tasks are integer variables: {', '.join(integral)}")
         if self.unpriced and any(self.price_of_fairness[policy] is None for policy, a in solved.items() if a.finished):
-            notes.append(f"price of fairness: the largest possible sum is not known: {self.unpriced}")
+            notes.append(f"price of fairness: the {whole} is not known: {self.unpriced}")
         notes.extend(f"{policy}: {a.certificate.reason}" for policy, a in solved.items() if not a.finished)
         notes.extend(f"{policy}: {reason}" for policy, reason in self.refusals.items())
         return Sheet(title, columns, rows, tuple(notes), document=self.to_dict)
@@ -273,4 +276,4 @@ def _shares(allocation: Allocation) -> np.ndarray:
 def _price(total: float, best: float) -> float:
     # Two sums that are equal differ by what levels may be off by: a price of that much would be noise.
     price = 1 - total / best if best > 0 else 0.0
-    return price if price > LEVEL else 0.0
+    return price if abs(price) > LEVEL else 0.0

@@ -119,7 +119,8 @@ def _served(instance: Instance) -> Instance:
     Who takes nothing in whole tasks must take nothing from the others here either, or this would be no bound of them.
     """
     gone = instance.unplaced(integer=True) & ~instance.unplaced()
-    limits = [None if limit is None else Fraction(math.floor(limit)) for limit in instance.max_tasks]
+    # A user's own ceilings are limits too.
+    limits = [None if limit is None else Fraction(math.floor(limit)) for limit in instance.exact_limits]
     limits = [Fraction(0) if out else limit for out, limit in zip(gone, limits, strict=True)]
     if limits == list(instance.max_tasks):
         return instance

@@ -325,7 +325,7 @@ def schedule(
     machines = machine_rows(instance)
     eligible = None if instance.eligible is None else instance.eligible.tolist()
     run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule], mixes, lines, ranks)
-    steps = tuple(discrete_filling(*run)[1]) if trace else None
+    steps = tuple(_counted_shares(instance, step) for step in discrete_filling(*run)[1]) if trace else None
     free: Free = []
     started = (
         kinds_started(*run, free=free) if steps is None else ((step.user, step.kind, step.machine) for step in steps)
@@ -364,6 +364,15 @@ def _on_machines(
         steps += [_of_all(step, who, k, instance) for step in found.trace or ()]
     tasks = placement.sum(axis=1)
     return Schedule(instance, policy.name, when_full, tasks, placement, tuple(steps) if trace else None, rule)
+
+
+def _counted_shares(instance: Instance, step: Step) -> Step:
+    """Return a step whose dominant shares are of resources that are not excluded from shares."""
+    if instance.counted.all():
+        return step
+    there = np.flatnonzero(instance.counted).tolist()
+    shares = tuple(max((row[j] for j in there), default=Fraction(0)) for row in step.shares)
+    return step._replace(dominant_shares=shares)
 
 
 def _of_all(step: Step, who: np.ndarray, k: int, instance: Instance) -> Step:

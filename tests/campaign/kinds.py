@@ -26,7 +26,7 @@ from drfopt.certificates.document import certificate_document
 from drfopt.certificates.verifier import loads, verify
 from drfopt.model.policies import policy_named
 
-__all__ = ["KINDS", "Kind", "judged", "main"]
+__all__ = ["KINDS", "Kind", "drawn_of", "judged", "main"]
 
 ENUMERATED, TURNS = 3_000, 14
 """Vectors of tasks of one instance, tasks that the recursion of groups gives."""
@@ -113,7 +113,11 @@ KINDS = {
 
 def drawn(name: str, number: int) -> tuple[Instance, str] | None:
     """Return the instance of that number of a kind and the policy it is asked, or None where it is none."""
-    kind, chance = KINDS[name], random.Random(f"{name}/{number}")
+    return drawn_of(KINDS[name], random.Random(f"{name}/{number}"))
+
+
+def drawn_of(kind: Kind, chance: random.Random) -> tuple[Instance, str] | None:
+    """Return an instance of a kind and the policy it is asked, or None where it is none."""
     has = {*kind.always.replace("per resource", "each").split()}
     has |= {trait for trait in kind.at_times.split() if chance.random() < 0.3}
     policy = chance.choice(kind.policies)

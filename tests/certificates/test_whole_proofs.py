@@ -319,3 +319,27 @@ def test_who_has_her_limit_closes_a_level_that_others_could_stop_at():
     assert [(len(claim.allowed), len(claim.choices)) for claim in known] == [(1, 21 - i) for i in range(20)] + [(1, 1)]
     assert found.tasks.tolist() == [*range(1, 21), 25, 25] and found.certificate.valid
     assert verify(found).valid is True
+
+
+def test_what_follows_a_contradiction_is_left_out():
+    # A file's reader goes through all of a tree: what is below bounds that nobody can keep says nothing there.
+    instance, policy = Instance.library("nsdi2011"), policy_named("drf")
+    users = WholeUsers(instance, policy, playing(instance))
+    worth = worth_of(users)
+    claim = next(claims(users, solve(instance, integer=True).tasks.tolist()))
+    leaf = refutation.refute(claim, worth)
+    longer = replace(leaf, then=Refutation(worth.free, (0,) * len(claim.allowed)))
+    assert holds(claim, worth, longer) and not holds(claim, worth, longer.then)
+    assert refutation.refute(claim, worth, known=[longer]).then is None
+
+
+def test_what_says_that_no_fewer_stop_refutes_the_next_claim(monkeypatch):
+    # Of six who need 10 one is enough, and that no fewer are is said by the program that finds the one.
+    instance, policy = Instance([[10, 1]] * 6 + [[1, 10]] * 6, [122, 132]), policy_named("tasks")
+    users = WholeUsers(instance, policy, playing(instance))
+    with pytest.raises(Better) as better:
+        refutation.refute(ClaimList(users).claim(users.unit, 9), worth_of(users))
+    claim = ClaimList(users).claim(users.unit, 1)
+    assert better.value.proof is not None and holds(claim, worth_of(users), better.value.proof)
+    monkeypatch.setattr(refutation, "_Tree", None)
+    assert refutation.refute(claim, worth_of(users), known=[better.value.proof]).leaves == 1

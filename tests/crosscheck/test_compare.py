@@ -2,12 +2,16 @@
 
 import json
 import sys
+from fractions import Fraction
 
 import pytest
 
 from drfopt.base.errors import PolicyError, TimeLimitError
 from drfopt.model.instance import Instance
+from drfopt.model.organisation import Group, Organisation
 from drfopt.solving.comparing import compare
+from drfopt.solving.crosschecking import crosscheck
+from drfopt.solving.scheduling import schedule
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +70,40 @@ def test_a_solver_that_fails_is_a_failure(monkeypatch, paper):
     assert "time limit" in found.refusals["asset"]
     with pytest.raises(TimeLimitError):
         compare(paper, ["asset"])
+
+
+def test_what_is_excluded_from_shares_is_no_dominant_share():
+    rules = Organisation(excluded=["net"])
+    demands = {"a": {"cpu": 1, "net": 1}, "b": {"cpu": 1, "net": 9}}
+    cluster = Instance(demands, {"cpu": 4, "net": 10}, organisation=rules)
+    found = compare(cluster, ["throughput", "utilitarian"])
+    for allocation in found.allocations:
+        assert allocation.dominant_resources == ("cpu", "cpu")
+        assert allocation.dominant_shares == pytest.approx(allocation.tasks / 4)
+    assert found.price_of_fairness == {"throughput": 0, "utilitarian": 0}
+    assert [step.dominant_shares[step.user] for step in schedule(cluster).trace] == [Fraction(1, 4)] * 2
+
+
+def test_a_price_below_nothing_under_rules_is_told():
+    # The promise is divided by each policy in its own way, and what it leaves to `utilitarian` bears no larger sum.
+    rules = Organisation(paths={"a": "g", "b": "g"}, groups=[Group("g", guarantee={"x": 1})])
+    found = compare(
+        Instance({"a": {"y": 1}, "b": {"x": 1, "y": 1}}, {"x": 2, "y": 3}, organisation=rules), ["throughput"]
+    )
+    assert found.price_of_fairness["throughput"] == pytest.approx(-1 / 15)
+    assert "price of fairness = 1 - sum of shares / sum under utilitarian" in str(found)
+    assert "price of fairness = 1 - sum of shares / largest possible sum" in str(compare(Instance([[1]], [1])))
+
+
+def test_who_needs_what_there_is_none_of_and_what_is_excluded_pays_nothing():
+    rules = Organisation(guarantees={"u": {"c": 1}}, excluded=["b"])
+    cluster = Instance({"u": {"c": 1}, "v": {"a": 1, "b": 1}}, {"a": 0, "b": 4, "c": 1}, organisation=rules)
+    assert compare(cluster, ["ceei"]).allocations[0].tasks.tolist() == [1, 0]
+
+
+def test_levels_below_0_stand_in_the_table_of_a_cross_check_and_who_is_unplaced_does_not():
+    rules = Organisation(guarantees={"a": {"x": 4}, "b": {"x": 4}}, meaning="surplus")
+    demands = {"a": {"x": 1}, "b": {"x": 1}, "c": {"y": 1}}
+    found = crosscheck(Instance(demands, {"x": 2, "y": 0}, organisation=rules))
+    assert found.agree
+    assert {row[1:3] for row in found.sheet().rows} == {("-1.5", "-3")}

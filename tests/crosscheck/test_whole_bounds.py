@@ -11,6 +11,7 @@ from drfopt.certificates.level_bounds import level_bounds
 from drfopt.certificates.level_claims import claims
 from drfopt.certificates.packing_bound import worth_of
 from drfopt.model.instance import Instance
+from drfopt.model.organisation import Organisation
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
 from drfopt.solving.allocating import solve
@@ -18,6 +19,12 @@ from drfopt.solving.comparing import compare
 
 WIDE = Instance([[3, 1], [2, 2], [1, 4], [4, 1], [2, 3], [5, 2], [1, 1], [2, 5]], [180, 190])
 """Too many users for an exact search to finish, few enough for the search near a bound."""
+
+
+def test_who_may_have_no_whole_task_by_its_ceiling_takes_nothing_from_the_bound():
+    instance = Instance([[2], [1]], [2], organisation=Organisation(ceilings={"u1": {"r1": 1}}))
+    found = compare(instance, ["drf"], integer=True).integrality["drf"]
+    assert (found.continuous, found.optimum) == (pytest.approx(1), 1)
 
 
 def test_who_cannot_have_a_whole_task_takes_nothing_from_the_bound():

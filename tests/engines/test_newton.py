@@ -248,3 +248,10 @@ def test_a_polish_without_anything_to_begin_with_is_no_fault():
     ends = Instance([["1e-141"], ["3e-140"]], ["2.2e-139"], weights=["1e-150", "1e150"], max_tasks=[1, 1_000_000])
     with pytest.raises(SolverError, match="beyond the range of floats: take a smaller alpha"):
         solve(ends, "alpha:7")
+
+
+def test_what_users_would_pay_beyond_floats_is_said():
+    tiny = Instance([[1], [1]], [1], max_tasks=[1e-18, None])
+    assert solve(tiny, "alpha:10").certificate.valid
+    with pytest.raises(CertificateError, match="what users would pay is beyond the range of floats: take a smaller"):
+        solve(tiny, "alpha:20")

@@ -250,6 +250,10 @@ def test_queues_alone_are_no_cluster(tmp_path: Path) -> None:
     queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "a"}}
     with pytest.raises(InstanceError, match="no task of a user is waiting or running"):
         read("volcano", [write(tmp_path / "q.json", queue)])
+    # Of all notes the one is told that is about a task.
+    other = pod("p", on="n", priority=5)
+    with pytest.raises(InstanceError, match=r"\(assumed: pod that stays where it is: subtracted from its node \(p\)\)"):
+        read("volcano", [write(tmp_path / "q.json", queue, node("n"), other)])
 
 
 # ---- Kueue -------------------------------------------------------------------------------------------------
@@ -475,6 +479,11 @@ def owner(api: str, kind: str, spec: dict, name: str = "o", **metadata) -> dict:
 
 OWNERS = {
     "Job": (owner("batch/v1", "Job", {"parallelism": 5, "completions": 3, "suspend": True, "template": TEMPLATE}), 3),
+    "Job of which some is done": (
+        owner("batch/v1", "Job", {"parallelism": 5, "completions": 6, "suspend": True, "template": TEMPLATE})
+        | {"status": {"succeeded": 4}},
+        2,
+    ),
     "JobSet": (
         owner(
             "jobset.x-k8s.io/v1alpha2",
@@ -541,7 +550,7 @@ def test_the_label_of_an_owner_says_the_queue_of_its_pods(tmp_path: Path, kind: 
     assert found.instance.users == ("A",)
     assert found.instance.max_tasks == (count,)
     # Pods of it that are listed have the label of their owner, and are not counted twice.
-    reference = [{"kind": kind, "name": "o"}]
+    reference = [{"kind": item["kind"], "name": "o"}]
     listed = pod("p", memory="", ownerReferences=reference)
     found = read("kueue", [write(tmp_path / "k2.json", *queues, item, listed)])
     assert found.instance.max_tasks == (1,)

@@ -500,6 +500,20 @@ def test_cpus_by_state_are_those_of_all_nodes_of_a_line(tmp_path: Path) -> None:
     assert "assumed: 2 x node has the mean CPUs of its line: give sinfo -N (such as c1)" in told(found)
 
 
+def test_memory_of_a_cpu_and_memory_that_may_be_of_one(tmp_path: Path) -> None:
+    node = "NodeName=n CPUTot=64 RealMemory=512000 State=IDLE Partitions=p\n"
+    job = "JobId=7 UserId=ann(1) JobState=PENDING NumNodes=2 NumCPUs=8 MinMemoryCPU=3G TresPerTask=gres/gpu:1\n"
+    found = read("slurm", saved(tmp_path, node=node, job=job))
+    assert found.instance.exact_demands == ((4, 4 * 3072),)
+    assert "devices for each task of a job: TRES tell how many it has (7)" in told(found)
+    assert "needs no memory" not in told(found)
+    queue = "JOBID|USER|STATE|NODES|CPUS|MIN_MEMORY\n7|ann|PENDING|2|8|3G\n8|bob|PENDING|1|1|3G\n"
+    found = read("slurm", saved(tmp_path, node=node, queue=queue))
+    assert found.instance.exact_demands[0] == (4, 3072)
+    told_once = "assumed: MIN_MEMORY is of a node: with --mem-per-cpu it is of a CPU, which -O tres-alloc takes in (7)"
+    assert told_once in told(found)
+
+
 def test_what_a_node_keeps_back_is_not_divided(tmp_path: Path) -> None:
     node = """\
 NodeName=n1 Arch=x86_64 CoresPerSocket=32

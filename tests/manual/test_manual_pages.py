@@ -19,6 +19,7 @@ import drfopt
 from drfopt import solve
 from drfopt.axioms import claims
 from drfopt.cli.app import app, program
+from drfopt.engines.registry import ENGINES
 from drfopt.model.instance import Instance
 
 MANUAL = REPOSITORY / "docs"
@@ -119,6 +120,17 @@ def test_letters_are_those_of_the_code():
         ]
         assert len(names) > 3
         assert not [name for name in names if not hasattr(value, name)]
+
+
+def test_engines_that_stand_behind_others_are_those_of_the_code():
+    table = PAGES["theory/algorithms.md"].split("| engine | then |")[1].split("\n\n")[0]
+    told, known = {}, {engine.name for engine in ENGINES}
+    for row in re.findall(r"^\| (`.*?) \| (.*) \|$", table, re.MULTILINE):
+        names, behind = (re.findall(r"`([\w-]+)`", cell) for cell in row)
+        told |= dict.fromkeys(set(names) & known, tuple(behind))
+        most = {name: ENGINES.named(name).most for name in behind}
+        assert {f"{number:,}" for number in most.values() if number} == set(re.findall(r"up to ([\d,]+) users", row[1]))
+    assert told == {engine.name: engine.then for engine in ENGINES if engine.then}
 
 
 def test_the_manual_names_no_inner_module():

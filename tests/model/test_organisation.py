@@ -73,7 +73,10 @@ def test_an_organisation_has_one_entry_a_user_and_every_group_of_the_tree():
 
 
 def test_an_organisation_without_content_is_none():
-    assert Instance({"A": {"cpu": 1}}, {"cpu": 1}, organisation=Organisation(meaning="surplus")).organisation is None
+    assert Instance({"A": {"cpu": 1}}, {"cpu": 1}, organisation=Organisation()).organisation is None
+    # What guarantees would mean is kept for whoever is promised something later; nothing else is of it.
+    meant = Instance({"A": {"cpu": 1}}, {"cpu": 1}, organisation=Organisation(meaning="surplus"))
+    assert meant.organisation.meaning == "surplus" and not meant.features
 
 
 def test_a_weight_of_zero_is_told_apart_and_is_one_in_the_weights():

@@ -23,6 +23,7 @@ from drfopt import (
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import HOLDS, UNDECIDED
 from drfopt.base.errors import EngineError, InstanceError, PolicyError
+from drfopt.base.numbers.shown import apart, not_above
 from drfopt.planning.advice import advise
 from drfopt.planning.pricing.binding_rounds import held
 
@@ -225,7 +226,7 @@ def test_a_price_of_fairness_that_is_not_known_says_why():
     tiers = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}, "C": {"cpu": 1}}, {"cpu": 3}, organisation=rules)
     found = compare(tiers, ["drf"])
     assert found.price_of_fairness == {"drf": None}
-    assert "the largest possible sum is not known: utilitarian serves one tier after the other" in str(found)
+    assert "the sum under utilitarian is not known: utilitarian serves one tier after the other" in str(found)
     assert "not known" not in str(compare(Instance({"A": {"cpu": 1}}, {"cpu": 3}), ["drf"]))
 
 
@@ -433,7 +434,7 @@ def test_where_two_things_run_out_together_each_is_named_and_it_is_said_when_ano
     # Both are full at once; with more of a, b alone stops w.
     users = {"u": {"a": 1}, "v": {"b": 1}, "w": {"a": 1, "b": 1}}
     here, there = (explain(Instance(users, {"a": a, "b": 2})).named() for a in (2, 3))
-    assert [row.stopped_by for row in here.values()] == [("a",), ("b",), ("a",)]
+    assert [row.stopped_by for row in here.values()] == [("a",), ("b",), ("a", "b")]
     assert [row.stopped_by for row in there.values()] == [("a",), ("b",), ("b",)]
     assert here["u"].remedy == (
         "1 more of a (now 2) would give it 2 tasks instead of 1; what stops whom changes at once, and then stays so up "
@@ -533,3 +534,71 @@ def test_what_else_is_used_up_is_not_what_stops_who_is_below_a_ceiling():
     row = explain(Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 10}, organisation=rules))["a"]
     assert row.stopped_by == ("eng ceiling of cpu",)
     assert row.remedy == "set-capacity cpu=+1% would not raise it: what stops it is eng ceiling of cpu"
+
+
+def test_amounts_are_told_as_tables_tell_them_and_no_change_prints_as_none():
+    gib = 2**30
+    cluster = Instance(
+        {"a": {"cpu": 1, "memory": 2 * gib}, "b": {"cpu": 1, "memory": 4 * gib}}, {"cpu": 100, "memory": 32 * gib}
+    )
+    assert explain(cluster)["a"].remedy == (
+        "1 MiB more of memory (now 32 GiB) would give it 8.00024 tasks instead of 8; "
+        "what stops whom stays so up to 282.843 GiB"
+    )
+    large = explain(Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 10**9}))["a"].remedy
+    assert large.startswith("10,000 more of cpu (now 1,000,000,000) would give it 5.00005e+08 tasks instead of 5e+08;")
+
+
+def test_what_holds_up_to_an_amount_is_not_rounded_up():
+    # Up to 3 - 10^-6 / 3.
+    assert [not_above(x) for x in (2.9999997, 3.0000001, 3.0, 1234567.0)] == [2.99999, 3.0, 3.0, 1234560.0]
+    assert apart(7.75000003, 7.75) == ("7.75000003", "7.75")
+    assert apart(8.0, 7.75) == ("8", "7.75")
+
+
+def test_things_that_run_out_together_in_a_pool_are_all_named_by_fractions_and_floats():
+    users = {"u": {"a": 1, "b": 1}, "v": {"a": 1, "b": 1}, "w": {"a": 1}}
+    for cluster in (Instance(users, {"a": 3, "b": 2}), Instance(users, {"a": 3, "b": 2}, max_tasks={"w": 5})):
+        for exact in (False, True):
+            found = solve(cluster, "tasks", exact=exact)
+            assert found.certificate.bottlenecks == (("a", "b"), ("a", "b"), "a")
+            assert [user["bottleneck"] for user in found.to_dict()["users"]] == [["a", "b"], ["a", "b"], "a"]
+    rules = Organisation(guarantees={"u": {"a": "1/2"}})
+    ruled = Instance({"u": {"a": 1, "b": 1}, "v": {"a": 1, "b": 1}}, {"a": 2, "b": 2}, organisation=rules)
+    assert {solve(ruled, exact=exact).certificate.bottlenecks for exact in (False, True)} == {(("a", "b"), ("a", "b"))}
+
+
+def test_what_is_excluded_from_shares_counts_in_none_that_is_told():
+    users = {"u0": {"r0": 2, "r1": 1}, "u1": {"r0": 1, "r1": 2}, "u2": {"r0": 1}}
+    rules = Organisation(excluded=["r1"])
+    cluster = Instance(users, {"r0": 4, "r1": 1}, organisation=rules, max_tasks={"u0": 4, "u2": 4})
+    for exact in (False, True):
+        found = solve(cluster, "tasks", exact=exact)
+        assert set(found.dominant_resources) == {"r0"}
+        assert [float(x) for x in found.dominant_shares] == pytest.approx([1 / 6, 1 / 12, 3 / 4])
+        assert found.shortfall.demand_met == pytest.approx((1 / 6 + 3 / 4) / 3)
+    for unit in price(cluster, "tasks").units:
+        # All of r0 is in use whatever there is.
+        assert unit.more.sum_of_shares == unit.less.sum_of_shares == 0
+    each = Instance(users, machines=[Machine("m", {"r0": 4, "r1": 1})], organisation=rules)
+    assert [unit.more.sum_of_shares for unit in price(each, "per-server").units if unit.name == "m/r0"] == [0]
+
+
+def test_two_ceilings_one_just_above_the_other_are_raised_together():
+    rules = Organisation(ceilings={"a": {"cpu": 2, "gpu": 3}})
+    cluster = Instance({"a": {"cpu": 2, "gpu": 2}}, {"cpu": 20, "gpu": 20}, organisation=rules)
+    assert explain(cluster, integer=True)["a"].remedy == (
+        "raise its ceiling of cpu and gpu: without these it would have 10 tasks instead of 1"
+    )
+
+
+def test_the_price_of_the_lowest_level_is_that_of_all_who_are_lowest():
+    """Two resources hold two levels that are equal: more of one raises no lowest level, less of either lowers it."""
+    cluster = Instance({"u": {"a": 2}, "v": {"b": 1}, "w": {"b": 1}}, {"a": 1, "b": 1})
+    prices = {unit.name: (unit.more.price, unit.less.price) for unit in price(cluster, "tasks").units}
+    assert prices == {"a": (0, 0.5), "b": (0, 0.5)}
+
+
+def test_a_whole_task_is_told_all_that_the_pool_lacks_for_it():
+    row = explain(Instance({"u": {"a": 2, "b": 1}}, {"a": 1, "b": 0}), integer=True)["u"]
+    assert row.remedy == "the pool would have to have 2 of a instead of 1 and 1 of b instead of 0"

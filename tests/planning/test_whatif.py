@@ -193,7 +193,7 @@ def test_the_lowest_level_where_nobody_fitted_and_of_what_there_was_none():
     apart = Instance({"a": {"cpu": 1}, "b": {"gpu": 1}}, {"cpu": 5, "gpu": 0})
     found = what_if(apart, ["set-capacity gpu=2"])
     assert found.totals()["lowest level"] == (1, 1)
-    assert "not in the lowest level, as the cluster unchanged has nothing of what it needs: b" in str(found)
+    assert "not in the lowest level, as its tasks have no level in the cluster unchanged: b" in str(found)
     assert what_if(apart, ["set-capacity gpu=2"], "tasks").totals()["lowest level"] == (5, 2)
 
 

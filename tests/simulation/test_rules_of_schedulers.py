@@ -453,7 +453,7 @@ def test_a_group_of_weight_0_is_refused_where_shares_are_divided_by_it(rule):
     with pytest.raises(PolicyError, match="'g' is 0: make it positive"):
         simulate(scenario, rule)
     assert counts(simulate(scenario, "kueue")) == {"A": 4}
-    with pytest.raises(InstanceError, match="group 'g': weight is -1"):
+    with pytest.raises(InstanceError, match="group weight of 'g' is -1"):
         Scenario({"cpu": 4}, scenario.users, groups={"g": -1})
 
 

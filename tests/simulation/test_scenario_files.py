@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from drfopt import InstanceError, Machine
-from drfopt.simulation import Draw, Job, Outage, Scenario, Stage, User
+from drfopt import Instance, InstanceError, Machine
+from drfopt.simulation import Draw, Job, Outage, Scenario, Slowdown, Stage, User, simulate
 from drfopt.simulation.scenario_files import library, loads, names
 
 HEAD = '[capacity]\ncpu = 4\nmemory = "8Gi"\n'
@@ -100,7 +100,6 @@ def test_toml_json_and_yaml_say_the_same():
 
 @pytest.mark.parametrize("name", names())
 def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
-    from drfopt.simulation import simulate
     from drfopt.simulation.scenario_files import text
 
     scenario = library(name)
@@ -187,7 +186,7 @@ def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
             HEAD + USER + "jobs = [{ demand = { cpu = 1 }, every = [1], count = 2 }]",
             "every is a list: write one time, or a distribution",
         ),
-        (HEAD + USER + "jobs = []\nguarantee = { cpu = -1 }", "guarantee of 'cpu' is -1: write 0 or more"),
+        (HEAD + USER + "jobs = []\nguarantee = { cpu = -1 }", "guarantee of 'cpu' is -1: it must not be negative"),
         (HEAD + USER + 'jobs = []\ngroup = "a//b"', "the group of user 'A' is called 'a//b': write its path"),
         ("[capacity]\n" + USER + "jobs = [{ demand = { cpu = 1 } }]", "has no 'cpu': its machines have nothing"),
         ("[[machines]]\nname = 'a'\ncapacity = { cpu = 1 }\ncount = 0\n" + USER + "jobs = []", "count is 0"),
@@ -243,3 +242,31 @@ def test_numbers_out_of_range_are_named(key, value, told):
     job = {"tasks": 4, "demand": {"cpu": 1}, "duration": 5} | {key: value}
     with pytest.raises(InstanceError, match=re.escape(told)):
         loads(json.dumps({"capacity": {"cpu": 4}, "users": [{"name": "A", "jobs": [job]}]}))
+
+
+A = User("A", ())
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: Scenario(3, (A,)), "machines is 3: give a list of Machine"),
+        (lambda: Scenario((3,), (A,)), "machines has 3: give Machine only"),
+        (lambda: Scenario({"cpu": 1}, 3), "users is 3: give a list of User"),
+        (lambda: Scenario({"cpu": 1}, (A,), outages=(3,)), "outages has 3: give Outage only"),
+        (lambda: Scenario({"cpu": 1}, (A,), groups=3), "group weight is 3: give amounts by name"),
+        (lambda: Scenario.of(3), "made of an instance, not of 3"),
+        (lambda: Scenario.of(Instance([[1]], [1]), tasks=0), "tasks is 0: write a whole number, 1 or more"),
+        (lambda: User("A", (3,)), "user 'A': jobs has 3: give Job only"),
+        (lambda: User("A", (), guarantee=3), "user 'A': guarantee is 3: give amounts"),
+        (lambda: Job("build"), "stages is 'build': give a list of Stage"),
+        (lambda: Stage([1]), "demand is [1]: give amounts by name"),
+        (lambda: Stage({"cpu": 1}, machines="xl"), "machines is 'xl': give a list of str"),
+        (lambda: Slowdown(3), "a slowdown has 3: give exponents by resource"),
+        (lambda: simulate(Scenario({"cpu": 1}, (A,)), preemption=3), "preemption is 3: give a Preemption"),
+        (lambda: simulate(Scenario({"cpu": 1}, (A,)), every=True), "every is True: give the seconds"),
+    ],
+)
+def test_parts_of_a_wrong_kind_are_named(make, told):
+    with pytest.raises(InstanceError, match=re.escape(told)):
+        make()

@@ -8,7 +8,7 @@ from fractions import Fraction as F
 import pytest
 from test_verifier_mutants import file_of, without_levels
 
-from drfopt import Instance, Machine, Organisation
+from drfopt import Group, Instance, Machine, Organisation
 from drfopt.certificates.verifier import verify, whole_search
 
 NEEDS = {"A": (1, 0), "B": (2, 1)}
@@ -19,7 +19,10 @@ RULES = {
     "two promises": {"guarantees": {"A": {"a": 4}, "B": {"a": 4, "b": 2}}},
     "in turn": {"tiers": {"B": 1}},
     "in turn, and a promise to the later": {"tiers": {"B": 1}, "guarantees": {"A": {"a": 2}}},
+    "a ceiling": {"paths": {"B": "g"}, "groups": [Group("g", ceiling={"a": 3})]},
+    "a ceiling of both": {"paths": {"A": "g", "B": "g"}, "groups": [Group("g", ceiling={"a": 3})]},
 }
+MOST = {"a ceiling": lambda x, y: 2 * y <= 3, "a ceiling of both": lambda x, y: x + 2 * y <= 3}
 POLICIES = {
     "throughput": lambda x: x,
     "ceei": lambda x: (x > 0, x or 1),
@@ -27,11 +30,11 @@ POLICIES = {
 }
 
 
-def loads():
-    """Yield what there is room for, and on which machine: A's and B's tasks of each."""
+def loads(rooms, elsewhere=()):
+    """Return what there is room for, and on which machine: A's and B's tasks of each, B's not on some."""
     each = [
-        [(x, y) for x, y in itertools.product(range(4), repeat=2) if x + 2 * y <= a and y <= b]
-        for a, b in ROOMS.values()
+        [(x, y) for x, y in itertools.product(range(6), repeat=2) if x + 2 * y <= a and y <= b * (k not in elsewhere)]
+        for k, (a, b) in rooms.items()
     ]
     return {tuple(map(sum, zip(*on, strict=True))): on for on in itertools.product(*each)}
 
@@ -56,27 +59,70 @@ RATES = (F(1, 5), F(2, 5))
 """What a task of each is of the cluster: of five of the first resource, and of three of the second."""
 
 
-@pytest.mark.parametrize("rules", RULES.values(), ids=list(RULES))
-@pytest.mark.parametrize("policy", POLICIES)
-def test_a_division_is_right_where_no_other_is_better(policy, rules):
-    rows = {u: {r: x for r, x in zip("ab", need, strict=True) if x} for u, need in NEEDS.items()}
-    rack = [Machine(name, dict(zip("ab", room, strict=True))) for name, room in ROOMS.items()]
-    organisation = Organisation(**rules) if rules else None
-    found = without_levels(file_of(Instance(rows, machines=rack, organisation=organisation), policy, integer=True))
+def judged(instance, policy, every, best):
+    """Judge all these divisions, of which those that are as good as the best are right; return how many there are."""
+    found, right = without_levels(file_of(instance, policy, integer=True)), 0
     found.pop("placement", None)
-    every, right = loads(), 0
-    best = max(worth(tasks, policy, rules) for tasks in every)
     for tasks, on in every.items():
         for user, x in zip(found["users"], tasks, strict=True):
             user["tasks"] = x
-        found["proof"] = {"packing": [
-            {"class": name, "machines": 1, "tasks": dict(zip("AB", load, strict=True))}
-            for name, load in zip(ROOMS, on, strict=True)
-        ]}  # fmt: skip
+        found["proof"] = on
         valid = verify(copy.deepcopy(found)).valid
         right += valid is True
-        assert valid is (worth(tasks, policy, rules) == best), tasks
+        assert valid is best(tasks), tasks
+    return right
+
+
+ROWS = {u: {r: x for r, x in zip("ab", need, strict=True) if x} for u, need in NEEDS.items()}
+
+
+def packed(rooms, on):
+    return {"packing": [
+        {"class": name, "machines": 1, "tasks": dict(zip("AB", load, strict=True))}
+        for name, load in zip(rooms, on, strict=True)
+    ]}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ["machines", "some machines", "pool"])
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_division_is_right_where_no_other_is_better(policy, name, where):
+    rules, rooms = RULES[name], {"": (5, 3)} if where == "pool" else ROOMS
+    elsewhere = ["n"] if where == "some machines" else []
+    cluster = {"capacity": dict(zip("ab", rooms[""], strict=True))} if where == "pool" else {
+        "machines": [Machine(name, dict(zip("ab", room, strict=True))) for name, room in rooms.items()]}  # fmt: skip
+    cluster |= {"eligible": {"B": ["m"]}} if elsewhere else {}
+    organisation = Organisation(**rules) if rules else None
+    every = loads(rooms, elsewhere)
+    every = {tasks: on for tasks, on in every.items() if name not in MOST or MOST[name](*tasks)}
+    proofs = {tasks: {} if where == "pool" else packed(rooms, on) for tasks, on in every.items()}
+    best = max(worth(tasks, policy, rules) for tasks in every)
+    instance = Instance(ROWS, **cluster, organisation=organisation)
+    right = judged(instance, policy, proofs, lambda tasks: worth(tasks, policy, rules) == best)
     assert 0 < right < len(every)
+
+
+def test_a_division_of_parts_of_devices_is_right_where_no_other_is_better():
+    """Two devices, of which a task of A takes two thirds, and one of B a half, or none is on a whole one."""
+    machine = Machine("m", {"a": 5}, devices={"gpu": 2})
+    rows = {"A": {"gpu": "2/3"}, "B": {"gpu": "1/2", "a": 1}}
+    every = {
+        (x, y): [{"A": 1}] * x + [{"B": 2}] * (y // 2) + [{"B": 1}] * (y % 2)
+        for x, y in ((0, 0), (1, 0), (2, 0), (0, 1), (0, 2), (0, 3), (0, 4), (1, 1), (1, 2))
+    }
+    proofs = {
+        tasks: {"packing": [{"class": "m", "machines": 1, "tasks": dict(zip("AB", tasks, strict=True)), "devices": {
+            "gpu": on}}]} for tasks, on in every.items()
+    }  # fmt: skip
+    instance = Instance(rows, machines=[machine])
+    assert judged(instance, "throughput", proofs, lambda tasks: tasks == (0, 4)) == 1
+    assert judged(instance, "ceei", proofs, lambda tasks: tasks == (1, 2)) == 1
+
+
+def test_what_is_too_near_to_be_told_apart_is_not_decided(monkeypatch):
+    monkeypatch.setattr(whole_search.Value, "better", lambda *_: None)
+    (check,) = (check for check in verify(three()).checks if check.name == "nothing is better")
+    assert check.holds is None and "too near" in check.worst
 
 
 def short_of(rows, cluster, promised, **limits):
@@ -121,3 +167,11 @@ def test_a_search_that_is_too_long_is_not_begun_or_not_ended(monkeypatch, make, 
     for limit in range(begun, enough):
         more = f"the file has no trees, and more than {limit} branches would have to be looked at"
         assert told(limit) == (more if counted else PLACED)
+
+
+def test_what_is_better_in_a_pool_can_be_run(monkeypatch):
+    monkeypatch.setattr(whole_search, "DEEP", 3)
+    less = three()
+    less["users"][0]["tasks"] -= 1
+    (check,) = (check for check in verify(less).checks if check.name == "nothing is better")
+    assert check.holds is False

@@ -2,14 +2,20 @@
 
 import copy
 import itertools
+from dataclasses import replace
+from fractions import Fraction as F
 
 import pytest
+from test_verifier_branches import claimed
 from test_verifier_mutants import file_of, without_levels
 
-from drfopt import Group, Instance, Organisation, TaskType
+from drfopt import Group, Instance, Machine, Organisation, TaskType
 from drfopt.certificates.exhaustive_search import playing
 from drfopt.certificates.group_sweep import GroupSweep
-from drfopt.certificates.verifier import verify
+from drfopt.certificates.verifier import verify, whole_groups
+from drfopt.certificates.verifier.claims import Claim
+from drfopt.certificates.verifier.cluster import Cluster
+from drfopt.certificates.verifier.trees import Carried
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
 
@@ -52,12 +58,35 @@ POOLS = {
         [Group("g"), Group("k"), Group("h", 2)],
     ),
     "types": pool([[TaskType(LARGE, 1), TaskType(SMALL, 2)], SMALL, LARGE], {"a": 6}, GHK, [Group("g"), Group("h")]),
+    "above what is promised": pool(
+        [SMALL, LARGE, BOTH],
+        {"a": 7, "b": 4},
+        {"A": "h", "B": "g", "C": "g"},
+        [Group("g", guarantee={"a": 3}), Group("h")],
+        guarantees={"B": {"a": 2}, "C": {"a": 1}},
+        meaning="surplus",
+    ),
+    "in parts of what is promised": pool(
+        [SMALL, LARGE, BOTH],
+        {"a": 7, "b": 4},
+        GHK,
+        [Group("g"), Group("h", guarantee={"b": 2})],
+        guarantees={"B": {"a": 2}, "C": {"a": 1}},
+        meaning="normalised",
+    ),
     "who can have nothing": pool([SMALL, {"a": 9}, SMALL], {"a": 4}, GHK, [Group("g"), Group("h")]),
 }
 
 
-@pytest.mark.parametrize("policy", ["drf", "tasks"])
-@pytest.mark.parametrize("instance", POOLS.values(), ids=list(POOLS))
+KINDS = [
+    pytest.param(instance, policy, id=f"{name}, {policy}")
+    for name, instance in POOLS.items()
+    for policy in ("drf", "tasks")
+    if policy == "drf" or instance.organisation.meaning == "floor"
+]
+
+
+@pytest.mark.parametrize(("instance", "policy"), KINDS)
 def test_a_division_in_groups_is_right_where_no_way_to_stop_is_better(instance, policy):
     found = without_levels(file_of(instance, policy, integer=True))
     users = WholeUsers(instance, policy_named(policy), playing(instance))
@@ -71,3 +100,110 @@ def test_a_division_in_groups_is_right_where_no_way_to_stop_is_better(instance, 
         assert valid is (sweep.canonical([tasks[i] for i in users.members]) in best), tasks
         right += valid
     assert right
+
+
+# ---- its parts -------------------------------------------------------------------------------------------------------
+
+
+def proof_of(instance, tasks=None):
+    """What judges a file of this instance, before it begins."""
+    found = without_levels(file_of(instance, integer=True))
+    for row, x in zip(found["users"], tasks or [row["tasks"] for row in found["users"]], strict=True):
+        row["tasks"] = x
+    claim = Claim(Cluster(found["instance"]), found)
+    carried = Carried(claim)
+    return whole_groups.StopProof(claim, carried, whole_groups.Cuts(carried))
+
+
+def test_of_who_are_alike_the_last_ones_are_chosen():
+    able = [[0, 1, 2], [3], [4, 5]]
+    for count in range(8):
+        wanted = [
+            [*able[0][3 - a :], *able[1][1 - b :], *able[2][2 - c :]]
+            for a, b, c in itertools.product(range(4), range(2), range(3))
+            if a + b + c == count
+        ]
+        assert sorted(whole_groups._choices(able, count)) == sorted(wanted)
+    assert list(whole_groups._choices([], 0)) == [[]] and list(whole_groups._choices([], 1)) == []
+
+
+def test_as_many_have_to_stop_as_what_is_missing_asks_for():
+    """Users of 3, 2, 2 and 1, of whom so many have to stop that the others have room for a task more."""
+    rows = [{"a": 3}, LARGE, LARGE, SMALL]
+    proof = proof_of(pool(rows, {"a": 16}, dict(zip("ABCD", "ghij", strict=True)), [Group(name) for name in "ghij"]))
+    needs, able = [3, 2, 2, 1], [[0], [1, 2], [3]]
+    for tasks in itertools.product(range(3), repeat=4):
+        after = tuple(x + 1 for x in tasks)
+        beyond = sum(d * x for d, x in zip(needs, after, strict=True)) - 16
+        wanted = next(k for k in range(5) if sum(needs[:k]) >= beyond or k == 4)
+        assert proof.fewest(able, tasks, after) == wanted
+        assert proof.goods_of_next(0, tasks) == [int(good == proof.cluster.goods[0][0]) for good in range(3)]
+
+
+def test_whose_turn_it_is():
+    """What is promised first, in parts of it; then levels in groups, of which the second counts for half."""
+    proof = proof_of(
+        pool([SMALL, LARGE, SMALL], {"a": 24}, {"A": "g", "B": "g", "C": "h"}, [Group("g"), Group("h", "1/2")],
+             guarantees={"B": {"a": 4}, "C": {"a": 3}})
+    )  # fmt: skip
+    promised = {1: 2, 2: 3}
+    for tasks in itertools.product(range(4), repeat=3):
+        for active in itertools.chain.from_iterable(itertools.combinations(range(3), n) for n in (1, 2, 3)):
+            way, turn = proof.due(whole_groups.Way(frozenset(active), tasks))
+            parts = {p: F(tasks[p], f) for p, f in promised.items() if p in active and tasks[p] < f}
+            if parts:
+                least = min(parts.values())
+                assert turn == [p for p, part in parts.items() if part == least]
+                assert way.moment[0] == 0 and proof.level(way.moment) == least
+            else:
+                levels = [(tasks[0] + 2 * tasks[1], [0, 1]), (2 * tasks[2], [2])]
+                inside = {0: tasks[0], 1: 2 * tasks[1]}
+                least = min(level for level, mine in levels if set(mine) & set(active))
+                wanted = []
+                for level, mine in levels:
+                    here = [p for p in mine if p in active]
+                    if here and level == least:
+                        low = min(inside.get(p, 0) for p in here)
+                        wanted += [p for p in here if inside.get(p, 0) == low]
+                assert turn == wanted and way.moment[0] == 1
+                assert proof.level(way.moment) == F(least, 24) == proof.level((1, (0, False), way.moment[-1]))
+            assert way.turns == 0 and way.active == frozenset(active) and way.tasks == tasks
+            assert proof.due(way)[0] == replace(way, turns=1)
+            assert proof.due(replace(way, turns=4))[0].turns == 5
+
+
+def test_whose_tasks_do_not_count_is_at_nothing_until_it_stops():
+    """C needs only what is excluded from the shares: after the first round it has all of it, and B none."""
+    found = without_levels(
+        file_of(pool([SMALL, BOTH, {"b": 1}], {"a": 3, "b": 3}, GHK, [Group("g"), Group("h")]), integer=True)
+    )
+    found["instance"]["excluded"] = ["b"]
+    for tasks in itertools.product(range(4), repeat=3):
+        for row, x in zip(found["users"], tasks, strict=True):
+            row["tasks"] = x
+        assert verify(copy.deepcopy(found)).valid is (tasks == (2, 1, 2))
+
+
+# ---- trees -----------------------------------------------------------------------------------------------------------
+
+
+def in_groups(*leaves):
+    """Two tasks each, on three machines with room for one of the one or two of the other."""
+    rules = Organisation(paths={"A": "g", "B": "h"}, groups=[Group("g"), Group("h")])
+    rack = Instance({"A": {"a": 3}, "B": {"a": 2}}, machines=[Machine("m", {"a": 4}, 3)], organisation=rules)
+    return claimed(rack, [2, 2], [("m", 2, {"A": 1}), ("m", 1, {"B": 2})], [list(leaves)])
+
+
+def test_a_tree_in_groups_refutes_what_costs_too_much_on_each_of_its_sides():
+    """A task of B more is a half of a machine more than there are."""
+    right, nothing = {"tasks": {"A": "1", "B": "1/2"}, "levels": ["0"]}, {"levels": ["0"]}
+    assert verify(in_groups(right)).valid is True
+    assert verify(in_groups(nothing)).valid is not True
+    for most in range(3):
+        for load in ({"A": 1}, {"B": 2}):
+            side = {"class": "m", "load": load, "most": most}
+            assert verify(in_groups(side, right, right)).valid is True
+            assert verify(in_groups(side, nothing, right)).valid is not True
+            assert verify(in_groups(side, right, nothing)).valid is not True
+    # More than there are machines is nothing.
+    assert verify(in_groups({"class": "m", "load": {"A": 1}, "most": 3}, right, nothing)).valid is True

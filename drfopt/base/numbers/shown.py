@@ -3,13 +3,29 @@
 import math
 from collections.abc import Iterable, Sequence
 
-__all__ = ["DIGITS_OF_CELLS", "amount", "counted", "decimals", "fixed", "in_units", "number", "percent"]
+from ..tolerances import LEVEL
+
+__all__ = [
+    "DIGITS_OF_CELLS",
+    "amount",
+    "apart",
+    "counted",
+    "decimals",
+    "fixed",
+    "in_units",
+    "not_above",
+    "number",
+    "percent",
+]
 
 DIGITS = 3
 """Digits that a number on its own is given."""
 
 DIGITS_OF_CELLS = 6
 """Digits of a number in a table on a terminal."""
+
+ALL_DIGITS = 12
+"""Digits of a float that rounding leaves."""
 
 BINARY = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
@@ -31,6 +47,25 @@ def number(value: float | None, digits: int = DIGITS + 1) -> str:
         return f"{value:.{digits}g}"
     text = f"{value:,.{max(0, digits - 1 - power)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def not_above(value: float, digits: int = DIGITS_OF_CELLS) -> float:
+    """Return a positive number in so many digits, and no larger: what is said to hold up to it does."""
+    if not 0 < value < math.inf:
+        return value
+    rounded = float(f"{value:.{digits}g}")
+    if rounded <= value * (1 + LEVEL):
+        return rounded
+    return float(f"{rounded - 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}")
+
+
+def apart(one: float, other: float, digits: int = DIGITS_OF_CELLS) -> tuple[str, str]:
+    """Return two numbers in so many digits, or in as many as tell them apart: a change is not to print as none."""
+    for more in range(digits, ALL_DIGITS + 1):
+        found = f"{one:.{more}g}", f"{other:.{more}g}"
+        if found[0] != found[1]:
+            return found
+    return f"{one:.{digits}g}", f"{other:.{digits}g}"
 
 
 def counted(count: float | str, noun: str) -> str:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import EngineError
 from ..registry import Registry
 
-__all__ = ["DIRECT", "SOLVERS", "Solver", "interface", "program", "quiet"]
+__all__ = ["DIRECT", "SOLVERS", "Solver", "interface", "program", "quiet", "sparse_program"]
 
 
 DIRECT = "highs"
@@ -91,8 +92,6 @@ def program(
     rows: Sequence[tuple[float, float, Mapping[int, float]]],
 ) -> Any:
     """Return the `HighsLp` of columns (n,) between bounds and of rows ``low <= sum of factor * column <= high``."""
-    import highspy
-
     starts: list[int] = [0]
     index: list[int] = []
     values: list[float] = []
@@ -100,11 +99,27 @@ def program(
         index.extend(terms)
         values.extend(terms.values())
         starts.append(len(index))
+    least, most = [row[0] for row in rows], [row[1] for row in rows]
+    return sparse_program(cost, low, high, least, most, starts, index, values)
+
+
+def sparse_program(
+    cost: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    least: ArrayLike,
+    most: ArrayLike,
+    starts: ArrayLike,
+    index: ArrayLike,
+    values: ArrayLike,
+) -> Any:
+    """Return the same where terms stand row by row: their columns and factors, and where each row's begin and end."""
+    import highspy
+
     model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = len(low), len(rows)
     model.col_cost_, model.col_lower_, model.col_upper_ = (np.array(v, dtype=float) for v in (cost, low, high))
-    model.row_lower_ = np.array([least for least, _, _ in rows], dtype=float)
-    model.row_upper_ = np.array([most for _, most, _ in rows], dtype=float)
+    model.row_lower_, model.row_upper_ = np.array(least, dtype=float), np.array(most, dtype=float)
+    model.num_col_, model.num_row_ = np.size(low), np.size(least)
     model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     model.a_matrix_.start_ = np.array(starts, dtype=np.int32)
     model.a_matrix_.index_ = np.array(index, dtype=np.int32)

@@ -104,9 +104,6 @@ class AlphaUtility:
         """Return the root of a fraction that is another one's power of the denominator of 1 - alpha, or None."""
         degree, ends = self.power.denominator, []
         for whole in (ratio.numerator, ratio.denominator):
-            if whole.bit_length() <= degree:  # At least 2 to that power is longer.
-                ends.append(1 if whole == 1 else 0)
-                continue
             spend(whole.bit_length(), whole.bit_length() // degree + 1)
             low, high = 1, 1 << (whole.bit_length() // degree + 1)
             while high - low > 1:

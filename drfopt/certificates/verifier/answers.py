@@ -81,8 +81,8 @@ class Verdict:
 
     @property
     def who(self) -> tuple[str, ...]:
-        """Who is named: one user or more, and whom they envy or who leaves."""
-        named = self.finding.get("users") or [self.finding["user"]] if self.fails else []
+        """Who is said to lose: one user or more, and whom they envy or who leaves."""
+        named = self.finding.get("users") or [self.finding["user"]]
         return (*named, *([self.finding["other"]] if "other" in self.finding else []))
 
     @property

@@ -60,7 +60,7 @@ def integers(demands: list[list[Fraction]], capacity: Sequence[Fraction]) -> tup
         step = math.gcd(*column) or 1
         columns.append([d // step for d in column])
         room.append(math.floor(most * unit) // step)
-    return [list(row) for row in zip(*columns, strict=True)] if demands else [], room
+    return [list(row) for row in zip(*columns, strict=True)], room
 
 
 CELLS_A_STEP = 2
@@ -132,8 +132,8 @@ class Cluster:
         if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
             raise ValueError("two users, or two classes, have one name")
         names = (*self.users, *self.resources, *(g["name"] for g in self.groups), *(() if self.pool else self.classes))
-        if not all(isinstance(name, str) and name for name in names):
-            raise ValueError("some name is no text, or empty")
+        if not all(names):
+            raise ValueError("some name is empty")
         owners = [*users, *self.groups]
         tiers = [owner.get("tier", 0) for owner in (*users, *data.get("groups", ()))]
         if any(isinstance(tier, str) or number(tier).denominator > 1 for tier in tiers):
@@ -200,8 +200,7 @@ class Cluster:
             for column in zip(*rows, strict=True)
         ]
         most = [sum(counts), *([number(user["max_tasks"])] if user.get("max_tasks") is not None else [])]
-        rest = {key: value for key, value in user.items() if key != "tasks"}
-        return rest | {"demand": dict(zip(self.resources, mix, strict=True)), "max_tasks": min(most)}
+        return user | {"demand": dict(zip(self.resources, mix, strict=True)), "max_tasks": min(most)}
 
     def _kinds(self, i: int, user: dict[str, Any]) -> list[Kind]:
         """Return the kinds of a user: in a pool all her tasks are as the average is."""
@@ -212,7 +211,7 @@ class Cluster:
     def _types(self, i: int, user: dict[str, Any]) -> list[tuple[Kind, int]]:
         """Return the types of a user's tasks, and how many there are of each."""
         own, counts = set(user.get("machines", self.classes)), [number(kind["count"]) for kind in user["tasks"]]
-        if any(count.denominator > 1 or count < 1 for count in counts):
+        if any(count.denominator > 1 for count in counts):
             raise ValueError("a count of tasks is no whole number from 1 on")
         return [
             (Kind(i, count / sum(counts), self._row(kind["demand"], 0), self._classes(kind, own)), int(count))

@@ -42,8 +42,7 @@ def marginal_between(
 ) -> tuple[Fraction, Fraction]:
     """Return between what a task more is worth:  income rate (rate tasks)^-alpha."""
     low, high = power_between(rate * tasks, -Fraction(alpha), digits)
-    worth = income * rate
-    return worth * low, worth * low if low == high else worth * high
+    return income * rate * low, income * rate * high
 
 
 def power_between(base: Fraction, exponent: Fraction, digits: int) -> tuple[Fraction, Fraction]:
@@ -73,8 +72,6 @@ def power_between(base: Fraction, exponent: Fraction, digits: int) -> tuple[Frac
 
 def floor_root(value: int, degree: int) -> int:
     """Return the root of a whole number, 1 or more, rounded down."""
-    if value.bit_length() <= degree:
-        return 1
     # Newton's method from above falls until it is there; a float begins near it, however large the degree is.
     size = math.log2(value) * (1 + ROUNDING) / degree
     whole = max(math.floor(size) - 60, 0)

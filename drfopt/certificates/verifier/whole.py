@@ -43,7 +43,7 @@ class Sequence:
             step = -1 if over > 0 else 1
             ends = enumerate(zip(found, self.counts, strict=True))
             places = [(Fraction(2 * (y + (step > 0)) - 1, 2 * c), t) for t, (y, c) in ends]
-            at = max(each for each in places if found[each[1]]) if over > 0 else min(places)
+            at = max(places) if over > 0 else min(places)
             found[at[1]] += step
         return tuple(found)
 
@@ -54,13 +54,12 @@ class Sequence:
 
 def sequences(cluster: Cluster) -> list[Sequence]:
     """Return the tasks of every user; names of types are the user's and the type's number."""
-    found, seen = [], set(cluster.users)
+    found, named = [], set(cluster.users)
     for i, name in enumerate(cluster.users):
         typed = cluster.types.get(i, [])
         told = [(kind, count, f"{name}:{t}") for t, (kind, count) in enumerate(typed)]
-        if any(each in seen for _, _, each in told):
+        if any(each in named for _, _, each in told):
             raise ValueError("a user is called what a type of another is")
-        seen.update(each for _, _, each in told)
         if not told:
             (kind,) = (cluster.kinds[q] for q in cluster.kinds_of[i])
             told = [(kind, 1, name)]
@@ -91,12 +90,12 @@ def _most(cluster: Cluster, i: int, tasks: Sequence) -> int:
 
 def allowed(cluster: Cluster, i: int, tasks: Sequence) -> int:
     """Return the most tasks that the limit and the ceilings of a user with several types allow, by what these need."""
-    limit, many = cluster.max_tasks[i], sum(tasks.counts)
+    limit = min(sum(tasks.counts), math.floor(cluster.max_tasks[i] or 0))  # Whoever has types has a limit.
 
     def below(x: int) -> bool:
         return all(tasks.uses(x, cluster.resources.index(r)) <= most for r, most in cluster.caps[i].items())
 
-    return _largest(many if limit is None else min(many, math.floor(limit)), below)
+    return _largest(limit, below)
 
 
 def _largest(high: int, possible: Callable[[int], bool]) -> int:
@@ -234,7 +233,7 @@ def better(
 
     if n > BRANCHES // 1000:
         return f"{n} users are too many to look at everything they could have"
-    found = extend(room, []) if n else None
+    found = extend(room, [])
     return (
         f"more than {BRANCHES} branches would have to be looked at" if found is None and branches > BRANCHES else found
     )

@@ -83,7 +83,7 @@ class LevelSearch:
     def _advance(self, spot: Spot) -> None:
         """Find how few must stop where the incumbent's next user must; none, when others could before."""
         stopping = self.pool.greedy(spot)
-        known: list[Refutation] = [proof for _, _, proof in self.said[-1:] if proof is not None and proof.alone]
+        known = before = [proof for _, _, proof in self.said[-1:] if proof is not None and proof.alone]
         proof = None
         while count := sum(stopping):
             if count == int(self.claims.must(spot.level).sum()) or (count == 1 and not self.claims.rows):
@@ -94,6 +94,9 @@ class LevelSearch:
                 break
             except Better as better:
                 stopping = self._replaced(claim, better.numbers, spot)
+                count, least = sum(stopping), better.proof
+                # Of one user alone nobody may stop at the level: options have other places in rows then.
+                known = before if least is None or (count == 1 and least.rows) else [*before, least]
         if count:
             self._record(spot.level, count, proof)
             self.stops.append((stopping, spot.tasks))

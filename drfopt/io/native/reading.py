@@ -146,7 +146,7 @@ def _organisation(file: InstanceFile) -> Organisation | None:
         file.guarantees,
         file.excluded or (),
     )
-    return None if asked.plain else asked
+    return None if asked.empty else asked
 
 
 def _column(users: list[UserEntry], key: str, missing: Any) -> list | None:

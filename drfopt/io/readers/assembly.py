@@ -36,6 +36,9 @@ __all__ = ["assemble"]
 PODS = "pods"
 """What Kubernetes counts as a resource, and what other tables of machines do not have."""
 
+NO_TASK = ("pod", "task", "job", "app ", "workload", "object of kind")
+"""How notes begin that say why something is no task, or of nobody."""
+
 EXPLAINED = 12
 """Notes on single types of tasks; what comes after is counted."""
 
@@ -122,7 +125,7 @@ def assemble(cluster: Contents) -> Conversion:
     cluster = _unlimited(cluster)
     tasks = _useful(cluster)
     if not tasks:
-        hint = next((f" ({note})" for note in cluster.notes.taken()), "")
+        hint = next((f" ({note})" for note in cluster.notes.taken() if note.what.lower().startswith(NO_TASK)), "")
         bare = not cluster.nodes and cluster.pool is None
         asks = "--saturate, with a file of machines as --machines" if bare else "--saturate"
         many = len(cluster.members)

@@ -139,6 +139,8 @@ def format_of(path: str | Path) -> str:
     InstanceError
         On any other suffix.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InstanceError(f"a file is named by a {type(path).__name__}: give its path as text")
     suffix = Path(path).suffix
     if suffix.lower() not in FORMATS:
         said = f"the suffix {suffix!r} is not known" if suffix else "the name has no suffix"

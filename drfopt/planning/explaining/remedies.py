@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...base.numbers.shown import counted
+from ...base.numbers.shown import counted, in_units, not_above
 from ...base.tolerances import LEVEL
 from ...certificates.chain import unit_costs
 from ...model.allocation import Allocation
@@ -137,7 +137,8 @@ class Remedies(RemedyTrials):
             end, known = limit + self._until(i), "at least up to"
         if end <= limit * (1 + NOTHING):
             return SAME_POINT
-        return f"raise its limit of {limit:.6g}: it would have every task more that it allows, {known} {end:.6g}"
+        most = f"{known} {not_above(end):.6g}"
+        return f"raise its limit of {limit:.6g}: it would have every task more that it allows, {most}"
 
     def capacity(self, i: int) -> str:
         """Return of what a little more gives her the most tasks."""
@@ -149,7 +150,8 @@ class Remedies(RemedyTrials):
             for s, worth in slopes
             if s > 0
         ]
-        return self._gives(max(helping, key=lambda row: row[:2])[2], i) if helping else self._of_everything(i)
+        said = (self._gives(worth, i) for *_, worth in sorted(helping, key=lambda row: row[:2], reverse=True))
+        return next(filter(None, said), "") or self._of_everything(i)
 
     @cached_property
     def prices(self) -> Prices:
@@ -170,29 +172,55 @@ class Remedies(RemedyTrials):
         side, now = worth.more, float(self.allocation.tasks[i])
         if side is None or side.tasks is None:
             return ""
-        there = f"{worth.name}{' machines' if worth.kind == 'machine' else ''} (now {worth.now:.6g})"
+        there = f"{worth.name}{' machines' if worth.kind == 'machine' else ''} (now {self._shown(worth, worth.now)})"
         if side.held is None:
             return f"more of {there} would begin to give it {counted(f'{side.tasks[i]:.4g}', 'task')} for each"
-        end = np.inf if side.until is None else side.until
-        amount = min(1.0, _rounded_down(end - worth.now))
-        after = float(worth.tasks_at(worth.now + amount)[i])
+        most = (MOST * worth.now if side.until is None else side.until) - worth.now
+        amount = min(1.0, _rounded_down(most))
         if worth.kind == "machine" and amount < 1:
             # Nobody can buy a part of a machine, and of a whole one this is not known.
             return (
                 f"more of {there} would begin to give it {counted(f'{side.tasks[i]:.4g}', 'task')} for a whole one: "
                 f"what it gives in all, 'drfopt whatif --add 1*{worth.name}' says"
             )
-        until = f"{MOST} times as much" if side.until is None else f"{end:.6g}"
+        # Of bytes it takes many until there is anything to be seen.
+        times = 1024 if self._unit(worth) else 10
+        after = float(worth.tasks_at(worth.now + amount)[i])
+        while worth.kind != "machine" and f"{after:.6g}" == f"{now:.6g}" and amount * times <= most:
+            amount *= times
+            after = float(worth.tasks_at(worth.now + amount)[i])
+        if f"{after:.6g}" == f"{now:.6g}":
+            return ""
+        until = f"{MOST} times as much" if side.until is None else self._shown(worth, not_above(side.until))
         stays = "stays so" if self._as_now(worth) else "changes at once, and then stays so"
         gives = f"would give it {counted(f'{after:.6g}', 'task')} instead of {now:.6g}"
-        return f"{amount:.4g} more of {there} {gives}; what stops whom {stays} up to {until}"
+        return f"{self._shown(worth, amount)} more of {there} {gives}; what stops whom {stays} up to {until}"
+
+    def _unit(self, worth: Worth) -> str:
+        """Return what a unit's amounts are counted in, empty where nothing says so."""
+        instance = self.instance
+        return instance.units[instance.resources.index(worth.name)] if worth.kind == "resource" else ""
+
+    def _shown(self, worth: Worth, amount: float) -> str:
+        return in_units(amount, self._unit(worth), 6)
 
     def _as_now(self, worth: Worth) -> bool:
         """Say whether with more of it the same stops everybody: where several things run out together it may not."""
         if (known := self._same.get(worth.name)) is None:
             here, more = self._raising.held, worth.more.held if worth.more else None
-            known = self._same[worth.name] = more is not None and more.stops() == here.stops()
+            if more is None:
+                known = False
+            elif self.instance.machines is None:
+                known = self._full_where(more, worth) == _full_of(here, self.instance.room)
+            else:
+                known = more.stops() == here.stops()
+            self._same[worth.name] = known
         return known
+
+    def _full_where(self, more: Held, worth: Worth) -> dict[int, tuple[int, ...]]:
+        """Return what runs out for whom where there is more of a unit: some way off, as next to it all is full yet."""
+        end = MOST * worth.now if worth.more is None or worth.more.until is None else worth.more.until
+        return _full_of(more, self.instance.room + (end - worth.now) / 2 * worth.unit.growth)
 
     def _of_everything(self, i: int) -> str:
         """Return what a hundredth more of everything does: where several things run out together, none alone helps."""
@@ -233,6 +261,18 @@ class Remedies(RemedyTrials):
         if self._sums:
             return NO_LARGER.format(what="limit")
         return "its limit stops it, and prices do at the same point: a higher limit alone does not help"
+
+
+def _full_of(held: Held, room: np.ndarray) -> dict[int, tuple[int, ...]]:
+    """Return the resources (by number) of a pool that stop each user below its limit: full, and needed by none above.
+
+    Several may run out together.
+    """
+    point, demands = held.at(room), held.instance.demands
+    levels, full = point.rates * point.tasks, demands.T @ point.tasks >= room[0] * (1 - LEVEL)
+    highest = np.where(demands > 0, levels[:, None], 0.0).max(axis=0)
+    stops = (demands > 0) & full & (levels[:, None] >= highest * (1 - LEVEL))
+    return {i: tuple(np.flatnonzero(stops[i]).tolist()) for i in np.flatnonzero(~held.capped).tolist()}
 
 
 def _rounded_down(amount: float) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...base.deadline import Deadline
 from ...base.errors import CertificateError, SolverError, TimeLimitError
-from ...base.numbers.shown import counted
+from ...base.numbers.shown import apart, counted
 from ...base.tolerances import LEVEL
 from ...certificates.exhaustive_search import playing
 from ...model.allocation import Allocation
@@ -102,7 +102,8 @@ class RemedyTrials:
         instance = self.instance
         if instance.machines is None:
             rows = list(zip(instance.resources, exact, instance.exact_capacity, strict=True))
-            if missing := [name for name, d, c in rows if d and not c]:
+            # Of a task that is whole some is not enough, nor of what there is too little of beside.
+            if not self.allocation.integer and (missing := [name for name, d, c in rows if d and not c]):
                 return f"{task} needs {' and '.join(missing)}, of which the cluster has none: add some"
             needs = [f"{_full(d)} of {name} instead of {_full(c)}" for name, d, c in rows if d > c]
             what = "" if task == TASK else f", for {task}"
@@ -182,7 +183,8 @@ class RemedyTrials:
                 return NO_LARGER.format(what="limit")
             return SAME_POINT
         named = limit if asked is None else float(asked)
-        return f"raise its limit of {named:.6g}: without one it {will} have {counted(f'{without:.6g}', 'task')}"
+        then, before = apart(without, named)
+        return f"raise its limit of {before}: without one it {will} have {counted(then, 'task')}"
 
     def _helpless(self, i: int) -> bool:
         return bool(self.instance.helpless(self.allocation.integer)[i])
@@ -216,9 +218,11 @@ class RemedyTrials:
             return UNTRIED
         user = self.instance.users[i]
         rules, held, now = self.instance.organisation, self.ceilings(i), float(self.allocation.tasks[i])
-        one_of_several = rules is not None and len(rules.ceilings[i]) > 1
-        # Of several the one that helps most, or else all that hold it, which may do so together.
-        for tried in ([[name] for name in held], [held]):
+        every = list(rules.ceilings[i]) if rules is not None else []
+        one_of_several = len(every) > 1
+        # Of several the one that helps most, or else all that hold it, which may do so together, or would one after
+        # the other.
+        for tried in ([[name] for name in held], [held], [every]):
             (after, will), names = max(
                 (self._after([f"set-ceiling {user}.{r}=none" for r in rs], i), rs) for rs in tried
             )
@@ -227,7 +231,8 @@ class RemedyTrials:
                 without = (
                     "without one" if not one_of_several else "without that" if len(names) == 1 else "without these"
                 )
-                has = f"it {will} have {counted(f'{after:.6g}', 'task')} instead of {now:.6g}"
+                then, before = apart(after, now)
+                has = f"it {will} have {counted(then, 'task')} instead of {before}"
                 return f"raise its ceiling{which}: {without} {has}"
         if self._sums:
             return NO_LARGER.format(what="ceiling")
@@ -270,7 +275,8 @@ class RemedyTrials:
             )
             text = [f"{vain} would not raise it"] * bool(vain) + [f"with {even} the sum is no larger"] * bool(even)
             return f"{', and '.join(text)}: what stops it is {what}".removeprefix(": ")
-        return f"{change} {will} give it {counted(f'{after:.6g}', 'task')} instead of {now:.6g}"
+        then, before = apart(after, now)
+        return f"{change} {will} give it {counted(then, 'task')} instead of {before}"
 
     @property
     def _sums(self) -> bool:
@@ -377,12 +383,12 @@ class WholeStops:
         rules, instance = self.instance.organisation, self.instance
         if rules is None or not rules.ceilings[i]:
             return []
-        if i not in self.place:  # of no type a task is small enough, if that is what leaves it none
-            kinds = None if instance.task_types is None else instance.task_types[i]
-            rows = [kind.demand for kind in kinds] if kinds else [instance.exact_demands[i]]
+        if i not in self.place:  # its first task is too large for a ceiling, if that is what leaves it none
             own = instance.max_tasks[i]
-            least = {r: min(row[instance.resources.index(r)] for row in rows) for r in rules.ceilings[i]}
-            return [r for r, most in rules.ceilings[i].items() if least[r] > most] if own is None or own >= 1 else []
+            if (own is not None and own < 1) or instance.unplaced(integer=True)[i]:
+                return []
+            first = instance.first_task(i)
+            return [r for r, most in rules.ceilings[i].items() if first[r] > most]
         p, x = self.place[i], self.tasks[i]
         used = {name: self.users.use(p, x + 1, self.instance.resources.index(name)) for name in rules.ceilings[i]}
         return [name for name, most in rules.ceilings[i].items() if used[name] > most]

@@ -167,11 +167,17 @@ class Held:
             least = min(least, 1 - above / level, further - 1, 1 - lower / level)
         return float(min([least, *(closed.slack(point, room) for closed in self.closed)]))
 
-    def slopes(self, growth: np.ndarray, more: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return how tasks (n,) and levels of the rounds change for each unit of growth (k, m), on one side."""
+    def slopes(
+        self, growth: np.ndarray, more: bool, turning: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return how tasks (n,) and levels of the rounds change for each unit of growth (k, m), on one side.
+
+        `turning` is how rates (n,) do, unless given as shares of what there is then.
+        """
         point = self.at(self.instance.room)
         rates = point.rates
-        turning = slopes_of_rates(self.policy, self.instance, growth, more)
+        if turning is None:
+            turning = slopes_of_rates(self.policy, self.instance, growth, more)
         tasks, levels = np.zeros(self.instance.n), np.zeros(len(self.rounds))
         for r, binding in enumerate(self.rounds):
             here = binding.finished
@@ -211,7 +217,9 @@ def _resources(allocation: Allocation, capped: np.ndarray) -> list[BindingRound]
     instance, resources = allocation.instance, allocation.resources
     names = allocation.certificate.bottlenecks
     number = {name: j for j, name in enumerate(resources)}
-    stopped_by = np.array([-1 if name is None else number[name] for name in names])
+    # Of several that run out together one is as good as another: rounds are looked up again where it is not.
+    firsts = [name if name is None or isinstance(name, str) else name[0] for name in names]
+    stopped_by = np.array([-1 if name is None else number[name] for name in firsts])
     stopped_by[capped | (allocation.tasks == 0)] = -1
     rounds = []
     for j in range(instance.m):

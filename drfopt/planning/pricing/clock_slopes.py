@@ -333,7 +333,8 @@ class _Clocked(Divided):
         over = any(tasks @ clock.columns[:, c] > most * (1 + TIGHT) for c, most in clock.room.items() if c >= first)
         if fault or over or not (placed or self.room.asked(tasks, room) <= 1 + 2 * TIGHT):
             return None
-        shares = (self.instance.demands / np.where(instance.capacity > 0, instance.capacity, np.inf)).max(axis=1)
+        there = (instance.capacity > 0) & self.instance.counted
+        shares = (self.instance.demands / np.where(there, instance.capacity, np.inf)).max(axis=1)
         return _Point(tasks, clock.levels(tasks), float(shares @ tasks), breakpoints, of)
 
 

@@ -203,11 +203,11 @@ def _by_links(allocation: Allocation, totals: Sums) -> Look:
         tasks = _firm(tasks, place.tasks, unit)
         shadow, lowest = 0.0, None
         if found.rounds:
-            first = found.rounds[0]
-            weight = float((first.costs[first.finished] / place.rates[first.finished]).sum())
-            shadow = float((first.prices * unit.growth).sum()) / weight
-            tied = levels[place.levels <= place.levels.min() * (1 + LEVEL)]
-            lowest = _beyond_noise(float(tied.min() if more else tied.max()), float(place.levels.min()), unit)
+            # Shares that stay those of the cluster as it is do not turn.
+            _, rising = found.slopes(unit.growth, more, np.zeros(base.instance.n))
+            first = place.levels <= place.levels.min() * (1 + LEVEL)
+            side_of, least = np.min if more else np.max, float(place.levels.min())
+            shadow, lowest = (_beyond_noise(float(side_of(each[first])), least, unit) for each in (rising, levels))
         total = totals.side(unit, more, unit.end(more))
         return OneSided(
             shadow,

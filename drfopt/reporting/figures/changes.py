@@ -5,7 +5,7 @@ A sweep: what becomes of fairness and efficiency as the cluster grows or shrinks
 
 from typing import Any
 
-from ...base.numbers.shown import number, percent
+from ...base.numbers.shown import counted, number, percent
 from ...base.tables import clean
 from ..charts import HEIGHT, ROW, Figure, Key, Panel, colours, ink, name_axis, number_axis, zoomed
 from ..palette import DASHES, USER_INKS, title_of
@@ -27,14 +27,16 @@ def figure(found: dict[str, Any], place: int) -> Figure | None:
         return None
     shown = sorted(moved, key=lambda user: -abs(user["part"]))[:MOST]
     shown.sort(key=lambda user: -user["part"])
-    verdicts, left_out = found["verdicts"], len(moved) - len(shown)
+    left_out, wins, loses = len(moved) - len(shown), found["verdicts"]["wins"], found["verdicts"]["loses"]
+    low, high = percent(shown[-1]["part"]), percent(shown[0]["part"])
+    ends = f"by {low}" if low == high else f"from {low} to {high}"
     others = f" {left_out} others for whom less changes are in the table." if left_out else ""
     return Figure(
         name=f"whatif-{place}",
         title="Who wins and who loses",
         caption=f"Tasks after the changes, relative to those before.{others}",
-        alternative=f"{verdicts['wins']} users win and {verdicts['loses']} lose; from {percent(shown[-1]['part'])} to "
-        f"{percent(shown[0]['part'])}.",
+        alternative=f"{counted(wins, 'user')} {'wins' if wins == 1 else 'win'} and {loses:,} "
+        f"{'loses' if loses == 1 else 'lose'}; {ends}.",
         panels=(_panel(shown),),
         keys=KEYS,
     )

@@ -14,6 +14,9 @@ from .tradeoff import keys_of
 
 __all__ = ["figure", "stops_figure"]
 
+PRICED = ("bounds", "duals", "enclosures", "prices")
+"""Kinds of certificates of markets and sums."""
+
 
 FEW = 24
 """Users up to which each has a row."""
@@ -162,10 +165,9 @@ def stops_figure(document: dict[str, Any]) -> Figure:
     rows = [_stops_rows(document, place) for place in range(len(allocations))]
     # A reason that nobody has under any policy needs no bar, unless it is a resource.
     kept = [r for r in range(len(rows[0])) if r < len(document["resources"]) or any(counted[r][1] for counted in rows)]
-    # A certificate of a pool names one resource for a user; of whole tasks and formulation files all are known.
-    users = document["instance"]["users"]
-    several = document["machines"] is not None or document["instance"]["integer"]
-    several |= any(sum(count for _, count in counted) > users for counted in rows)
+    # Of a pool the certificate of a market or a sum names what a user pays most for; everywhere else all are known.
+    pool = document["machines"] is None and not document["instance"]["integer"]
+    paid = [pool and a["certificate"]["kind"] in PRICED for a in allocations]
     most = max((counted[r][1] for counted in rows for r in kept), default=0) or 1
     return Figure(
         name="stops",
@@ -174,9 +176,8 @@ def stops_figure(document: dict[str, Any]) -> Figure:
         + ("of which their next task finds too little" if document["instance"]["integer"] else "that is used up")
         + " where they may run, or of their own limit. "
         + (
-            "Who has several bottlenecks is counted at each."
-            if several
-            else "Of several resources of a pool that run out together one is counted."
+            "Who has several bottlenecks is counted at "
+            + ("what it pays most for." if all(paid) else "each" + ", of a market or a sum at one" * any(paid) + ".")
         ),
         alternative=" ".join(
             f"{title_of(a['policy'], a['integer'])}: "

@@ -273,7 +273,11 @@ def _demand(row: SlurmRow, running: bool, size: int, job: str, notes: Notes) -> 
         return {resource: amount / size for resource, amount in tres(stated, row.place)[0].items()}
     cpus = _amount(row, "CPUs") if row["CPUs"] else Fraction(0)
     demand = {"cpu": cpus / size}
-    memory = row["ReqMem"] or row["NodeMem"]
+    memory = row["ReqMem"] or (f"{row['CoreMem']}c" if row["CoreMem"] else row["NodeMem"] or row["SomeMem"])
+    if row["TaskGRES"] not in NOTHING:
+        notes.unused("devices for each task of a job: TRES tell how many it has", job)
+    if row["SomeMem"] and cpus > size:
+        notes.assumed("MIN_MEMORY is of a node: with --mem-per-cpu it is of a CPU, which -O tres-alloc takes in", job)
     if memory:
         amount = tres(f"mem={memory}", row.place)[0].get("mem", Fraction(0))
         # c stands behind what is for a core, n behind what is for a node; squeue tells of a node, sacct of the job.

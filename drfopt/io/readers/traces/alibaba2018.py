@@ -5,7 +5,8 @@
     container_meta   container, machine, time, app, status, cpu request (100 is a core), cpu limit, memory
 
 No header; memory is in hundredths of the largest machine's, and so is that of machines (100). A user is a job of the
-batch (its tasks are her types) or an app (its containers). Of what is listed several times the latest line counts.
+batch (its tasks are her types) or an app (its containers). Of a machine or container that is listed several times the
+latest line counts, every line of a batch task.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,79 @@
+"""Every sentence of `explain`, `price` and the advice is judged by doing what it says; and the judges can fail."""
+
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import said
+import said_world
+from said_notes import NOTES
+from said_prices import NUMBERS, PRICED
+from said_users import ROWS, TEMPLATES
+
+from drfopt import Instance, Machine, explain
+
+TABLES = (TEMPLATES, NOTES, PRICED)
+CLAIMS_NOTHING = {
+    *("untried", "not known", "unplaced, device", "alone", "means", "unproven", "pooled", "--json", "buy by size"),
+    *("unplaced more", "price of", "total price of", "unpriced", "hidden", "market", "drawn", "how far", "range"),
+    "unknown",
+}
+"""Lines that say where something is found, or what a number is."""
+
+
+def wrong(families, numbers) -> list:
+    found = [line for family in families for number in numbers for line in said.judged(family, number)]
+    assert not any(isinstance(line, str) and line.startswith("fault") for line in found)
+    return [line for line in found if isinstance(line, said.Line) and line.wrong]
+
+
+def test_every_template_has_a_judge_that_claims_something():
+    for table in TABLES:
+        for name, pattern, judge in table:
+            assert callable(judge), name
+            assert (judge is said_world.true_by_itself) is (name in CLAIMS_NOTHING), pattern
+    assert all(map(callable, (*ROWS.values(), *NUMBERS.values())))
+
+
+@pytest.mark.parametrize("family", said.FAMILIES)
+def test_a_few_of_every_family_say_what_is_so(family):
+    assert not wrong([family], range(1))
+
+
+@pytest.mark.slow
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("family", said.FAMILIES)
+def test_many_of_every_family_say_what_is_so(family, some):
+    assert not wrong([family], range(100, 100 + some(1_000)))
+
+
+def test_a_sentence_that_no_template_knows_is_a_fault(monkeypatch):
+    monkeypatch.setattr(said, "TEMPLATES", TEMPLATES[:2])
+    cluster = Instance({"u0": {"cpu": 1}, "u1": {"cpu": 2}}, {"cpu": 4})
+    assert Counter(line.template for line in said.lines(cluster, "drf", "divisible") if line.wrong) == {"?": 2}
+
+
+def test_other_numbers_than_those_that_are_so_are_called_wrong(monkeypatch):
+    """Of each sentence with a number another one is told, of each row another."""
+    users, machines = {"u0": {"cpu": 1}, "u1": {"cpu": 2}}, [Machine("m", {"cpu": 4}, 2), Machine("k", {"cpu": 3})]
+    for cluster in (Instance(users, {"cpu": 7}, max_tasks=[1, None]), Instance(users, machines=machines)):
+        right = explain(cluster)
+        assert not [line for line in said.lines(cluster, "drf", "divisible") if line.wrong]
+        for at, row in enumerate(right.users):
+            remedy = row.remedy.replace("give it ", "give it 1").replace("up to ", "up to 1")
+            for other in (
+                replace(row, tasks=row.tasks * 1.01),
+                replace(row, alone_tasks=row.alone_tasks * 2),
+                replace(row, reason="ceiling" if row.reason == "capacity" else "capacity"),
+                replace(row, others=row.others + 1),
+                replace(row, advice=partial(str, remedy)),
+            ):
+                then = replace(right, users=(*right.users[:at], other, *right.users[at + 1 :]))
+                monkeypatch.setattr(said, "explain", partial(_same, then))
+                assert [line for line in said.lines(cluster, "drf", "divisible") if line.wrong], other
+            monkeypatch.undo()
+
+
+def _same(found, *_, **__):
+    return found

@@ -1,0 +1,468 @@
+"""Mutants of the verifier, each a file with one small change, and which of them no test catches.
+
+    python tests/verifier/mutants.py order.py paths.py    # which mutants of these files survive
+    python tests/verifier/mutants.py --sample 60          # of so many, taken from all files
+    python tests/verifier/mutants.py order.py --only "place: 1 -> 2"    # those whose names have this in them
+
+A mutant has the code of its functions put in the place of theirs, in this process, and then the tests that come by the
+changed function are run until one fails.  `equivalent_mutants.txt` names those that no test can catch, and why.
+"""
+
+import argparse
+import ast
+import pickle
+import random
+import resource
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent.parent), str(HERE)]
+verifier = import_module(PACKAGE := "drfopt.certificates.verifier")
+FOLDER = HERE.parent.parent / PACKAGE.replace(".", "/")
+EQUIVALENT = HERE / "equivalent_mutants.txt"
+
+SLOWER = 15
+"""Times its own CPU seconds after which a test is stopped, and the mutant is caught: it does not end."""
+
+LONG = 4.0
+"""CPU seconds that a test may take at most, and more than any takes: some are slow."""
+
+TRIED = 3
+"""Tests of a document that is judged otherwise: that many are run, of which one should fail."""
+
+OPERATORS: dict[type, tuple[type, ...]] = {
+    ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.In: (ast.NotIn,), ast.NotIn: (ast.In,), ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,), ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Add,), ast.Div: (ast.Mult,),
+    ast.FloorDiv: (ast.Mult,), ast.Mod: (ast.Mult,), ast.BitOr: (ast.BitAnd,), ast.And: (ast.Or,), ast.Or: (ast.And,),
+}  # fmt: skip
+NAMES = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceil", "ceil": "floor"}
+
+
+Function = tuple[str, str]
+"""A file of the verifier, and the name of a function in it."""
+
+
+class Mutant(NamedTuple):
+    """One change: the file, the function it is in, what is told of it, and what comes for which node of its tree."""
+
+    file: str
+    where: str
+    text: str
+    tree: ast.Module
+    node: ast.AST
+    new: ast.AST
+
+    def __str__(self) -> str:
+        return f"{self.file} {self.where}: {self.text}"
+
+
+def changed(node: Any, **fields: Any) -> Any:
+    """Return a copy of a node with other fields."""
+    return ast.copy_location(type(node)(**{**dict(ast.iter_fields(node)), **fields}), node)
+
+
+def without(values: list[Any], k: int, *new: Any) -> list[Any]:
+    return [*values[:k], *new, *values[k + 1 :]]
+
+
+def instead(node: Any) -> Iterator[ast.AST]:
+    """Yield what may come in the place of a node."""
+    match node:
+        case ast.Expr(value=ast.Constant() | ast.Call(func=ast.Name(id="spend" | "grant"))):
+            return  # Words, and counted work.
+        case ast.Compare(ops=ops):
+            for k, op in enumerate(ops):
+                yield from (changed(node, ops=without(ops, k, new())) for new in OPERATORS[type(op)])
+        case ast.BoolOp(op=op, values=values):
+            yield changed(node, op=OPERATORS[type(op)][0]())
+            for k in range(len(values)):
+                rest = without(values, k)
+                yield changed(node, values=rest) if len(rest) > 1 else rest[0]
+        case ast.BinOp(op=op):
+            yield from (changed(node, op=new()) for new in OPERATORS.get(type(op), ()))
+        case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
+            yield operand
+        case ast.Constant(value=bool(value)):
+            yield changed(node, value=not value)
+        case ast.Constant(value=int(value)):
+            yield from (changed(node, value=value + d) for d in (1, -1))
+        case ast.Name(id="min" | "max" | "any" | "all" as name):
+            yield changed(node, id=NAMES[name])
+        case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in NAMES:
+            yield changed(node, attr=NAMES[name])
+        case ast.If() | ast.IfExp():
+            yield from (changed(node, test=ast.Constant(value)) for value in (False, True))
+        case ast.While():
+            yield changed(node, test=ast.Constant(False))
+        case ast.comprehension(ifs=ifs):
+            yield from (changed_comprehension(node, without(ifs, k)) for k in range(len(ifs)))
+        case ast.Break() | ast.Continue() | ast.Raise() | ast.AugAssign() | ast.Expr():
+            yield ast.copy_location(ast.Pass(), node)
+        case ast.Return(value=ast.expr()):
+            yield from (changed(node, value=ast.Constant(value)) for value in (None, True, False))
+
+
+def changed_comprehension(node: ast.comprehension, ifs: list[ast.expr]) -> ast.comprehension:
+    return ast.comprehension(node.target, node.iter, ifs, node.is_async)
+
+
+def left_alone(node: Any) -> Iterator[ast.AST]:
+    """Yield the parts of a node that are not changed: words, types, and counted work."""
+    match node:
+        case ast.FunctionDef(returns=returns, args=args, decorator_list=decorators):
+            every = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+            yield from (part for part in [returns, *decorators, *(arg.annotation for arg in every)] if part)
+        case ast.keyword(arg="strict"):  # Lengths are the same by how the lists are made.
+            yield node.value
+        case ast.AnnAssign(annotation=annotation):
+            yield annotation
+        case ast.Raise(exc=ast.expr() as words):
+            yield from ast.walk(words)
+        case ast.JoinedStr():
+            yield from ast.walk(node)
+        case ast.Expr(value=ast.Call(func=ast.Name(id="spend" | "grant"))):
+            yield from ast.walk(node)
+
+
+def makes_sense(new: ast.AST, returns: str) -> bool:
+    """Say whether a function may return this at all: None, or true and false."""
+    if not isinstance(new, ast.Return) or not isinstance(new.value, ast.Constant):
+        return True
+    return ("None" if new.value.value is None else "bool") in returns
+
+
+def told(node: Any, new: Any, parent: Any) -> str:
+    """Say what is changed into what; of what is short, in what."""
+    match node:
+        case ast.If() | ast.While() | ast.IfExp():
+            return f"if {ast.unparse(node.test)} -> {new.test.value}"
+        case ast.Break() | ast.Continue() | ast.Raise() | ast.AugAssign() | ast.Expr():
+            return f"without {ast.unparse(node)}"
+        case ast.Constant() | ast.Name() | ast.Attribute():
+            inside = parent if isinstance(parent, ast.expr | ast.arguments | ast.Assign | ast.Return) else node
+            return f"{ast.unparse(node)} -> {ast.unparse(new)} in {ast.unparse(inside)}"
+    return f"{ast.unparse(node)} -> {ast.unparse(new)}"
+
+
+def mutants(file: str) -> Iterator[Mutant]:
+    """Yield the mutants of a file: of its functions, and of the numbers it names."""
+    tree = ast.parse((FOLDER / file).read_text())
+    said: Counter[tuple[str, str]] = Counter()
+
+    def of(node: Any, parent: Any, where: str, returns: str) -> Iterator[Mutant]:
+        if isinstance(node, ast.FunctionDef):
+            returns = ast.unparse(node.returns or ast.Constant(""))
+        for new in instead(node):
+            if makes_sense(new, returns) and ast.dump(new) != ast.dump(node):
+                text = " ".join(told(node, new, parent).split())
+                said[where, text] += 1
+                again = f" #{said[where, text]}" if said[where, text] > 1 else ""
+                yield Mutant(file, where, text + again, tree, node, new)
+        skipped = set(map(id, left_alone(node)))
+        for child in ast.iter_child_nodes(node):
+            if id(child) not in skipped:
+                yield from of(child, node, where, returns)
+
+    for top in tree.body:
+        match top:
+            case ast.ClassDef(name=name, body=body):
+                for one in (one for one in body if isinstance(one, ast.FunctionDef)):
+                    yield from of(one, top, f"{name}.{one.name}", "")
+            case ast.FunctionDef(name=name):
+                yield from of(top, tree, name, "")
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name != "__all__":
+                yield from of(value, top, name, "")
+
+
+class Put(ast.NodeTransformer):
+    """Put one node in the place of another."""
+
+    def __init__(self, node: ast.AST, new: ast.AST):
+        self.node, self.new = node, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self.new if node is self.node else self.generic_visit(node)
+
+
+def functions(space: dict[str, Any], module: str) -> dict[str, FunctionType]:
+    """Return the functions of a module and of its classes, by their names."""
+    found, waiting = {}, list(space.values())
+    while waiting:
+        one = waiting.pop()
+        if getattr(one, "__module__", module) != module:
+            continue
+        if isinstance(one, FunctionType) and one.__module__ == module:
+            found.setdefault(one.__qualname__, one)
+        elif isinstance(one, type):
+            waiting += vars(one).values()
+        waiting += [
+            inside for how in ("fget", "func", "__func__", "__wrapped__") if (inside := getattr(one, how, None))
+        ]
+    return found
+
+
+class Loaded:
+    """A mutant in the place of the file it is of, while the block runs."""
+
+    def __init__(self, mutant: Mutant):
+        self.mutant, name = mutant, f"{PACKAGE}.{mutant.file.removesuffix('.py')}"
+        self.module = import_module(PACKAGE if mutant.file == "__init__.py" else name)
+        self.undo, self.stack = list[tuple[Any, str, Any]](), ExitStack()
+
+    def put(self, one: Any, name: str, value: Any) -> None:
+        self.undo.append((one, name, getattr(one, name)))
+        setattr(one, name, value)
+
+    def __enter__(self) -> None:
+        tree, node, new = self.mutant.tree, self.mutant.node, self.mutant.new
+        Put(node, new).visit(tree)
+        try:
+            code = compile(ast.fix_missing_locations(tree), str(FOLDER / self.mutant.file), "exec")
+        finally:
+            Put(new, node).visit(tree)
+        space = {key: value for key, value in vars(self.module).items() if key.startswith("__")}
+        exec(code, space)
+        ours, theirs = (functions(one, self.module.__name__) for one in (vars(self.module), space))
+        for name, function in ours.items():
+            for part in ("__code__", "__defaults__", "__kwdefaults__"):
+                self.put(function, part, getattr(theirs[name], part))
+        if (name := self.mutant.where).isupper():  # A number: whoever has imported it has the old one.
+            self.stack.enter_context(rebound(name, getattr(self.module, name), space[name]))
+
+    def __exit__(self, *_: object) -> None:
+        self.stack.close()
+        for one, name, value in reversed(self.undo):
+            setattr(one, name, value)
+
+
+class Endless(BaseException):
+    """A test takes much longer than it does without the mutant."""
+
+
+class Case(NamedTuple):
+    """A document that tests let the verifier judge, as bytes: its verdict, the CPU seconds, what judging it calls."""
+
+    document: bytes
+    verdict: Any
+    seconds: float
+    calls: set[Function]
+    tests: list[int]
+
+
+class Judge:
+    """The tests, the documents they have judged, and what they say of mutants."""
+
+    def __init__(self, wanted: list[Mutant], kept: Path | None):
+        self.wanted, self.kept, self.survivors, self.killers = wanted, kept, list[Mutant](), set[int]()
+        self.cases: dict[bytes, Case] = {}
+        self.seconds, self.calls = list[float](), list[set[Function]]()
+        self.heat: Counter[Any] = Counter()
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        self.items = session.items
+        signal.signal(signal.SIGVTALRM, _endless)
+        self.look()
+        print(f"{len(self.items)} tests, {sum(self.seconds):.0f} s, {len(self.cases)} documents", flush=True)
+        for mutant in self.wanted:
+            start = time.process_time()
+            if not self.caught(mutant):
+                self.survivors.append(mutant)
+                print(f"survives: {mutant}   ({time.process_time() - start:.1f} s)", flush=True)
+        if broken := [self.items[k].nodeid for k in self.killers if not self.run(k, 100 * LONG)]:
+            raise SystemExit(f"without a mutant these fail now, so that nothing is proven: {broken}")
+        return True
+
+    def run(self, k: int, seconds: float) -> bool:
+        """Run a test; say whether it passes."""
+        with at_most(seconds):
+            return not any(report.failed for report in runtestprotocol(self.items[k], nextitem=None, log=False))
+
+    def look(self) -> None:
+        """Run all tests without a mutant, and see what they have judged and what they call besides."""
+        names = [item.nodeid for item in self.items]
+        if self.kept and self.kept.exists():
+            known, self.cases, self.seconds, self.calls = pickle.loads(self.kept.read_bytes())
+            if known == names:
+                return
+            raise SystemExit(f"{self.kept} is of other tests: remove it")
+        real = verifier.verify
+
+        def recorded(document: Any, instance: Any = None, **options: Any) -> Any:
+            nonlocal judging
+            judging, written = True, pickle.dumps((document, instance, options))
+            if written in self.cases:
+                self.cases[written].tests.append(at)
+                return real(document, instance, **options)
+            start, verdict = time.process_time(), ""
+            try:
+                with calling() as calls:
+                    report = real(document, instance, **options)
+                verdict = _short(report)
+                return report
+            except Exception as error:
+                verdict = type(error).__name__
+                raise
+            finally:
+                self.cases[written] = Case(written, verdict, time.process_time() - start, calls, [at])
+
+        with rebound("verify", real, recorded):
+            for at in range(len(names)):
+                start, judging = time.process_time(), False
+                if not self.run(at, 1000 * LONG):
+                    raise SystemExit(f"{names[at]} fails without a mutant")
+                self.seconds.append(time.process_time() - start)
+                with calling() as calls:
+                    judging or self.run(at, 1000 * LONG)
+                self.calls.append(calls)
+        if self.kept:
+            self.kept.write_bytes(pickle.dumps((names, self.cases, self.seconds, self.calls)))
+
+    def verdict(self, written: bytes, seconds: float) -> Any:
+        """Return what the verifier says of a document: each check's name and whether it holds."""
+        document, instance, options = pickle.loads(written)
+        try:
+            with at_most(seconds):
+                return _short(verifier.verify(document, instance, **options))
+        except (Exception, Endless) as error:
+            return type(error).__name__
+
+    def caught(self, mutant: Mutant) -> bool:
+        """Say whether a test fails: one whose document is judged otherwise, or one that calls the function itself."""
+        where = (mutant.file, mutant.where)
+        named = mutant.where.isupper()
+        cases = [case for case in self.cases.values() if where in case.calls or named]
+        cases.sort(key=lambda case: (-self.heat[where, case.document], -self.heat[case.document], case.seconds))
+        tried: set[int] = set()
+        with Loaded(mutant):
+            for case in cases:
+                if self.verdict(case.document, 0.2 + SLOWER * case.seconds) != case.verdict:
+                    for k in [k for k in dict.fromkeys(case.tests) if k not in tried][:TRIED]:
+                        tried.add(k)
+                        if not self.run(k, 1 + SLOWER * self.seconds[k]):
+                            self.heat.update([(where, case.document), case.document])
+                            self.killers.add(k)
+                            return True
+                if len(tried) > 10 * TRIED:
+                    break
+            for k in sorted(range(len(self.items)), key=lambda k: self.seconds[k]):
+                able = where in self.calls[k] or (named and self.calls[k])
+                if able and k not in tried and not self.run(k, 1 + SLOWER * self.seconds[k]):
+                    self.killers.add(k)
+                    return True
+        return False
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """End the block with `Endless` after so many CPU seconds."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+@contextmanager
+def rebound(name: str, old: Any, new: Any) -> Iterator[None]:
+    """Let a name mean something else in all modules that have the old one, under this name or another."""
+    places = [
+        (vars(module), key)
+        for module in [one for one in sys.modules.values() if isinstance(one, ModuleType)]
+        for key, value in list(vars(module).items())
+        if value is old and (callable(old) or key == name)
+    ]
+    for space, key in places:
+        space[key] = new
+    try:
+        yield
+    finally:
+        for space, key in places:
+            space[key] = old
+
+
+@contextmanager
+def calling() -> Iterator[set[Function]]:
+    """See which functions of the verifier are called in the block, in this thread."""
+    folder, ours, met = f"{FOLDER}/", dict[Any, Any](), set[Function]()
+
+    def trace(frame: Any, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if code not in ours:
+            mine = code.co_filename.startswith(folder)
+            name = code.co_qualname.partition(".<locals>")[0]
+            ours[code] = (code.co_filename.removeprefix(folder), name) if mine else None
+        if ours[code]:
+            met.add(ours[code])
+
+    sys.settrace(trace)
+    try:
+        yield met
+    finally:
+        sys.settrace(None)
+
+
+def _short(report: Any) -> Any:
+    return report.valid, [(check.name, check.holds) for check in report.checks]
+
+
+def _endless(*_: object) -> None:
+    raise Endless
+
+
+def equivalent() -> dict[str, str]:
+    """Return the mutants that no test can catch, with why."""
+    found, why = {}, ""
+    for line in EQUIVALENT.read_text().splitlines():
+        if line.startswith("# "):
+            why = line[2:]
+        elif line:
+            found[line] = why
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", help="files of the verifier, all without any")
+    parser.add_argument("--sample", type=int, help="so many mutants, by chance")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="mutants in whose names this is")
+    parser.add_argument("--again", type=Path, help="those that survived by this output of an earlier run")
+    parser.add_argument("--tests", nargs="*", default=[str(HERE)], help="files of tests")
+    parser.add_argument("--kept", type=Path, help="where what was seen of the tests is kept for the next time")
+    parser.add_argument("--every", action="store_true", help="those that are told to be equivalent, too")
+    parser.add_argument("--list", action="store_true", help="print them, and run nothing")
+    given = parser.parse_args()
+    files = given.files or sorted(path.name for path in FOLDER.glob("*.py"))
+    known = {} if given.every else equivalent()
+    wanted = [one for file in files for one in mutants(file) if given.only in str(one) and str(one) not in known]
+    if given.again:
+        lines = [line for line in given.again.read_text().splitlines() if line.startswith("survives: ")]
+        before = {line.removeprefix("survives: ").rpartition("   (")[0] for line in lines}
+        wanted = [one for one in wanted if str(one) in before]
+    if given.sample:
+        wanted = random.Random(given.seed).sample(wanted, min(given.sample, len(wanted)))
+    if given.list:
+        print(*wanted, sep="\n")
+        return 0
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    judge = Judge(wanted, given.kept)
+    status = pytest.main(["-q", "-p", "no:cacheprovider", *given.tests], plugins=[judge])
+    print(f"{len(wanted)} mutants, {len(judge.survivors)} survive")
+    return int(bool(status) or bool(judge.survivors))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
