@@ -99,9 +99,9 @@ def instead(node: Any) -> Iterator[ast.AST]:
             yield changed(node, value=not value)
         case ast.Constant(value=int(value)):
             yield from (changed(node, value=value + d) for d in (1, -1))
-        case ast.Name(id=name) if name in NAMES:
+        case ast.Name(id="min" | "max" | "any" | "all" as name):
             yield changed(node, id=NAMES[name])
-        case ast.Attribute(attr=name) if name in NAMES:
+        case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in NAMES:
             yield changed(node, attr=NAMES[name])
         case ast.If() | ast.IfExp():
             yield from (changed(node, test=ast.Constant(value)) for value in (False, True))

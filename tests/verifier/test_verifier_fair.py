@@ -3,6 +3,7 @@
 import itertools
 from fractions import Fraction as F
 
+import pytest
 from test_verifier_stops import ROUNDED, priced
 
 from drfopt.certificates.verifier.cluster import Cluster
@@ -14,11 +15,13 @@ USERS = [
     {"name": "C", "demand": {"b": 2}, "max_tasks": 2, "tier": -1},
 ]
 
+PROMISED = [USERS[0], USERS[1], USERS[2] | {"guarantee": {"b": 1}}]
 
-def market(tasks, policy="ceei", accuracy=0, machines=True, users=USERS, proof=None, room=(4, 4), **more):
+
+def market(tasks, policy="ceei", accuracy=0, machines=True, users=USERS, proof=None, room=(4, 4), rest=None, **more):
     """A claim of a market on two classes or a pool, accurate to so much."""
     room = dict(zip("ab", map(str, room), strict=True))
-    classes = [{"name": "m", "capacity": room}, {"name": "n", "capacity": {"a": 1, "b": 2}}]
+    classes = [{"name": "m", "capacity": room}, {"name": "n", "capacity": (rest or {}).get("n", {"a": 1, "b": 2})}]
     instance = {"users": users} | ({"machines": classes} if machines else {"capacity": room}) | more
     said = [{"name": user["name"], "tasks": x} for user, x in zip(users, tasks, strict=True)]
     given = {"policy": policy, "integer": False, "users": said, "proof": proof or {}}
@@ -60,7 +63,15 @@ def fair_by_hand(claim, tier, stuck):
 
 PRICES = [
     [[F(a), F(b)], [F(c), F(d)]]
-    for a, b, c, d in [(1, 0, 1, 0), (1, 1, 1, 1), (1, 0, 2, 0), (F(1, 2), F(1, 4), F(1, 2), F(1, 4)), (0, 1, 0, 1)]
+    for a, b, c, d in [
+        (1, 0, 1, 0),
+        (1, F(1, 25), 1, F(1, 10)),
+        (1, F(1, 10), 1, 0),
+        (1, 1, 1, 1),
+        (1, 0, 2, 0),
+        (F(1, 2), F(1, 4), F(1, 2), F(1, 4)),
+        (0, 1, 0, 1),
+    ]
 ]
 TASKS = [(1, 1, 1), (1, 3, 0), (2, 2, 2), (1, F(29, 10), 2), (F(21, 20), F(28, 10), 1), (3, 1, F(3, 2))]
 
@@ -72,10 +83,10 @@ def test_a_tier_is_fair_where_its_users_would_choose_what_they_have_and_what_has
     cases = itertools.product(("alpha:1/2", "ceei", "alpha:2"), (F(0), F(1, 5)), (0, 1, 2), TASKS)
     for policy, e, kind, tasks in cases:
         a, b = tasks[0] + tasks[1], tasks[1] + 2 * tasks[2]
-        users, more = (grouped, {"groups": capped}) if kind == 2 else (USERS, {})
-        room = (a, b) if kind != 1 else (a + F(1, 5), b)
+        users, more = (grouped, {"groups": capped}) if kind == 2 else (PROMISED, {})
+        room = (a, b) if kind == 0 else (a + F(1, 5), b + 3) if kind == 1 else (a, b + 2)
         claim = market(tasks, policy, e, kind == 0, users, room=room, **more)
-        for p, turn, stuck, factor in itertools.product(PRICES, (0, 1), (set(), {1}), (F(1, 2),)):
+        for p, turn, stuck, factor in itertools.product(PRICES, (0, 1), (set(), {1}, {2}), (F(1, 2),)):
             scaled = [[v * factor for v in row] for row in p[: len(claim.c.room)]]
             for bounds in ([F(0)], [F(1, 3)]) if kind == 2 else ([],):
                 tier = PricedTier(turn, scaled, bounds, [], {})
@@ -91,6 +102,54 @@ def test_a_tier_is_fair_where_its_users_would_choose_what_they_have_and_what_has
     assert len(told) > 5
 
 
+def test_who_has_no_place_is_in_no_tier():
+    for users, tasks in (([*USERS[:2], USERS[2] | {"max_tasks": 0}], (1, 1, 0)), (USERS, (1, 0, 0))):
+        claim = market(tasks, machines=False, users=users, room=(4, 4 if tasks[1] else 0), proof={"prices": {"a": "1"}})
+        assert claim.fair(PricedTier(1, [[F(1), F(1)]], [], [], {}), set()) is True
+        assert claim.tiers(set())[0] == [PricedTier(0, [[F(1), F(0)]], [], [], {})]
+        assert [name[0] for name in claim.left_out([], set())] == ["A", "B"][: 1 + tasks[1]]
+
+
+ENDS = [F(1, 100), F(3, 100), F(1, 20), F(1, 10), F(1, 7), F(1, 5), F(1, 3), F(1, 2), F(7, 10), F(9, 10)]
+"""How far, of the point, the ends of an enclosure are from it."""
+
+
+@pytest.mark.parametrize("policy", ["alpha:1/2", "ceei", "alpha:2"])
+def test_outside_of_an_enclosure_more_is_lost_than_there_is_to_gain(policy):
+    told, alone = set(), (8, 4)
+    users = [USERS[0] | {"guarantee": {"a": "1/2"}}, USERS[1] | {"max_tasks": 4}]
+    for down, up, dear, unspent in itertools.product(
+        ENDS, [*ENDS, F(2), F(9)], (F(9, 10), F(1), F(11, 10)), (F(0), F(1, 50))
+    ):
+        point = (F(1), F(2))
+        rows = [{"lower": str(x * (1 - down)), "upper": str(x * (1 + up))} for x in point]
+        proof = {"point": dict(zip("AB", map(str, point), strict=True))}
+        claim = market(rows, policy, machines=False, users=users, room=alone, proof=proof)
+        a, gain, worth = float(claim.alpha), float(unspent), []
+        for i, x in enumerate(point):
+            worth.append(float(claim.income[i] * claim.r[i]) * float(claim.r[i] * x) ** -a)
+        q = [F(str(round(worth[0] * float(dear), 9))), F(str(round(worth[1], 9)))]
+        for i, x in enumerate(point):
+            most, low = float(claim.most_of([i])[i]), min(float(claim.floor[i]), float(x))
+            gain += max((worth[i] - float(q[i])) * (most - float(x)), (float(q[i]) - worth[i]) * (float(x) - low))
+        losses = []
+        for i, x in enumerate(point):
+            if x * (1 - down) > claim.floor[i]:
+                losses.append(worth[i] * float(x) * a * float(down) ** 2 / 2)
+            if x * (1 + up) < claim.most_of([i])[i]:
+                losses.append(worth[i] * float(x) * a * float(up) ** 2 / (2 + 2 * max(a, 1) * float(up)))
+        if all(abs(loss - gain) > 1e-6 for loss in losses):
+            claim.report.checks.clear()
+            claim.enclosures(q, unspent, [0, 1])
+            assert [check.holds for check in claim.report.checks] == [all(loss > gain for loss in losses)]
+            told.add(all(loss > gain for loss in losses))
+    assert told == {True, False}
+    # The only check of a tier of enclosures, by the prices at which the point is chosen.
+    claim = market(rows, policy, machines=False, users=users, room=alone, proof=proof)
+    assert claim.fair(PricedTier(0, [[F(1), F(1)]], [], [], {}), set()) is True
+    assert [check.name for check in claim.report.checks] == ["no optimum is outside of an enclosure"]
+
+
 def test_prices_are_not_below_0_and_powers_take_no_high_roots():
     for p, bounds in (([[F(-1), F(1)]], [F(1)]), ([[F(1), F(1)], [F(1), F(-1)]], []), ([[F(1), F(1)]], [F(-1)])):
         groups = [{"name": "g", "ceiling": {"a": 4}}] if bounds else []
@@ -104,26 +163,46 @@ def test_prices_are_not_below_0_and_powers_take_no_high_roots():
 
 def test_after_a_tier_who_pays_has_what_it_has_where_everybody_has_all_that_there_is():
     told = set()
-    for e, machines, tasks in itertools.product(
-        (F(0), F(1, 10)), (False, True), ((2, 2, 1), (2, 2, 0), (1, 3, 1), (2, 2, F(11, 10)))
-    ):
-        users = [USERS[0], USERS[1], USERS[2] | {"guarantee": {"b": 2}} if tasks[2] != F(11, 10) else USERS[2]]
-        claim = market(tasks, "ceei", e, machines, users, room=(4, 4))
+    spare = (F(0), F(1, 20), F(1, 10), F(1, 5), F(2, 5), F(3, 5))
+    for e, machines, late, left in itertools.product((F(0), F(1, 10)), (False, True), (None, F(1), 0), spare):
+        last = USERS[2] | ({"max_tasks": 0} if late == 0 else {"guarantee": {"b": 2}} if late else {})
+        tasks, room = (2, 2, late or 0), (4 + left - machines, 2 + 2 * (late or 0) + left / 2 - machines)
+        classes = {"n": {"a": "1", "b": "1"}} if machines else {}
+        claim = market(tasks, "ceei", e, machines, [*USERS[:2], last], room=room, rest=classes)
         for p, stuck, sign in itertools.product(PRICES, (set(), {0}), (1, -1)):
-            p = [[v * sign for v in row] for row in p[: len(claim.c.room)]]
+            p = [[v * sign for v in p[0]], *([p[0]] * machines)]
             q, money, _ = priced(claim, p)
             settled = stuck | {i for i in claim.n if claim.turns[i] == 0}
-            left = money - sum(q[i] * (claim.x[i] if i in settled else claim.floor[i]) for i in claim.n)
+            rest = money - sum(q[i] * (claim.x[i] if i in settled else claim.floor[i]) for i in claim.n)
             expected = set(settled)
             for i in set(claim.n) - settled:
                 alone = sum(min(r / d for r, d in zip(room, claim.c.d[i], strict=True) if d) for room in claim.c.room)
                 noticed = e * q[i] * (claim.floor[i] or min(alone, claim.u[i])) + ROUNDED * money if e else 0
-                if sign > 0 and q[i] and left <= noticed:
+                if sign > 0 and q[i] and claim.plays[i] and rest <= noticed:
                     expected.add(i)
-            found = claim.stopped_after(PricedTier(0, p, [], [(p, [])], {}), stuck)
-            assert found == expected
-            told.add(len(found))
+            assert claim.stopped_after(PricedTier(0, p, [], [(p, [])], {}), stuck) == expected
+            told.add(len(expected))
     assert told == {2, 3}
+
+
+def test_of_what_is_left_after_a_tier_rounding_is_taken_off():
+    users = [{"name": "A", "demand": {"a": 1}}, {"name": "B", "demand": {"a": 1}, "tier": -1, "guarantee": {"a": 1}}]
+    for more, found in ((F(0), {0, 1}), (F(1, 2**60), {0})):
+        claim = market((1, 1), "ceei", F(1, 2**30), False, users)
+        claim.c.room = [[(2 + F(1, 2**30) + more) / (1 - ROUNDED), F(4)]]
+        p = [[F(1), F(0)]]
+        assert claim.stopped_after(PricedTier(0, p, [], [(p, [])], {}), set()) == found
+
+
+def test_a_group_promises_its_users_what_they_have_when_it_is_used_up():
+    users = [USERS[0] | {"group": "g"}, USERS[1] | {"group": "g"}, USERS[2] | {"group": "h", "max_tasks": 0}]
+    users[0] = {key: value for key, value in users[0].items() if key != "guarantee"}
+    groups = [{"name": "g", "guarantee": {"a": 2}}, {"name": "h"}]
+    claim = market((2, 2, 0), machines=False, users=users, groups=groups)
+    claim.promised()
+    assert sum(claim.floor) == 2
+    assert min(claim.floor[:2]) > 0
+    assert claim.floor[2] == 0
 
 
 def test_an_amount_between_two_ends_settles_nothing():

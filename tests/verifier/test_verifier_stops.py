@@ -89,6 +89,7 @@ PLACES = [
     ((2, 1, False, F(1, 5)), {"lines": LATE}, ((1, 7), F(-1, 2), F(1, 5))),
     ((3, 1, True), {"lines": LATE}, ((1, 7), 0, 0)),
     ((F(13, 4), 1, True), {"lines": LATE}, ((1, 7), F(1, 16), 0)),
+    ((3, 1, True, F(1, 4)), {"lines": LATE}, ((1, 7), 0, F(3, 16))),
     ((3, 4, True, F(1, 4)), {"lines": LATE}, ((1, 7), 0, F(3, 16))),
     ((0, 0, True), {"lines": LATE}, ((1, 7), -1, 0)),
     ((0, 0, True), {}, ((1, 7), 0, 0)),
@@ -400,14 +401,21 @@ def judged_by_hand(claim, rounds):
                 k for k, v in costs.items()
                 if v == least or (e and (v - least < least / 10**4 or 10 * claim.r[at] * spare > e * t * (v - least)))
             ]  # fmt: skip
-    claim.open = everything
-    return [*said, all(times[i] == 1 if i in below else times[i] < 2 or not claim.plays[i] for i in claim.n)]
+    left, claim.open = claim.open, everything
+    return [*said, all(times[i] == 1 if i in below else times[i] < 2 or not claim.plays[i] for i in claim.n)], left
 
 
 STEPS = [
     (t, names, p)
     for t, names in itertools.product((F(1, 4), F(1, 2), F(52, 100)), ("A", "AB", "BB", "C"))
-    for p in ([[1, 0], [1, 1]], [[1, 0], [1, 0]], [[1, 0], [F(10001, 10000), 0]], [[0, 1], [0, 1]], [[1, 1], [2, 1]])
+    for p in (
+        [[1, 0], [1, 1]],
+        [[1, 0], [1, 0]],
+        [[1, 0], [F(10001, 10000), 0]],
+        [[1, 0], [F(100009, 100000), 0]],
+        [[0, 1], [0, 1]],
+        [[1, 1], [2, 1]],
+    )
 ]
 
 
@@ -422,10 +430,33 @@ def test_rounds_prove_what_they_say_one_after_the_other():
         for rounds in [*itertools.product(STEPS, repeat=1), *itertools.product(STEPS[::7], STEPS[1::4])]:
             rounds = [(t, names, [[F(v) for v in row] for row in p]) for t, names, p in rounds]
             claim.proof, claim.open = {"rounds": spoken(rounds)}, list(whole)
-            expected = judged_by_hand(claim, rounds)
+            expected, left = judged_by_hand(claim, rounds)
             claim.open = list(whole)
             claim.report.checks.clear()
             finished_in_rounds(claim)
             assert [check.holds for check in claim.report.checks] == expected
+            assert list(map(set, claim.open)) == list(map(set, left))
             told.add(tuple(expected))
     assert len(told) > 5
+
+
+@pytest.mark.parametrize(("x", "steps", "holds"), [
+    (F(19, 20), [(1, "AB", 1)], [None, True]),  # B is finished by a price that rounding may have made.
+    (F(19, 20), [(1, "A", 1)], [True, False]),
+    (F(1, 2), [(1, "AB", 1)], [False, True]),
+    (F(19, 20), [(2, "AB", 1)], [False, True]),
+    (F(19, 20), [(1, "A", 0), (F(1, 2), "B", 1)], [True, False, True]),
+    (F(19, 20), [(2, "", 0), (1, "AB", 1)], [True, False, True]),
+    (F(19, 20), [(1, "A", 0), (1, "B", 1)], [True, None, True]),
+    (F(19, 20), [(1, "A", 0), (1, "B", 10**8)], [True, True, True]),
+])  # fmt: skip
+def test_where_prices_decide_that_rounding_may_have_made_nothing_is_told(x, steps, holds):
+    claim = claim_of([({"a": 1}, {}), ({"b": 1}, {})], {"m": {"a": 1, "b": 1}}, [1, x], F(1, 10))
+    claim.proof = {
+        "rounds": [
+            {"level": str(t), "finished": list(names), "prices": {"m": {"a": "1", "b": str(F(thin, 10**8))}}}
+            for t, names, thin in steps
+        ]
+    }
+    finished_in_rounds(claim)
+    assert [check.holds for check in claim.report.checks] == holds
