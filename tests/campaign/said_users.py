@@ -70,7 +70,7 @@ def said_of_limit(world: World, i: int, m: re.Match) -> str:
         there = world.had([f"set-limit {user}={limit_there}"], i)
         if abs(there - float(limit_there)) > 1e-6 * there:
             return f"with a limit of {float(limit_there)} it has {there:.9g}"
-    if not m["least"] and not near(m["end"], none):
+    if not m["least"] and not near(m["end"], none, 1.1e-5):
         return f"without one it has {none:.9g}"
     return ""
 

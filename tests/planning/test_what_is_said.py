@@ -602,3 +602,11 @@ def test_the_price_of_the_lowest_level_is_that_of_all_who_are_lowest():
 def test_a_whole_task_is_told_all_that_the_pool_lacks_for_it():
     row = explain(Instance({"u": {"a": 2, "b": 1}}, {"a": 1, "b": 0}), integer=True)["u"]
     assert row.remedy == "the pool would have to have 2 of a instead of 1 and 1 of b instead of 0"
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_who_is_served_after_tiers_that_are_at_their_limits_is_stopped_by_what_has_a_price(exact):
+    rules = Organisation(tiers={"b": -1})
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 4}, max_tasks={"a": 0}, organisation=rules)
+    assert solve(cluster, "alpha:2", exact=exact).certificate.bottlenecks == (None, "cpu")
+    assert explain(cluster, "alpha:2")["b"].remedy == "set-capacity cpu=+1% would give it 4.04 tasks instead of 4"
