@@ -151,9 +151,10 @@ class _RuledCase:
             demands[i] = [d * Fraction(times) if h == j else d for h, d in enumerate(demands[i])]
         found = self.solved(Instance(**(self.instance.parts() | {"demands": demands})))
         runs = {}
-        for i, (_, times) in reports.items():
-            # What it is given carries so many of its own tasks.
-            part = min(times, 1.0)
+        for i, (j, times) in reports.items():
+            # What it is given carries so many of its own tasks: all that it needs may be what it reports.
+            alone = np.flatnonzero(self.instance.demands[i]).tolist() == [j]
+            part = times if alone else min(times, 1.0)
             carried = ruled_whole.carried(found, i, Fraction(part)) if self.integer else self._holds(found, i) * part
             runs[i] = min(carried, float(self.instance.limits[i]))
         return runs

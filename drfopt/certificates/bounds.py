@@ -410,7 +410,8 @@ def _outbid(
     instance = rules.clock.instance
     room = stops.exact_room(instance) if rules.clock.exact else instance.room
     cost = stops.costs(rules.clock, prices * room, beta).astype(float)
-    levels = (rules.rates * tasks).astype(float)
+    # Who needs only what there is none of, or what is excluded from shares, pays nothing for it.
+    levels = np.where(rules.rates > 0, rules.rates * tasks, 1).astype(float)
     with np.errstate(divide="ignore", over="ignore"):
         worth = (rules.incomes * rules.rates).astype(float) * levels**-policy.alpha
     below = tasks < rules.clock.leaves.most

@@ -186,6 +186,13 @@ class ClaimOptions:
 
     def least(self, prices: np.ndarray, bounds: Bounds) -> tuple[int, np.ndarray]:
         """Return what all options cost at least, and how many users take each then, within bounds that allow it."""
+        if bounds is self.free:
+            each = np.minimum.reduceat(prices, self.first[:-1])
+            at, cheapest = np.flatnonzero(prices == each[self.choice])[::-1], np.empty(len(each), dtype=np.int64)
+            cheapest[self.choice[at]] = at  # Of several the first.
+            taken = np.zeros(len(prices), dtype=np.int64)
+            taken[cheapest] = self.number
+            return int((each * self.number).sum()), taken
         order = np.lexsort((prices, self.choice)) if prices.dtype != object else self._ordered(prices)
         room = (bounds.high - bounds.low)[order]
         before = np.cumsum(room) - room

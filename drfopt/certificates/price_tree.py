@@ -43,8 +43,11 @@ __all__ = ["Searched", "Undecided", "better", "larger", "search"]
 NODES = 4_000
 """Boxes that are looked at before the search gives up: some seconds."""
 
-LATE = 20_000
-"""Pairs of users and classes up to which a first bound is looked for where time has run out already."""
+LATE = 2e-5
+"""Seconds that a pair of user and class takes before the first bound; what takes longer than is left is not begun."""
+
+QUICK = 0.4
+"""Seconds that a first bound may take where time has run out already."""
 
 PACE = ((50, 0.78), (100, 0.68), (200, 0.55))
 """Boxes split, and the part of the first bound that is left then of trees that end within `NODES`."""
@@ -139,8 +142,8 @@ class _Box:
 
 class _Search:
     def __init__(self, instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline):
-        if not deadline.left() and instance.n * instance.k > LATE:
-            raise Undecided("no time is left, and many users on many classes take seconds")
+        if deadline.left(QUICK) < LATE * instance.n * instance.k:
+            raise Undecided("many users on many classes take more time than is left")
         try:
             claim = stated(instance, policy, tasks)
         except ValueError as error:

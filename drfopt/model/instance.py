@@ -477,11 +477,11 @@ class Instance:
         if rules is None or len(set(rules.paths)) < 2:
             return False
         able = np.flatnonzero(~self.unplaced(integer=True) & (self.whole_limits >= 1)).tolist()
-        found = {rules.paths[i] for i in able if not rules.bars(rules.paths[i], self._first_task(i))}
+        found = {rules.paths[i] for i in able if not rules.bars(rules.paths[i], self.first_task(i))}
         return len(found) > 1
 
-    def _first_task(self, i: int) -> dict[str, Fraction]:
-        """Return what the first whole task of a user needs."""
+    def first_task(self, i: int) -> dict[str, Fraction]:
+        """Return what the first whole task of a user who is placed needs."""
         kinds = None if self.task_types is None else self.task_types[i]
         needs = kinds[self.types_started(i, 1).index(1)].demand if kinds else self.exact_demands[i]
         return dict(zip(self.resources, needs, strict=True))

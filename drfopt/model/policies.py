@@ -527,9 +527,12 @@ def dominant_rates(instance: Instance) -> np.ndarray:
     return shares_per_task(instance).max(axis=1)
 
 
+NO_SHARE = Fraction(0)
+
+
 def _exact_shares(row: tuple[Fraction, ...], instance: Instance) -> list[Fraction]:
     cells = zip(row, instance.exact_capacity, instance.counted.tolist(), strict=True)
-    return [d / c if c and counts else Fraction(0) for d, c, counts in cells]
+    return [d / c if d and c and counts else NO_SHARE for d, c, counts in cells]
 
 
 def without_level(user: str) -> str:

@@ -290,9 +290,10 @@ def _wanted(short: Shortfall, users: np.ndarray, integer: bool) -> Iterator[tupl
         if instance.machines is None:
             j, missing = next(iter(amounts[name].items()))
             part = Fraction(instance.exact_capacity[j]) * PART
-            # Of whole tasks less than one brings nothing.
-            task = max(Fraction(instance.exact_demands[i][j]) for i in users.tolist()) if integer else part
-            yield name, _rounded_up(missing) if missing else max(part, task)
+            if integer and not missing:
+                # Of whole tasks less than one brings nothing, nor does what is told of it in some digits.
+                missing = float(max(part, *(instance.exact_demands[i][j] for i in users.tolist())))
+            yield name, _rounded_up(missing) if missing else part
         else:
             capacity = instance.machine_capacity[instance.machine_names.index(name)]
             most = max(missing / capacity[j] for j, missing in amounts[name].items() if capacity[j])

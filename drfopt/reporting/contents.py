@@ -79,7 +79,7 @@ def verdict(document: Document) -> Markup:
         names = [resource["name"] for resource in holding]
         one = short["endless"] == 1
         # Their own ceilings may stop the others.
-        all_of_them = sum(resource["stopped"][0] for resource in holding) >= short["endless"]
+        all_of_them = short["held"] >= short["endless"]
         said = Markup("{} of {} {} {} for tasks without an end{}.").format(
             shown(document, ("short", "endless"), "count"),
             users,

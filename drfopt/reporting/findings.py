@@ -135,7 +135,7 @@ def study(
             asdict(measures(allocation)) | {"price_of_fairness": comparison.price_of_fairness.get(allocation.policy)}
             for allocation in found
         ],
-        **_answer(found[0]),
+        **_answer(found[0], each[0]),
         "order": found[0].shortfall.order.tolist(),
         "queues": _queues(found[0]),
         "users": _users(instance, each),
@@ -163,7 +163,7 @@ def _distinct(allocations: Sequence[Allocation]) -> tuple[list[int], list[str]]:
     return list(alike), [titles.get(p, name) for p, name in enumerate(names)]
 
 
-def _answer(allocation: Allocation) -> Document:
+def _answer(allocation: Allocation, stops: Sequence[Stop]) -> Document:
     """Return what stands on the first screen: who is short of what, what to buy, what fits nowhere; then prices."""
     short, instance = allocation.shortfall, allocation.instance
     standing = short.standing[short.order]
@@ -179,6 +179,10 @@ def _answer(allocation: Allocation) -> Document:
         "short": {
             "users": short.count(SHORT),
             "endless": short.count(ENDLESS),
+            "held": sum(
+                any(name for told in stops[i].names for name in _resource(instance, told))
+                for i in np.flatnonzero(short.standing == ENDLESS).tolist()
+            ),
             "met": short.count(MET),
             "unplaced": int(short.unplaced.sum()),
             "demand_met": short.demand_met,

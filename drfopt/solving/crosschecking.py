@@ -168,11 +168,11 @@ class CrossCheck(Result):
     def sheet(self) -> Sheet:
         """Return the table: a row an answer."""
         rows = []
-        # Who is unplaced has level 0 and is not compared.
-        unplaced = int(self.instance.unplaced(self.integer).sum())
+        # Who is unplaced has level 0, which others may be below, and is not compared.
+        placed = ~self.instance.unplaced(self.integer)
         for answer in self.methods:
-            levels = np.zeros(0) if answer.levels is None else np.sort(answer.levels)[unplaced:]
-            shown = (f"{levels[0]:.9g}", f"{levels.sum():.12g}") if levels.size else ("", "")
+            levels = np.zeros(0) if answer.by_user is None else answer.by_user[placed]
+            shown = (f"{levels.min():.9g}", f"{levels.sum():.12g}") if levels.size else ("", "")
             rows.append((answer.engine, *shown, f"{answer.seconds:.3g}", answer.reason))
         columns = (
             Column("computed by"),
@@ -209,6 +209,9 @@ class CrossCheck(Result):
         said = "undecided: fewer than two independent computations"
         if late:
             return f"{said}: no answer of {', '.join(late)}" + (f" beside {', '.join(given)}" if given else "")
+        if [answer.engine for answer in self.methods] == ["formulation"]:
+            # No engine knows what a file is meant to say, and the same file solved again is the same computation.
+            return f"{said}: what {self.policy} says nothing but itself computes; --formulation names a second file"
         return f"{said} can take this instance" + (": a formulation would be one more" if self.integer else "")
 
 

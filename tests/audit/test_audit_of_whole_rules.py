@@ -6,7 +6,7 @@ import pytest
 from engines.whole_reference import Enumeration, awkward
 
 from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, audit, solve
-from drfopt.axioms import ruled_whole
+from drfopt.axioms import ruled, ruled_whole
 from drfopt.base.deadline import NEVER
 from drfopt.model.policies import policy_named
 from drfopt.solving.integrality import whole_parts
@@ -105,3 +105,12 @@ def test_parts_of_two_devices_carry_no_task_of_somebody_with_several_types():
     assert found.verdict == "no violation found" and "user A would have more if parts" in found.note
     # Of somebody of one type it is known what runs on its part of the devices: C has two thirds of one.
     assert list(whole_parts(cluster))[1:] == [0, 1]
+
+
+@pytest.mark.parametrize("integer", [False, True])
+def test_a_report_of_all_that_a_user_needs_brings_so_many_times_its_tasks(integer):
+    rules = Organisation(guarantees={"A": {"x": 1}}, meaning="normalised")
+    cluster = Instance({"A": {"x": 1}, "B": {"x": 1}}, {"x": 4}, organisation=rules)
+    case = ruled._RuledCase(cluster, policy_named("drf"), NEVER, integer)
+    reported = Instance({"A": {"x": 2}, "B": {"x": 1}}, {"x": 4}, organisation=rules)
+    assert case.reporting({0: (0, 2.0)})[0] == 2 * float(solve(reported, integer=integer).tasks[0])

@@ -1,4 +1,5 @@
-"""Every sentence of `compare`, `report`, `crosscheck`, `audit`, `schedule` and `simulate`, judged on random instances.
+"""Every sentence of `compare`, `report`, `crosscheck`, `audit`, `search`, `schedule` and `simulate`, judged on random
+instances.
 
 ``python tests/campaign/reported.py --count 1000 --seed 1`` judges what every command says of so many instances,
 ``--only audit`` that of one command, ``--show audit 17`` prints an instance and what is false of what is said.
@@ -25,6 +26,7 @@ import said_by_compare
 import said_by_crosscheck
 import said_by_report
 import said_by_schedule
+import said_by_search
 import said_by_simulate
 from sayings import Book
 from world import TooLarge
@@ -80,6 +82,7 @@ COMMANDS = {
         "simulate": said_by_simulate,
         "crosscheck": said_by_crosscheck,
         "report": said_by_report,
+        "search": said_by_search,
     }.items()
 }
 

@@ -41,7 +41,8 @@ class Audited:
 
     @cached_property
     def truth(self) -> Allocation:
-        return divided(self.instance, self.policy, self.whole)
+        # Of several optima the one that is audited: under rules that of floats.
+        return divided(self.instance, self.policy, self.whole, self.beyond)
 
     @cached_property
     def tasks(self) -> list[Fraction]:
@@ -59,7 +60,7 @@ class Audited:
         return self.users.index(user)
 
     def after(self, instance: Instance) -> list[Fraction]:
-        return [middle(x) for x in divided(instance, self.policy, self.whole).tasks.tolist()]
+        return [middle(x) for x in divided(instance, self.policy, self.whole, self.beyond).tasks.tolist()]
 
     # ---- definitions ----------------------------------------------------------------------------------------------
 
@@ -113,7 +114,7 @@ class Audited:
             parts["demands"][i] = list(report)
         if parts["max_tasks"] is not None and not limits:
             parts["max_tasks"] = [None if i in reports else v for i, v in enumerate(parts["max_tasks"])]
-        found = divided(Instance(**parts), self.policy, self.whole)
+        found = divided(Instance(**parts), self.policy, self.whole, self.beyond)
         there = World(found.instance, self.whole)
         runs = {}
         for i, report in reports.items():

@@ -171,7 +171,9 @@ def _titles(case: Paged) -> Iterator[tuple[str, str | None]]:
     document = case.document
     tasks = [[middle(x) for x in solve(case.instance, p, integer=case.whole).tasks.tolist()] for p in case.policies]
     for one, other in itertools.combinations(range(len(tasks)), 2):
-        alike = all(close(a, b, Fraction(1, 10**7)) for a, b in zip(tasks[one], tasks[other], strict=True))
+        noise = max(tasks[other], default=Fraction(0)) / 10**7
+        pairs = zip(tasks[one], tasks[other], strict=True)
+        alike = all(close(a, b, Fraction(1, 10**7)) or abs(a - b) <= noise for a, b in pairs)
         names = [title_of(case.policies[p]) for p in (one, other)]
         together = any(set(names) <= set(title.split(" = ")) for title in document["titles"])
         yield "titles", None if alike == together else f"{names} give {tasks[one]} and {tasks[other]}"
@@ -299,17 +301,17 @@ def _bought(case: Paged) -> Iterator[tuple[str, str | None]]:
         fault = None
         if bought["short"] != {"before": len(case.short), "after": len(lacking)}:
             fault = f"short are {lacking} after, {case.short} before: {bought['short']}"
-        wins = [
-            u
-            for u, a, b in zip(case.world.users, after, case.tasks, strict=True)
-            if a > b * (1 + Fraction(1, 10**6)) + Fraction(1, 10**9)
-        ]
-        loses = [
-            u
-            for u, a, b in zip(case.world.users, after, case.tasks, strict=True)
-            if a < b * (1 - Fraction(1, 10**6)) - Fraction(1, 10**9)
-        ]
-        if not fault and (sorted(bought["winners"]) != sorted(wins) or sorted(bought["losers"]) != sorted(loses)):
+        noise = max(case.tasks, default=Fraction(0)) / 10**8 + Fraction(1, 10**9)
+        change = {u: a - b for u, a, b in zip(case.world.users, after, case.tasks, strict=True)}
+        wins, loses = ({u for u, x in change.items() if sign * x > noise} for sign in (1, -1))
+        told = set(bought["winners"]), set(bought["losers"])
+        wrong = (
+            wins - told[0]
+            or loses - told[1]
+            or any(change[u] <= 0 for u in told[0])
+            or any(change[u] >= 0 for u in told[1])
+        )
+        if not fault and wrong:
             fault = f"winners {wins}, losers {loses}: {bought['winners']}, {bought['losers']}"
         yield "to buy", fault
 
@@ -394,6 +396,8 @@ def _endless(case: Paged, count: str, of: str, verb: str, names: str | None, who
         return f"{holding} stop them"
     said = {i: case.document["users"][i]["stopped"][0].split(", ") for i in case.endless}
     stopped = [i for i in said if any(part.rpartition("/")[2] in case.world.resources for part in said[i])]
+    if any(re.search(r" \+\d+$", words[-1]) for words in said.values()):
+        return _rest(case, rest)  # more are named than are shown
     if whom in ("them", "it") and len(stopped) < len(case.endless):
         return f"only {stopped} are stopped by resources"
     if whom == "some of them" and len(stopped) == len(case.endless):

@@ -39,10 +39,10 @@ def middle(value: Any) -> Fraction:
     return (value.lower + value.upper) / 2 if isinstance(value, Enclosure) else Fraction(value)
 
 
-def divided(instance: Instance, policy: str, whole: bool) -> Allocation:
-    """Return what a policy gives, exactly where there is an engine for it."""
-    if whole:
-        return solve(instance, policy, integer=True)
+def divided(instance: Instance, policy: str, whole: bool, floats: bool = False) -> Allocation:
+    """Return what a policy gives, exactly where there is an engine for it, if not asked for floats."""
+    if whole or floats:
+        return solve(instance, policy, integer=whole)
     try:
         return solve(instance, policy, exact=True)
     except EngineError:

@@ -10,6 +10,7 @@ from drfopt.base.errors import PolicyError, TimeLimitError
 from drfopt.model.instance import Instance
 from drfopt.model.organisation import Group, Organisation
 from drfopt.solving.comparing import compare
+from drfopt.solving.crosschecking import crosscheck
 from drfopt.solving.scheduling import schedule
 
 
@@ -92,3 +93,17 @@ def test_a_price_below_nothing_under_rules_is_told():
     assert found.price_of_fairness["throughput"] == pytest.approx(-1 / 15)
     assert "price of fairness = 1 - sum of shares / sum under utilitarian" in str(found)
     assert "price of fairness = 1 - sum of shares / largest possible sum" in str(compare(Instance([[1]], [1])))
+
+
+def test_who_needs_what_there_is_none_of_and_what_is_excluded_pays_nothing():
+    rules = Organisation(guarantees={"u": {"c": 1}}, excluded=["b"])
+    cluster = Instance({"u": {"c": 1}, "v": {"a": 1, "b": 1}}, {"a": 0, "b": 4, "c": 1}, organisation=rules)
+    assert compare(cluster, ["ceei"]).allocations[0].tasks.tolist() == [1, 0]
+
+
+def test_levels_below_0_stand_in_the_table_of_a_cross_check_and_who_is_unplaced_does_not():
+    rules = Organisation(guarantees={"a": {"x": 4}, "b": {"x": 4}}, meaning="surplus")
+    demands = {"a": {"x": 1}, "b": {"x": 1}, "c": {"y": 1}}
+    found = crosscheck(Instance(demands, {"x": 2, "y": 0}, organisation=rules))
+    assert found.agree
+    assert {row[1:3] for row in found.sheet().rows} == {("-1.5", "-3")}

@@ -121,3 +121,17 @@ def test_a_count_of_tasks_binds_the_second_solver_too():
 
 def test_fractions_and_floats_are_compared_by_user():
     assert crosscheck(library.load("drfh-two-servers"), "per-server", exact=True).agree
+
+
+def test_a_file_by_itself_is_undecided_and_says_why(tmp_path):
+    file = tmp_path / "most.py"
+    file.write_text(
+        "import cvxpy as cp\nfrom collections import namedtuple\nBuilt = namedtuple('Built', 'problem tasks levels')\n"
+        "def build(data, held):\n    x = cp.Variable(len(data.limits), nonneg=True)\n"
+        "    fits = [data.demands.T @ x <= data.capacity]\n"
+        "    return Built(cp.Problem(cp.Maximize(cp.sum(x)), fits), x, None)\n"
+    )
+    found = crosscheck(Instance([[1]], [2]), str(file))
+    assert found.agree is None
+    assert "nothing but itself computes; --formulation names a second file" in str(found)
+    assert crosscheck(Instance([[1]], [2]), str(file), formulation=str(file)).agree

@@ -168,3 +168,9 @@ def test_along_a_path_no_size_is_named():
     pool = Instance(users, {"cpu": 10, "mem": 10}, weights={"c": "1/1000"}, max_tasks={"c": 3})
     assert advise(solve(pool, "path:1/2:1/2..3/4:1")).reason == "'drfopt whatif' says what a purchase brings"
     assert advise(solve(pool)).reason == "'drfopt size' finds what meets a target, where something does"
+
+
+def test_what_is_to_be_bought_for_a_whole_task_is_enough_as_it_is_told():
+    cluster = Instance({"a": {"x": "1/3"}, "b": {"x": "1/3"}}, {"x": "1/2"})
+    (bought,) = advise(solve(cluster, integer=True), endless=True).purchases
+    assert bought.sentence().startswith("0.17 more x: ") and str(bought.amount) == "17/100"

@@ -22,6 +22,15 @@ def test_a_ceiling_below_one_task_is_a_ceiling(limit):
         assert reason.startswith("nothing: ceilings and limits hold")
 
 
+@pytest.mark.parametrize("ceiling", [{"cpu": "1/2"}, {"memory": "1/2"}])
+def test_a_ceiling_below_the_first_task_of_several_types_is_a_ceiling(ceiling):
+    kinds = [TaskType({"cpu": 1, "memory": 1}, 1), TaskType({"cpu": 2}, 1)]
+    rules = Organisation(ceilings={"A": ceiling})
+    row = explain(Instance({"A": kinds}, {"cpu": 4, "memory": 2}, organisation=rules), user="A", integer=True).users[0]
+    assert (row.tasks, row.reason) == (0, "ceiling")
+    assert row.remedy == "raise its ceiling: without one it would have 2 tasks instead of 0"
+
+
 def test_who_fits_nowhere_is_unplaced_below_its_ceiling_too():
     row = explain(capped(6, 2), user="A", integer=True).users[0]
     assert row.reason == "unplaced" and row.remedy.endswith("its ceiling of cpu (2) would keep it from that too")

@@ -491,3 +491,18 @@ def test_where_nothing_fits_nobody_is_said_to_be_content():
     assert "nobody is short" not in html
     assert "Nobody runs anything: what they ask for fits nowhere." in html
     assert "Nothing more of what there is: see what fits nowhere." in html
+
+
+def test_resources_stop_some_of_them_where_one_is_at_its_ceiling_alone_though_others_have_two_bottlenecks():
+    rules = Organisation(ceilings={"c": {"x": 0}})
+    cluster = Instance(
+        {"a": {"x": 1, "y": 1}, "b": {"x": 1, "y": 1}, "c": {"x": 1}}, {"x": 2, "y": 2}, organisation=rules
+    )
+    text = clean(verdict(study(cluster, ["drf"], integer=True)).striptags())
+    assert text.startswith("3 of 3 users ask for tasks without an end; x, y stop some of them.")
+
+
+def test_who_has_started_all_types_that_fit_is_not_called_unplaced():
+    kinds = [TaskType({"x": 1}, 1), TaskType({"x": 5}, 2)]
+    document = study(Instance({"a": kinds, "b": {"x": 1}}, {"x": 4}), ["drf"], integer=True)
+    assert [user["stopped"] for user in document["users"]] == [["what is left of its tasks fits nowhere"], ["x"]]

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import operator
 from decimal import Context, Decimal
 from fractions import Fraction as F
 
@@ -28,6 +29,21 @@ def test_sums_of_multiples_are_multiples_while_they_can_be():
                 found = exact_sums.total([*values, *rest])
                 assert found == sum(t * long for t, long in zip(times, longs, strict=True)) + sum(rest)
                 assert (type(found) is exact_sums.Multiple) == (len(set(longs)) == 1 and not any(rest))
+
+
+def test_multiples_are_compared_and_multiplied_as_what_they_are_worth():
+    one, other, times = F(7, 3), F(5, 9), [F(0), F(1, 2), F(-2), F(3, 7)]
+    multiples = [(exact_sums.Multiple(t, long), t * long) for t, long in itertools.product(times, [one, other])]
+    plain = [(v, v) for v in (0, 1, -2, F(7, 6), F(-5, 6), F(1))]
+    for (a, x), (b, y) in itertools.product(multiples, [*multiples, *plain]):
+        for told in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.mul, operator.add):
+            assert told(a, b) == told(x, y) and told(b, a) == told(y, x)
+    for a, x in multiples:
+        assert bool(a) == bool(x) and hash(a) == hash(x) and isinstance(a, F)
+        assert [type(v) for v in (a * 2, F(1, 3) * a, a + 0)] == [exact_sums.Multiple] * 3
+        assert type(a * a) is type(a + 1) is F
+        with pytest.raises(AttributeError, match="size"):
+            _ = a.size
 
 
 def test_sums_of_products_are_those_of_fractions():

@@ -204,8 +204,8 @@ def test_whole_tasks_are_fair_where_no_other_division_is_fairer():
 
 
 def test_complaints_are_of_who_holds_less_than_its_weight_of_what_is_used_up():
-    # All of a, and 5 of 12 of b, are used; C is at its limit.
-    data, found = even(None, None, 3), None
+    # All of a, and nine tenths of b, are used; C is at its limit.
+    data = even(None, None, 3, capacity={"a": 12, "b": 5})
     tasks = (F(3), F(1), F(3))
     found = rows_of("no-justified-complaints", answered(data, points(*tasks)))
     held = [F(2 * 3, 12) * 4 / 1, F(3 * 1, 12) * 4 / 2]
@@ -291,6 +291,8 @@ def test_who_leaves_takes_nothing_from_others():
     assert len(rows_of("population-monotonicity", answered(), without(1), verdict="fails", user="A", other="B")) == 2
     one = POOL | {"users": USERS[:1]}
     assert rows_of("population-monotonicity", answered(one, ENDS[:1])) == []
+    with pytest.raises(answers.Open, match="no answer without A"):
+        rows_of("population-monotonicity", answered(POOL | {"users": USERS[:2]}, ENDS[:2]))
     with pytest.raises(ValueError, match="nobody has left"):
         rows_of("population-monotonicity", answered(), answered())
     with pytest.raises(ValueError, match="differ in more"):

@@ -136,7 +136,7 @@ REFUSED = {
     "no machine": (rack(machine={"count": 0}), NOTHING),
     "classes alike": (rack(machine={"name": "n"}), "have one name"),
     "users alike": (pool({"name": "B"}, {}), "have one name"),
-    "a class without a name": (rack(machine={"name": ""}), "no text, or empty"),
+    "a class without a name": (rack(machine={"name": ""}), "some name is empty"),
     "a number for a name": (pool({"name": 7}), "under .name. is no text"),
     "a tier in halves": (pool({"tier": 0.5}), "a tier is no whole"),
     "a tier as a text": (pool({"tier": "1"}), "a tier is no whole"),
@@ -145,10 +145,10 @@ REFUSED = {
     "machines that are not there": (rack({"machines": ["m", "k"]}), "lists machines that are none"),
     "machines of a type": (rack({"tasks": [kind(machines=["k"])]}), "lists machines that are none"),
     "a promise above a ceiling": (pool({"guarantee": {"a": 3}, "ceiling": {"a": 2}}), "above its ceiling"),
-    "a group that is not there": (pool({"group": "g"}, groups=[{"name": "h"}]), "group that is not there"),
+    "a group that is not there": (pool({"group": "g"}, {"group": "h"}, groups=[{"name": "h"}]), "group that is not"),
     "a meaning": (pool(guarantees="more"), "nothing that the verifier knows"),
     "a resource": (pool({"demand": {"c": 1}}), "'c' is no resource"),
-    "a weight of less": (pool({"weight": -1}), NOTHING),
+    "a weight of less": (pool({"weight": -1}, {}), NOTHING),
     "a weight of nothing for one resource": (pool({"weight": {"a": 0}}), NOTHING),
     "a weight of a group": (pool({}, groups=[{"name": "g", "weight": "-1/2"}]), NOTHING),
     "a demand of nothing": (pool({"demand": {"a": 0}}), NOTHING),
@@ -181,12 +181,15 @@ LETTERS = {
     "weights": (pool({"weight": {"b": 3}}, {"weight": 0}), {"w": [[1, 3], [1, 1]], "weighed": True}),
     "one weight": (pool({"weight": "1/2"}, {}), {"w": [["1/2", "1/2"], [1, 1]], "weighed": False, "ordered": False}),
     "last": (pool({"weight": 0}), {"rank": [(0, True)], "ordered": True}),
-    "a ceiling": (pool({"ceiling": {"a": 3, "b": 0}, "max_tasks": 5}, {"ceiling": {"a": 6}, "max_tasks": 5}), {
-        "u": [3, 5]}),
+    "a ceiling": (pool(
+        {"demand": {"a": 2}, "ceiling": {"a": 6, "b": 0}, "max_tasks": 5}, {"ceiling": {"a": 6}, "max_tasks": 5}), {
+            "u": [3, 5]}),
+    "a promise up to a ceiling": (pool({"ceiling": {"a": 3}, "guarantee": {"a": 3}}), {"u": [3], "floor": [3]}),
     "tiers": (pool({"tier": 1}, {}), {"rank": [(-1, False), (0, False)], "ordered": True}),
     "one tier": (pool({"tier": 1}, {"tier": 1}), {"ordered": False}),
-    "a promise": (pool({"guarantee": {"a": 3, "b": 1}, "max_tasks": 2}, {}), {
+    "a promise": (pool({"guarantee": {"a": 3, "b": 1}, "max_tasks": 2}, {}, ), {
         "floor": [2, 0], "ordered": True, "amounts": True}),
+    "a promise of tasks": (pool({"demand": {"a": 2}, "guarantee": {"a": 3}}), {"floor": ["3/2"]}),
     "no rules": (pool({}, {}), {"ruled": False, "ordered": False, "amounts": False, "u": [None, None]}),
     "one in a group": (pool({"group": "g"}, {}), {"ruled": True, "amounts": False}),
     "a group of nobody": (pool({}, groups=[{"name": "g"}]), {"ruled": True, "amounts": False}),

@@ -717,7 +717,7 @@ CLOCK = [
     ("order.py", " if claim.report.accuracy else number(0)", " * 0", lambda: next_to_nothing(0.5, "1e-30")),
     ("whole.py", "tasks.uses(x, cluster.resources.index(r)) <= most for", "True for", lambda: instead(
         of_types(20), of_types(20, ceiling=4), integer=True)),
-    ("whole.py", "if limit is None else min(many, math.floor(limit))", "", lambda: instead(
+    ("whole.py", "min(sum(tasks.counts), math.floor(cluster.max_tasks[i] or 0))", "sum(tasks.counts)", lambda: instead(
         of_types(20), of_types(20, limit=1), integer=True)),
     ("whole.py", "2 * c), t) for t", "2 * c), -t) for t", second_first),
     ("whole.py", "if any(each in named for _, _, each in told):", "if False:", named_alike),

@@ -49,6 +49,11 @@ CHECKED = [
     ("capacities", document([2, 1], users=TYPED, whole=True), ""),
     ("capacities", document([3, 3], users=TYPED, whole=True), ""),
     ("capacities", document([3, 4], users=TYPED, whole=True), "b: 5 of 4"),
+    ("capacities", document([1, 4], users=TYPED, whole=True), ""),
+    ("limits", document([2 + F(1, 10**10), 1], users=[USERS[0] | {"max_tasks": 2}, USERS[1]]), ""),
+    ("limits", document([2 + F(1, 10**8), 1], users=[USERS[0] | {"max_tasks": 2}, USERS[1]]), "A: "),
+    ("capacities", document([2, 4 + F(1, 10**10)]), ""),
+    ("capacities", document([2, 4 + F(1, 10**8)]), "a: "),
     ("capacities", document([-1, 4], users=TYPED, whole=True), ""),
     # Where tasks run, and that nothing is less than nothing there.
     ("tasks are those placed", document(["3", "1"], room=RACK, placement={"A": {"m": 1, "n": 2}, "B": {"m": 1}}), ""),
@@ -57,6 +62,11 @@ CHECKED = [
      "A: -1 on m, 4 on n, and nothing negative can be placed"),
     ("tasks run where they fit", document(["3", "1"], room=RACK, placement={"A": {"n": "3"}, "B": {"m": 1}}), ""),
     ("tasks run where they fit", document(["3", "1"], room=RACK, placement={"A": {"n": 3}, "B": {"m": 1, "n": 0}}), ""),
+    ("tasks run where they fit", document(["3", "1"], room=RACK, placement={
+        "A": {"n": 3}, "B": {"m": "1/2", "n": "1/2"}}), "B: "),
+    ("tasks are those placed", document(["3", "1"], room=RACK, placement={
+        "A": {"m": "1/2", "n": "5/2"}, "B": {"m": 1, "n": 0}}), ""),
+    ("tasks are those placed", document(["0", "1"], room=RACK, placement={"A": {}, "B": {"m": 1}}), ""),
     ("tasks run where they fit", document(["3", "1"], room=RACK, placement={"A": {"n": "3"}, "B": {"n": 1}}), "B: "),
     ("capacities", document(["2", "1"], room=RACK, placement={"A": {"m": "2"}, "B": {"m": 1}}), "m/a: 5 of 4"),
     ("capacities", document(["4", "1"], room=RACK, placement={"A": {"n": "4"}, "B": {"m": 1}}), ""),
@@ -182,6 +192,11 @@ def test_tasks_run_where_the_packing_has_them():
     assert check_of(none, "tasks are those placed").holds is True
 
 
+def test_who_fits_on_no_machine_has_nothing():
+    data = on_machines(("m", 1, {"A": 1}), PACKED[1], users=[USERS[0], {"name": "B", "demand": {"a": 9}}])
+    assert check_of(data, "who can run nothing has nothing").worst == "B: 1"
+
+
 def test_types_run_where_the_packing_has_them():
     packing = ("m", 1, {"A:0": 1, "A:1": 1, "B": 1}), ("n", 1, {"A:0": 1})
     types = {"A": [{"placement": {"m": 1, "n": 1}}, {"placement": {"m": 1}}]}
@@ -194,6 +209,11 @@ def test_types_run_where_the_packing_has_them():
     assert told("tasks are those placed", A={"m": 3}).worst.startswith("A: 3 on m, by types")
     assert told("tasks are those placed", A={"m": 2, "n": 2}).worst.startswith("A: 2 on m, 2 on n, by types")
     assert told("tasks are those placed", A={"m": 1, "n": 1}).worst.startswith("A: 1 on m, 1 on n, by types")
+    here = on_machines(
+        ("m", 1, {"A:0": 2, "A:1": 1}), placement={"A": {"m": 3}}, users=TYPED,
+        types={"A": [{"placement": {"m": 2}}, {"placement": {"m": 1}}]},
+    )  # fmt: skip
+    assert check_of(here, "tasks are those placed").holds is True
     other = {"A": [{"placement": {"m": 2}}, {"placement": {"n": 1}}]}
     assert told("tasks are those placed", types=other).worst == "A:0: 2 on m, packed 1 on m, 1 on n"
 

@@ -167,3 +167,11 @@ def test_a_search_that_is_too_long_is_not_begun_or_not_ended(monkeypatch, make, 
     for limit in range(begun, enough):
         more = f"the file has no trees, and more than {limit} branches would have to be looked at"
         assert told(limit) == (more if counted else PLACED)
+
+
+def test_what_is_better_in_a_pool_can_be_run(monkeypatch):
+    monkeypatch.setattr(whole_search, "DEEP", 3)
+    less = three()
+    less["users"][0]["tasks"] -= 1
+    (check,) = (check for check in verify(less).checks if check.name == "nothing is better")
+    assert check.holds is False

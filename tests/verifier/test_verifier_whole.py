@@ -59,11 +59,13 @@ MOST = [
     (data({"demand": {"a": 6}}, machines=RACK), 0),
     (data({"demand": {"g": "2/3"}}, machines=RACK), 6),
     (data({"demand": {"g": "3/2"}}, machines=RACK), 2),
+    (data({"demand": {"g": "4/3"}}, machines=RACK), 2),
     (data({"demand": {"g": 2}}, machines=RACK), 2),
     (data({"demand": {"g": 4}}, machines=RACK), 1),
     # Of types: 1 of (2, 1) and 2 of 1 use 4, 2 and 3 use 7 and are all there are.
     (data(TYPES), 5),
     (data(TYPES | {"max_tasks": "7/2"}), 3),
+    (data(TYPES | {"max_tasks": 0}), 0),
     (data(TYPES | {"ceiling": {"a": 4}}), 3),
     (data(TYPES | {"ceiling": {"a": 3}}), 2),
     (data(TYPES, capacity={"a": 6, "b": 5}), 4),
@@ -105,8 +107,8 @@ def packed(k, machines, tasks, **devices):
     return {"class": k, "machines": machines, "tasks": tasks} | ({"devices": devices} if devices else {})
 
 
-NEEDS = {"A": [F(2), F(1), F(0)], "B": [F(1), F(0), F(2, 3)], "C": [F(0), F(0), F(2)]}
-FITS = {"A": [0, 1], "B": [1], "C": [1]}
+NEEDS = {"A": [F(2), F(1), F(0)], "B": [F(1), F(0), F(2, 3)], "C": [F(0), F(0), F(2)], "D": [F(0), F(0), F(3)]}
+FITS = {"A": [0, 1], "B": [1], "C": [1], "D": []}
 
 PACKINGS = [
     ({"A": 2}, [packed("m", 2, {"A": 1})], []),
@@ -124,6 +126,7 @@ PACKINGS = [
     ({"A": 3}, [packed("m", 2, {"A": 1}), packed("m", 1, {"A": 1})], ["3 machines of m, of 2"]),
     ({"A": 2}, [packed("n", 1, {"A": 2})], ["a machine of n: 2 of 1 b"]),
     ({"B": 1}, [packed("m", 1, {"B": 1})], ["B does not fit on m", "a machine of m: 2/3 of 0 g"]),
+    ({"D": 1}, [packed("n", 1, {"D": 1})], ["D does not fit on n"]),
     ({"B": 0, "A": 1}, [packed("m", 1, {"B": 0, "A": 1})], []),
     ({"B": 2}, [packed("n", 1, {"B": 2}, g=[{"B": 2}])], []),
     ({"B": 3}, [packed("n", 1, {"B": 3}, g=[{"B": 3}])], []),
@@ -213,4 +216,8 @@ def test_a_search_of_a_pool_ends(monkeypatch):
     monkeypatch.setattr(whole, "BRANCHES", 2_000)
     assert searched(2, 2 * 1_998) is None
     assert searched(2, 2 * 1_999) == "more than 2000 branches would have to be looked at"
+    # The last look that is allowed finds what is better.
+    rows = [[F(2)], [F(3)]]
+    assert whole.better(rows, [F(3_994)], [None] * 2, [0, 0], lambda x: x[1] == 1_331) == [0, 1_331]
+    assert "more than 2000" in whole.better(rows, [F(3_996)], [None] * 2, [0, 0], lambda x: x[1] == 1_332)
     assert whole.better([[F(1)]], [F(9_999)], [None], [0], sum) == [9_999]

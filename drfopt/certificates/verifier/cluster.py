@@ -132,8 +132,8 @@ class Cluster:
         if len(set(self.users)) < len(users) or len(set(self.classes)) < len(self.classes):
             raise ValueError("two users, or two classes, have one name")
         names = (*self.users, *self.resources, *(g["name"] for g in self.groups), *(() if self.pool else self.classes))
-        if not all(isinstance(name, str) and name for name in names):
-            raise ValueError("some name is no text, or empty")
+        if not all(names):
+            raise ValueError("some name is empty")
         owners = [*users, *self.groups]
         tiers = [owner.get("tier", 0) for owner in (*users, *data.get("groups", ()))]
         if any(isinstance(tier, str) or number(tier).denominator > 1 for tier in tiers):

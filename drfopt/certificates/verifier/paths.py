@@ -81,8 +81,8 @@ def first(path: list[Tasks], count: Callable[[Tasks], Fraction], amount: Fractio
     for at, tasks in enumerate(path):
         here = count(tasks)
         if here >= amount:
-            if not at or here == before:
-                return Reached(at, number(0), tasks)
+            if not at:
+                return Reached(0, number(0), tasks)
             way = (amount - before) / (here - before)
             return Reached(at - 1, way, between(path[at - 1], tasks, way))
         before = here

@@ -75,24 +75,27 @@ class PossibleClaim(Claim):
 
     def misplaced(self, packing: list[dict[str, Any]]) -> Iterator[str]:
         """Yield where the file says that whole tasks run otherwise than its packing does."""
+        if self.z is None:
+            return
         at: dict[str, dict[int, Fraction]] = {}
         for entry in packing:
             for name, x in entry["tasks"].items():
                 k, here = self.c.classes.index(entry["class"]), at.setdefault(name, {})
                 here[k] = here.get(k, number(0)) + number(entry["machines"]) * number(x)
         for i, user in enumerate(self.c.users):
-            for t, q in enumerate(self.c.kinds_of[i] if self.z else ()):
+            for t, q in enumerate(self.c.kinds_of[i]):
                 name = f"{user}:{t}" if i in self.c.typed else user
-                said, packed = self.z[q] if self.z else {}, at.get(name, {})
+                said, packed = self.z[q], at.get(name, {})
                 if any(said.get(k, 0) != packed.get(k, 0) for k in {*said, *packed}):
                     yield f"{name}: {self.where(said)}, packed {self.where(packed)}"
 
     def missummed(self) -> Iterator[str]:
         """Yield users whose task types add up to something else than what the file says of them."""
+        z: Any = self.z
         for i, place in self.sums_said.items():
-            rows = [self.z[q] for q in self.c.kinds_of[i]] if self.z else []
+            rows = [z[q] for q in self.c.kinds_of[i]]
             held = [total(row.get(k, number(0)) for row in rows) for k in range(len(self.c.classes))]
-            if not all(self.near(z, place.get(k, number(0))) for k, z in enumerate(held)):
+            if not all(self.near(here, place.get(k, number(0))) for k, here in enumerate(held)):
                 yield f"{self.c.users[i]}: {self.where(place)}, by types {'; '.join(map(self.where, rows))}"
 
     def where(self, row: dict[int, Any]) -> str:

@@ -90,12 +90,12 @@ def _most(cluster: Cluster, i: int, tasks: Sequence) -> int:
 
 def allowed(cluster: Cluster, i: int, tasks: Sequence) -> int:
     """Return the most tasks that the limit and the ceilings of a user with several types allow, by what these need."""
-    limit, many = cluster.max_tasks[i], sum(tasks.counts)
+    limit = min(sum(tasks.counts), math.floor(cluster.max_tasks[i] or 0))  # Whoever has types has a limit.
 
     def below(x: int) -> bool:
         return all(tasks.uses(x, cluster.resources.index(r)) <= most for r, most in cluster.caps[i].items())
 
-    return _largest(many if limit is None else min(many, math.floor(limit)), below)
+    return _largest(limit, below)
 
 
 def _largest(high: int, possible: Callable[[int], bool]) -> int:

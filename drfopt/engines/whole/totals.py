@@ -107,6 +107,7 @@ def task_columns(
         supplied = Supply([], [], [], [])
         demands, room = users.pool_rows
     else:
+        problem.deadline.check("the program of whole tasks")
         supplied = supply(model, problem.by_type)
         supplied.within(model, [column[q] for q in rows])
         demands, room = users.ceiling_rows

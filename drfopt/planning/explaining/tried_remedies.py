@@ -383,12 +383,12 @@ class WholeStops:
         rules, instance = self.instance.organisation, self.instance
         if rules is None or not rules.ceilings[i]:
             return []
-        if i not in self.place:  # of no type a task is small enough, if that is what leaves it none
-            kinds = None if instance.task_types is None else instance.task_types[i]
-            rows = [kind.demand for kind in kinds] if kinds else [instance.exact_demands[i]]
+        if i not in self.place:  # its first task is too large for a ceiling, if that is what leaves it none
             own = instance.max_tasks[i]
-            least = {r: min(row[instance.resources.index(r)] for row in rows) for r in rules.ceilings[i]}
-            return [r for r, most in rules.ceilings[i].items() if least[r] > most] if own is None or own >= 1 else []
+            if (own is not None and own < 1) or instance.unplaced(integer=True)[i]:
+                return []
+            first = instance.first_task(i)
+            return [r for r, most in rules.ceilings[i].items() if first[r] > most]
         p, x = self.place[i], self.tasks[i]
         used = {name: self.users.use(p, x + 1, self.instance.resources.index(name)) for name in rules.ceilings[i]}
         return [name for name, most in rules.ceilings[i].items() if used[name] > most]

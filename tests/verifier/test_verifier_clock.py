@@ -1,0 +1,129 @@
+"""The clock of groups in the verifier: jumps by hand, and the answers of many small organisations, and no others."""
+
+import contextlib
+import itertools
+from fractions import Fraction as F
+
+import pytest
+from test_verifier_mutants import file_of, without_levels
+
+from drfopt import Group, Instance, Machine, Organisation
+from drfopt.base.errors import InstanceError, PolicyError
+from drfopt.certificates.verifier import verify
+from drfopt.certificates.verifier.clock import RuleClock
+from drfopt.certificates.verifier.paths import Knot
+
+# ---- jumps -----------------------------------------------------------------------------------------------------------
+
+
+def clock_of(*shares):
+    found = object.__new__(RuleClock)
+    found.shares = dict(enumerate(shares))
+    return found
+
+
+def tasks(*each):
+    return dict(enumerate(map(F, each)))
+
+
+JUMP = [tasks(1, 1), tasks(1, 3), tasks(1, 3), tasks(4, 3)]
+"""Of shares 2 and 1: from 3 over 5 to 11, so that 1/4 of it is behind at the second point and the third."""
+
+
+def test_of_a_jump_so_much_is_behind_as_it_is_by_shares():
+    clock = clock_of(F(2), F(1))
+    assert clock.behind(JUMP) == [0, F(1, 4), F(1, 4), 1]
+    assert clock.behind(JUMP[:1]) == [0]
+    assert clock.behind([JUMP[0]] * 2) == [0, 0]
+    points = {0: (1, 1), F(1, 8): (1, 2), F(1, 4): (1, 3), F(5, 8): (F(5, 2), 3), 1: (4, 3)}
+    for part, (a, b) in points.items():
+        assert clock.jump(JUMP, F(part)) == tasks(a, b)
+        assert clock.jump(JUMP[:1], F(part)) == JUMP[0]
+        assert clock.jump([JUMP[0]] * 2, F(part)) == JUMP[0]
+    assert clock.jump(JUMP[1:], F(1, 2)) == tasks(F(5, 2), 3)
+
+
+def test_who_jump_at_one_level_have_the_same_part_behind_them_and_others_wait_on_their_way():
+    clock = clock_of(F(2), F(1), F(1), F(5))
+    one = [Knot(F(0), tasks(0, 1)), Knot(F(1), tasks(1, 1)), Knot(F(1), tasks(1, 3)), Knot(F(1), tasks(4, 3))]
+    other = [Knot(F(0), {2: F(0)}), Knot(F(1), {2: F(2)}), Knot(F(1), {2: F(6)}), Knot(F(2), {2: F(7)})]
+    later = [Knot(F(0), {3: F(0)}), Knot(F(1), {3: F(1)})]
+    found = clock.together([[one, other], [later]], tasks(0, 1, 0, 0))
+    first = [(0, (0, 1, 0, 0)), (1, (1, 1, 2, 0)), (1, (1, 3, 3, 0)), (1, (4, 3, 6, 0)), (2, (4, 3, 7, 0))]
+    rest = [(0, (4, 3, 7, 0)), (1, (4, 3, 7, 1))]
+    assert found == [Knot(F(level), tasks(*each)) for level, each in (*first, *rest)]
+    # Who does not jump is on its way there, and a path that begins later waits.
+    slow = [Knot(F(0), {2: F(0)}), Knot(F(2), {2: F(4)})]
+    high = [Knot(F(1, 2), {3: F(3)}), Knot(F(1), {3: F(5)})]
+    found = clock.together([[one, slow, high]], tasks(0, 1, 0, 3))
+    assert [knot.level for knot in found] == [0, F(1, 2), 1, 1, 1, 2]
+    assert [tuple(knot.tasks.values()) for knot in found] == [
+        (0, 1, 0, 3), (F(1, 2), 1, 1, 3), (1, 1, 2, 5), (1, 3, 2, 5), (4, 3, 2, 5), (4, 3, 4, 5)]  # fmt: skip
+
+
+# ---- answers ---------------------------------------------------------------------------------------------------------
+
+USERS = {"A": {"a": 1}, "B": {"b": 1}, "C": {"a": 1, "b": 2}, "D": {"a": 2, "b": 1}}
+PATHS = [
+    {"A": "g", "B": "g", "C": "h", "D": "h"},
+    {"A": "g", "B": "g/h", "C": "g/h", "D": "k"},
+    {"A": "g", "B": "g", "C": "g"},
+]
+RULES = [
+    {},
+    {"guarantee": {"a": 3}},
+    {"guarantee": {"b": 4}, "weight": 2},
+    {"guarantee": {"a": 2, "b": 2}},
+    {"tier": 1, "guarantee": {"a": 1}},
+    {"weight": 0},
+]
+POLICIES = ("drf", "asset", "single:a", "tasks", "throughput")
+SINGLE = {"A": {"a": 1}, "B": {"a": 1, "b": 2}, "C": {"a": 2, "b": 1}, "D": {"a": 1, "b": 1}}
+RACK = [Machine("m", {"a": 4, "b": 5}, 2), Machine("n", {"a": 1, "b": 4})]
+
+
+def answers(policy, step, machines=False, exact=True):
+    """Files of every so many organisations: rules of groups, limits, tiers and weights, and what promises mean."""
+    shares = policy in ("drf", "asset", "single:a")
+    limits, tiers = ({}, {"A": 1}, {"C": 1, "B": 2}), ({}, {"B": 1}, {"A": 2, "C": 1})
+    meanings = ("floor", "surplus", "normalised") if shares else ("floor",)
+    every = itertools.product(PATHS, RULES, RULES[:3], limits, tiers, meanings)
+    for paths, one, other, most, tier, meaning in itertools.islice(every, POLICIES.index(policy), None, step):
+        names = sorted(set(paths.values()))
+        groups = [
+            Group(name, **rules)
+            for name, rules in itertools.zip_longest(names, (one, other)[: len(names)], fillvalue={})
+        ]
+        rules = Organisation(tiers=tier if policy != "throughput" else {}, paths=paths, groups=groups, meaning=meaning)
+        users = {name: (SINGLE if policy == "single:a" else USERS)[name] for name in paths}
+        weights = {"A": 2} if policy == "tasks" else {}
+        cluster = {"machines": RACK} if machines else {"capacity": {"a": 9, "b": 12}}
+        rack = Instance(users, **cluster, max_tasks=most, weights=weights, organisation=rules)
+        with contextlib.suppress(PolicyError, InstanceError):
+            yield without_levels(file_of(rack, policy, exact=exact))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_the_clock_leaves_everybody_with_is_the_answer_and_nothing_else_is(policy):
+    files = list(answers(policy, 41 if policy in ("drf", "asset", "single:a") else 17))
+    assert len(files) > 15
+    for k, found in enumerate(files):
+        assert verify(found).valid is True
+        for user in found["users"][k % 2 :: 2]:
+            x = F(user["tasks"])
+            user["tasks"] = str(x * F(999, 1000))
+            assert verify(found).valid is not True or not x
+            user["tasks"] = str(x)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_on_machines_the_clock_stops_where_the_file_says(exact):
+    files = list(answers("drf", 113, True, exact))
+    assert len(files) > 5
+    for found in files:
+        assert verify(found).valid is True
+        for user in found["users"]:
+            x = F(str(user["tasks"]))
+            user["tasks"] = str(x * F(999, 1000)) if exact else float(x * F(999, 1000))
+            assert verify(found).valid is not True or not x
+            user["tasks"] = str(x) if exact else float(x)
