@@ -549,6 +549,14 @@ def test_amounts_are_told_as_tables_tell_them_and_no_change_prints_as_none():
     assert large.startswith("10,000 more of cpu (now 1,000,000,000) would give it 5.00005e+08 tasks instead of 5e+08;")
 
 
+def test_guarantees_of_memory_that_cannot_be_met_are_told_as_tables_tell_memory():
+    gib = 2**30
+    users, rules = {u: {"memory": gib} for u in "ab"}, {u: {"memory": 48 * gib} for u in "ab"}
+    cluster = Instance(users, {"memory": 64 * gib}, organisation=Organisation(guarantees=rules))
+    said = "guarantees that cannot be met: a has 32 GiB of 48 GiB memory, b has 32 GiB of 48 GiB memory"
+    assert said in solve(cluster).notes() and said in str(explain(cluster))
+
+
 def test_what_holds_up_to_an_amount_is_not_rounded_up():
     # Up to 3 - 10^-6 / 3.
     assert [not_above(x) for x in (2.9999997, 3.0000001, 3.0, 1234567.0)] == [2.99999, 3.0, 3.0, 1234560.0]
