@@ -39,7 +39,7 @@ class RuleClock:
         self.most = {i: x if (u := claim.u[i]) is None else min(u, x) for i, x in alone.items()}
         self.shares = {i: total(d / r for d, r in zip(c.d[i], c.cluster, strict=True) if r) for i in self.plays}
         self.promised = {i: c.floor[i] for i in self.plays}
-        for group in _bottom_up(self.root):
+        for group in reversed(list(self.root.nodes())):
             if group.given.get("guarantee"):
                 self.promised |= self.worth(group)
 
@@ -236,9 +236,3 @@ def by_the_clock(claim: Claim, rounds: list[Round]) -> None:
     sound = [each for each in rounds if min([*map(min, each[0]), *each[1]]) >= 0]
     faults = clock.near_stops(rounds, len(sound) == len(rounds)) if near else clock.stops(sound)
     return claim.report.add("everybody has what the clock of the rules leaves it", faults)
-
-
-def _bottom_up(group: TreeNode) -> Iterator[TreeNode]:
-    for child in group.groups:
-        yield from _bottom_up(child)
-        yield child

@@ -4,8 +4,8 @@ A *way* gives all whose turn it is one more task, together; where that cannot be
 than another whose first stop comes earlier by the clock or, at the same time, stops more; then by the second stop, and
 so on.  The tasks of the file are the end of a way, of which every step can be run, since the end can.
 
-Of children at one level a group comes first which has *gained* less: since it came to that level, or since the last
-stop, in shares of all resources together, by its weight.  A user gains nothing at one level.
+Of children at one level comes first who *gained* less: a group since it came to that, or since the last stop, in shares
+of all resources together, by its weight; a user nothing.
 
 *Theorem.* Let a set of ways go on wherever nothing refutes that.  When at each stop of the file's way none of those
 that were as good until then passes it, and none stops fewer there, no way is better.
@@ -38,6 +38,7 @@ __all__ = ["Cuts", "Stop", "StopProof", "Way"]
 
 Tasks = tuple[int, ...]
 Marks = dict[str, tuple[int, int]]
+"""The level of each group asked since the last stop, and what it held when it came to that."""
 Stop = tuple[tuple[Any, ...], int, int]
 """What the clock shows, how often it was somebody's turn then, and how many stop."""
 
@@ -47,10 +48,7 @@ NEVER: tuple[tuple[Any, ...], int] = (2,), 0
 
 @dataclass(frozen=True)
 class Way:
-    """Who goes on, by place, and what everybody has; what the clock shows, and how often it was anybody's turn then.
-
-    `since` has the level of each group asked since the last stop, and what it held when it came to that.
-    """
+    """Who goes on, by place, and what everybody has; what the clock shows, and how often it was anybody's turn then."""
 
     active: frozenset[int]
     tasks: Tasks
@@ -124,14 +122,14 @@ class StopProof:
         self.parts = math.lcm(*(f for f in self.promise if f))
         clock = RuleClock(claim)
         self.members = {id(group): sorted(self.place[i] for i in group.everyone() if i in self.place)
-                        for group in _all(self.root)}  # fmt: skip
-        rows = {id(group): clock.rows(group) for group in _all(self.root) if group.name}
+                        for group in self.root.nodes()}  # fmt: skip
+        rows = {id(group): clock.rows(group) for group in self.root.nodes() if group.name}
         lines = [[line for line in claim.lines[i] if line[0]] or [(number(0), number(0))] for i in self.users]
         numbers = [v for mine in lines for line in mine for v in line]
         numbers += [v for mine in rows.values() for row, offset in mine for v in (*row.values(), offset)]
         self.unit = math.lcm(*(v.denominator for v in numbers))
         held = {at: [clock.shares[self.users[p]] / weight for p in self.members[at]]
-                for at, weight in ((id(group), group.weight or 1) for group in _all(self.root))}  # fmt: skip
+                for at, weight in ((id(group), group.weight or 1) for group in self.root.nodes())}  # fmt: skip
         scale = math.lcm(*(v.denominator for mine in held.values() for v in mine))
         self.shares = {at: [int(v * scale) for v in mine] for at, mine in held.items()}
         self.lines = [[(int(slope * self.unit), int(o * self.unit)) for slope, o in mine] for mine in lines]
@@ -259,10 +257,7 @@ class StopProof:
         return replace(way, moment=moment, turns=way.turns + 1 if moment == way.moment else 0), turn
 
     def lowest(self, group: TreeNode, way: Way) -> tuple[tuple[Any, int, int], list[int]]:
-        """Return rank, level and gain of the children that come first, and the users below them whose turn it is.
-
-        Levels of groups are noted in `way.since`.
-        """
+        """Return rank, level and gain of the children that come first, and whose turn it is below; note `way.since`."""
         found: list[tuple[tuple[Any, int, int], Any]] = []
         for p in (self.place[i] for i in group.users if i in self.place):
             if p in way.active:
@@ -284,12 +279,6 @@ class StopProof:
             if key == first:
                 turn += [child] if isinstance(child, int) else self.lowest(child, way)[1]
         return first, sorted(turn)
-
-
-def _all(group: TreeNode) -> Iterator[TreeNode]:
-    yield group
-    for child in group.groups:
-        yield from _all(child)
 
 
 def _more(tasks: Tasks, turn: Sequence[int]) -> Tasks:
