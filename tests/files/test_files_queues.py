@@ -479,6 +479,11 @@ def owner(api: str, kind: str, spec: dict, name: str = "o", **metadata) -> dict:
 
 OWNERS = {
     "Job": (owner("batch/v1", "Job", {"parallelism": 5, "completions": 3, "suspend": True, "template": TEMPLATE}), 3),
+    "Job of which some is done": (
+        owner("batch/v1", "Job", {"parallelism": 5, "completions": 6, "suspend": True, "template": TEMPLATE})
+        | {"status": {"succeeded": 4}},
+        2,
+    ),
     "JobSet": (
         owner(
             "jobset.x-k8s.io/v1alpha2",
@@ -545,7 +550,7 @@ def test_the_label_of_an_owner_says_the_queue_of_its_pods(tmp_path: Path, kind: 
     assert found.instance.users == ("A",)
     assert found.instance.max_tasks == (count,)
     # Pods of it that are listed have the label of their owner, and are not counted twice.
-    reference = [{"kind": kind, "name": "o"}]
+    reference = [{"kind": item["kind"], "name": "o"}]
     listed = pod("p", memory="", ownerReferences=reference)
     found = read("kueue", [write(tmp_path / "k2.json", *queues, item, listed)])
     assert found.instance.max_tasks == (1,)

@@ -439,6 +439,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, help="so many mutants, by chance")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="mutants in whose names this is")
+    parser.add_argument("--again", type=Path, help="those that survived by this output of an earlier run")
     parser.add_argument("--tests", nargs="*", default=[str(HERE)], help="files of tests")
     parser.add_argument("--kept", type=Path, help="where what was seen of the tests is kept for the next time")
     parser.add_argument("--every", action="store_true", help="those that are told to be equivalent, too")
@@ -447,6 +448,10 @@ def main() -> int:
     files = given.files or sorted(path.name for path in FOLDER.glob("*.py"))
     known = {} if given.every else equivalent()
     wanted = [one for file in files for one in mutants(file) if given.only in str(one) and str(one) not in known]
+    if given.again:
+        lines = [line for line in given.again.read_text().splitlines() if line.startswith("survives: ")]
+        before = {line.removeprefix("survives: ").rpartition("   (")[0] for line in lines}
+        wanted = [one for one in wanted if str(one) in before]
     if given.sample:
         wanted = random.Random(given.seed).sample(wanted, min(given.sample, len(wanted)))
     if given.list:

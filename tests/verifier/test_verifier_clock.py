@@ -6,6 +6,7 @@ from fractions import Fraction as F
 
 import pytest
 from test_verifier_mutants import file_of, without_levels
+from test_verifier_stops import claim_of
 
 from drfopt import Group, Instance, Machine, Organisation
 from drfopt.base.errors import InstanceError, PolicyError
@@ -59,6 +60,64 @@ def test_who_jump_at_one_level_have_the_same_part_behind_them_and_others_wait_on
     assert [knot.level for knot in found] == [0, F(1, 2), 1, 1, 1, 2]
     assert [tuple(knot.tasks.values()) for knot in found] == [
         (0, 1, 0, 3), (F(1, 2), 1, 1, 3), (1, 1, 2, 5), (1, 3, 2, 5), (4, 3, 2, 5), (4, 3, 4, 5)]  # fmt: skip
+
+
+# ---- levels of groups ------------------------------------------------------------------------------------------------
+
+GIVEN = [
+    ({"a": F(1, 2)}, {"group": "g", "weight": 3}),
+    ({"a": 1, "b": 2}, {"group": "g"}),
+    ({"b": 1}, {"group": "g", "max_tasks": 0}),
+]
+
+
+def ruled(policy="drf", weight=2, **more):
+    users = [({r: str(v) for r, v in d.items()}, keys) for d, keys in GIVEN]
+    groups = [{"name": "g", "weight": weight, "guarantee": {"a": 1}}]
+    claim = claim_of(users, {"a": 4, "b": 8, "c": 0}, (0, 0, 0), policy=policy, groups=groups, **more)
+    return RuleClock(claim)
+
+
+def test_who_plays_could_have_twice_what_it_could_run_alone_and_gains_all_its_shares():
+    clock = ruled()
+    assert clock.plays == [0, 1]
+    assert clock.most == {0: 16, 1: 8}
+    assert clock.shares == {0: F(1, 8), 1: F(1, 2)}
+
+
+@pytest.mark.parametrize(("policy", "more", "rows"), [
+    ("drf", {}, [((F(1, 16), F(1, 8)), 0), ((0, F(1, 8)), 0)]),
+    ("drf", {"weight": 0}, [((F(1, 8), F(1, 4)), 0), ((0, F(1, 4)), 0)]),
+    ("drf", {"excluded": ["a"]}, [((0, F(1, 8)), 0)]),
+    ("drf", {"guarantees": "surplus"}, [((F(1, 16), F(1, 8)), F(1, 8)), ((0, F(1, 8)), 0)]),
+    ("drf", {"guarantees": "normalised"}, [((F(1, 4), F(1, 2)), 0), ((0, F(1, 8)), 0)]),
+    ("asset", {}, [((F(1, 16), F(1, 4)), 0)]),
+    ("asset", {"guarantees": "surplus"}, [((F(1, 16), F(1, 4)), F(1, 8))]),
+    ("single:b", {}, [((0, F(1, 8)), 0)]),
+    ("single:a", {}, [((F(1, 16), F(1, 8)), 0)]),
+    ("tasks", {}, [((F(1, 2), F(1, 2)), 0)]),
+    ("throughput", {}, [((F(1, 2), F(1, 2)), 0)]),
+])  # fmt: skip
+def test_the_level_of_a_group_is_what_its_users_hold_by_its_weight(policy, more, rows):
+    clock = ruled(policy, **more)
+    assert clock.rows(clock.root.groups[0]) == [(dict(enumerate(row)), offset) for row, offset in rows]
+
+
+def test_a_group_of_whose_resources_none_counts_has_no_level():
+    clock = ruled(excluded=["a", "b"])
+    assert clock.rows(clock.root.groups[0]) == [({}, 0)]
+
+
+def test_who_has_no_place_or_is_at_its_limit_is_on_no_path():
+    clock = ruled()
+    group, has = clock.root.groups[0], {0: F(0), 1: F(8)}
+    assert clock.inner(group, has, clock.most) == [Knot(F(0), {0: 0, 1: 8}), Knot(F(2, 3), {0: 16, 1: 8})]
+    assert clock.onward(dict(clock.most), set(), False) == []
+    assert clock.onward({0: F(0), 1: F(0)}, {0, 1}, False) == []
+    assert [path[0] for path in clock.onward({0: F(0), 1: F(8)}, set(), False)] == [0, 16]
+    clock.promised = {0: F(2), 1: F(4)}
+    assert clock.onward({0: F(0), 1: F(0)}, set(), True) == [{0: 0, 1: 0}, {0: 2, 1: 4}]
+    assert clock.onward({0: F(1), 1: F(0)}, {1}, True) == [{0: 1, 1: 0}, {0: 2, 1: 0}]
 
 
 # ---- answers ---------------------------------------------------------------------------------------------------------

@@ -226,8 +226,14 @@ def pods(objects: Objects, notes: Notes, literal: bool = False) -> list[Pod]:
             if owner.kind == "Job" and "minAvailable" in item["spec"]:
                 notes.unused("gang of a Job: that many of its pods start together or none (minAvailable)", title)
             for part, count, template in owner.templates(item["spec"]):
-                found.append(pod_of(template, notes, [item], count, part, literal))
+                found.append(pod_of(template, notes, [item], _still(item, count), part, literal))
     return found
+
+
+def _still(item: TreePart, count: int) -> int:
+    """Return how many pods of an owner are to come; of a Job no more than it has completions left."""
+    completions = item["spec"]["completions"]
+    return min(count, max(0, completions.count() - item["status"]["succeeded"].count())) if completions else count
 
 
 def pod_of(
