@@ -149,9 +149,7 @@ class ToBuy:
 
     def one_more(self) -> str:
         """Return what one unit is worth, from `price`; empty where that is not known or it is worth nothing."""
-        if self.worth is None or (side := self.worth.more) is None or side.tasks is None:
-            return ""
-        if not self.machines:
+        if not self.machines or self.worth is None or (side := self.worth.more) is None or side.tasks is None:
             return ""
         known = side.held is not None and (side.until is None or side.until >= self.now + 1)
         # Rates turn with the shares of a cluster that grows: of a whole machine they say what it begins to bring.

@@ -1,13 +1,18 @@
 """What planning says beside oracles of its own; and no sentence is without a judge."""
 
 from collections import Counter
+from dataclasses import replace
 
+import bought
 import changed
+import moved
 import pytest
 from plain import Edit
 
+from drfopt import rebalance, size
 from drfopt.planning.before_and_after import WhatIf
 from drfopt.planning.changes import KINDS
+from drfopt.planning.rebalancing.rebalancing import MoveStep
 
 
 def wrong(draw, judge, seed: int, numbers: range) -> tuple[list, Counter]:
@@ -33,6 +38,33 @@ def test_many_comparisons_and_sweeps_say_what_is_so(some):
     assert not found
     rare = {template for template in changed.NOTES if "not proven" in template}
     assert not set(changed.NOTES) - set(said) - rare
+
+
+@pytest.mark.parametrize(("campaign", "row"), [(bought, "row of a purchase"), (moved, "row of a plan")])
+def test_a_few_purchases_and_plans_say_what_is_so(campaign, row):
+    found, said = wrong(campaign.drawn, campaign.judged, 1, range(25))
+    assert not found and said[row] > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("campaign", [bought, moved])
+def test_many_purchases_and_plans_say_what_is_so(campaign, some):
+    assert not wrong(campaign.drawn, campaign.judged, 2, range(some(15_000)))[0]
+
+
+def test_a_dearer_purchase_and_a_longer_way_are_called_wrong(monkeypatch):
+    def dearer(*asked, **how):
+        found = size(*asked, **how)
+        return found if found.cost is None else replace(found, bound=found.cost * 2, cost=found.cost + 1)
+
+    def longer(*asked, **how):
+        found = rebalance(*asked, **how)
+        return replace(found, steps=(*found.steps, MoveStep("u", 1, None, "the pool")))
+
+    monkeypatch.setattr(bought, "size", dearer)
+    monkeypatch.setattr(moved, "rebalance", longer)
+    for campaign in (bought, moved):
+        assert len(wrong(campaign.drawn, campaign.judged, 1, range(15))[0]) > 3
 
 
 def test_every_kind_of_change_is_drawn():

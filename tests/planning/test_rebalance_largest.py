@@ -1,11 +1,13 @@
 """Moves to the largest sum, product or utilities of whole tasks, beside all allocations written down."""
 
+from fractions import Fraction as F
+
 import numpy as np
 import pytest
 from engines.whole_reference import Enumeration, awkward
 from planning.test_rebalance_rules import best, today
 
-from drfopt import CertificateError, Instance, InstanceError, Machine, Organisation, SolverError
+from drfopt import CertificateError, Group, Instance, InstanceError, Machine, Organisation, SolverError, solve
 from drfopt.engines.problem import Problem
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import type_rows
@@ -127,3 +129,13 @@ def test_when_the_time_is_up_the_way_to_what_is_known_is_told():
     found = rebalance(rack, {"placement": {"u0": {"m0": 7}}}, policy="ceei", time_limit=0.5)
     assert found.status in ("time_limit", "optimal")
     assert found.after.sum() > 0
+
+
+@pytest.mark.parametrize(("policy", "one"), [("ceei", F(1, 6)), ("alpha:2", F(1, 6)), ("utilitarian", F(1, 4))])
+def test_levels_are_those_of_solve_where_groups_have_incomes(policy, one):
+    rules = Organisation(paths={"A": "g", "B": "g"}, groups=[Group("g", 3)])
+    cluster = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 4}, organisation=rules)
+    found = solve(cluster, policy, integer=True)
+    assert found.levels.tolist() == pytest.approx([float(one * x) for x in found.tasks.tolist()])
+    plan = rebalance(cluster, {"tasks": {"A": 1, "B": 2}}, policy=policy)
+    assert plan.before == (one, 2 * one) and plan.levels == tuple(one * int(x) for x in plan.after[:, 0])

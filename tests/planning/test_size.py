@@ -16,6 +16,7 @@ from drfopt import (
     TimeLimitError,
     size,
     solve,
+    what_if,
 )
 from drfopt.base.deadline import NEVER, Deadline
 from drfopt.model.policies import policy_named
@@ -325,3 +326,27 @@ def test_levels_of_a_market_are_over_the_incomes_of_groups():
     cluster = Instance(users, {"cpu": 10, "memory": 9, "gpu": 9}, organisation=rules)
     found = size(cluster, "A.level>=3/5,B>=4", {"gpu": 4}, policy="ceei", integer=True, most={"gpu": 1})
     assert (found.status, found.cost) == ("optimal", 0)
+
+
+def test_who_has_its_limit_in_a_market_meets_a_target_of_all_of_it():
+    """What is enclosed by two fractions, the lower a hair below, is met as a float is."""
+    cluster = Instance(
+        {"A": {"cpu": "1/2", "mem": "1/2"}, "B": {"cpu": "1/3", "mem": "0.3"}},
+        {"cpu": 3, "mem": "0.9"},
+        max_tasks={"B": "1/2"},
+    )
+    for policy in ("ceei", "alpha:2"):
+        found = size(cluster, "B>=100%", {"cpu": 1}, policy=policy, steps={"cpu": 1}, most={"cpu": 2})
+        assert (found.status, found.cost) == ("optimal", 0)
+        assert "targets missed: 0 of 1" in str(found)
+
+
+def test_what_is_excluded_is_in_no_share():
+    """Neither in what a target asks for nor in what `solve`, `whatif` and `compare` sum up."""
+    rules = Organisation(excluded=("mem",))
+    cluster = Instance({"A": {"cpu": 1, "mem": 1}}, {"cpu": 8, "mem": 2}, organisation=rules)
+    assert solve(cluster).dominant_shares.tolist() == [0.25]
+    assert what_if(cluster, ["set-weight A=2"]).totals()["sum of dominant shares"] == (Fraction(1, 4), Fraction(1, 4))
+    assert size(cluster, "A.share>=1/2", {"mem": 1}, steps={"mem": 1}).cost == 2
+    limited = Instance({"A": {"cpu": 1, "mem": 1}}, {"cpu": 8, "mem": 2}, max_tasks=[4], organisation=rules)
+    assert solve(limited).shortfall.demand_met == what_if(limited, []).totals()["demand met"][0] == 0.5

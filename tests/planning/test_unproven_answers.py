@@ -8,6 +8,7 @@ import pytest
 
 from drfopt import Group, Instance, Machine, Organisation, TaskType, rebalance, size, solve, sweep, what_if
 from drfopt.base.deadline import NEVER
+from drfopt.base.errors import TimeLimitError
 from drfopt.engines.problem import Answer
 from drfopt.engines.registry import engine_for
 from drfopt.engines.whole.carrying import Running
@@ -176,6 +177,39 @@ def test_a_larger_purchase_reaches_what_a_smaller_one_does(stopped):
     # Only what the first purchase runs was searched for; with nothing else known no purchase would do.
     assert found.allocation.engine == "carried after stopped" and found.allocation.certificate.violation == 0
     assert found.allocation["B"].tasks >= 9 and found.allocation["C"].tasks >= 4
+
+
+def test_a_purchase_is_not_called_the_cheapest_where_a_cheaper_one_was_not_decided(stopped, monkeypatch):
+    """Of six purchases those of two and three are divided by nobody; the proven one of four is the best known."""
+    monkeypatch.setattr(neighbours, "carried", lambda problem, running: None)
+    instance = Instance({"A": {"cpu": 1}}, machines=[Machine("m", {"cpu": 1})])
+    asked = {"instance": instance, "targets": ["A>=3"], "costs": {"m": 1}, "most": {"m": 5}, "integer": True}
+    sure = size(**asked)
+    assert (sure.status, sure.cost, sure.bound, sure.undecided) == ("optimal", 2, 2, 0)
+    stopped(lambda one: one.counts[0] in (3, 4))
+    found = size(**asked)
+    assert (found.status, found.cost, found.bound, found.undecided) == ("time_limit", 4, 2, 2)
+    assert "none costs less than 2, so at most 50.0% of it could be saved" in str(found)
+    assert "2 cheaper ones were judged by whole tasks that are not proven the best, and may meet the targets" in str(
+        found
+    )
+
+
+def test_a_purchase_that_is_met_by_tasks_that_are_not_proven_says_so(stopped, monkeypatch):
+    monkeypatch.setattr(neighbours, "carried", lambda problem, running: None)
+    instance = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, machines=[Machine("m", {"cpu": 2}, 2)])
+    stopped(lambda one: True, _all_for_b)
+    found = size(instance, ["B>=4"], {"m": 1}, integer=True, most={"m": 3})
+    assert found.allocation["B"].tasks == 4 and not found.allocation.finished
+    assert "what meets the targets is not proven the best, and the best may miss one: " in str(found)
+
+
+def test_nothing_meets_the_targets_is_not_said_where_it_was_not_decided(stopped, monkeypatch):
+    monkeypatch.setattr(neighbours, "carried", lambda problem, running: None)
+    instance = Instance({"A": {"cpu": 1}}, machines=[Machine("m", {"cpu": 1})])
+    stopped(lambda one: one.counts[0] > 1)
+    with pytest.raises(TimeLimitError, match="and of 1 purchase that missed them the whole tasks are not proven"):
+        size(instance, ["A>=3"], {"m": 1}, integer=True, most={"m": 2})
 
 
 @pytest.mark.parametrize(

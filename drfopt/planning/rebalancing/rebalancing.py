@@ -23,6 +23,7 @@ from ...engines.whole.frontier import packed_as
 from ...engines.whole.integer_program import TooLarge, UnfinishedProgram
 from ...model.allocation import Allocation
 from ...model.evidence import WholeEvidence
+from ...model.hierarchy.market import market_rules
 from ...model.instance import FEATURES, Instance
 from ...model.naming import labels, some
 from ...model.policies import AnyPolicy, Policy, policy_on
@@ -353,10 +354,15 @@ def rebalance(
         if moves is not None and plan.leaving(there) > moves:
             raise CertificateError(f"a plan was found in which {plan.leaving(there)} tasks leave, and {moves} may")
 
+    rates = chosen.exact_rates(instance)
+    if notion.objective in ("alpha", "sum") and "organisation" in instance.features:
+        # Groups have incomes.
+        rates = market_rules(instance, notion, exact=True).rates.tolist()
+
     def levels(tasks: np.ndarray) -> tuple[Fraction, ...]:
         held = [int(tasks[rows].sum()) for rows in type_rows(instance)]
-        found = [rate * x for rate, x in zip(chosen.exact_rates(instance), held, strict=True)]
-        for p, i in enumerate(users.members if separate is None else ()):
+        found = [rate * x for rate, x in zip(rates, held, strict=True)]
+        for p, i in enumerate(users.members if levelled and separate is None else ()):
             found[i] = users.level(p, held[i])
         return tuple(found)
 

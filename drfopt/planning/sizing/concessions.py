@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...base.deadline import Deadline
+from ...base.numbers.shown import counted
 from .branch_and_bound import PurchaseSearch
 from .needs import Least
 from .relaxation import MISSING
@@ -83,11 +84,13 @@ class Concession:
             room = "there is room for all numbers of tasks, but " if self.roomy else ""
             return [f"{room}no fair allocation of anything for sale meets the targets{judged}"]
         if self.limited:
+            one = len(self.limited) == 1
             text = ", ".join(f"{target} down to {most:.6g}" for target, most in self.limited[:SHOWN])
             more = f" and {len(self.limited) - SHOWN} more" if len(self.limited) > SHOWN else ""
             return [
-                f"{len(self.limited)} targets are above what a user's own limit allows, whatever is bought",
-                f"raise these limits, or ask for less, at least: {text}{more}",
+                f"{counted(len(self.limited), 'target')} {'is' if one else 'are'} above what a user's own limit "
+                "allows, whatever is bought",
+                f"raise {'this limit' if one else 'these limits'}, or ask for less, at least: {text}{more}",
                 f"at most {self.all:.4%} of every target can be met together",
             ]
         found = [f"even without fairness at most {self.all:.4%} of every target fits"]

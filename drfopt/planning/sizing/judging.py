@@ -94,6 +94,12 @@ class Judge:
                 self.best = trial
         return self.trials[counts]
 
+    @property
+    def undecided(self) -> list[Trial]:
+        """Purchases cheaper than the best that missed by tasks which are not proven: what is proven may pass."""
+        cheaper = [t for t in self.trials.values() if self.best is None or t.cost < self.best.cost]
+        return [t for t in cheaper if t.missed and t.allocation is not None and not t.allocation.finished]
+
     def _trial(self, counts: Counts, deadline: Deadline) -> Trial:
         cost = self.shop.cost(counts)
         cluster = self.shop.after(counts)

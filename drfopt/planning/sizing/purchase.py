@@ -49,7 +49,8 @@ class Purchase(Result):
     bound : Fraction
         No purchase that meets the targets costs less.
     status : str
-        ``optimal``, ``time_limit`` (the time was up: a purchase that suffices, and a bound), or ``infeasible``.
+        ``optimal``, ``time_limit`` (the time was up, of the search or of whole tasks of cheaper purchases: a purchase
+        that suffices, and a bound), or ``infeasible``.
     allocation : Allocation or None
         Of the cluster after the purchase, certified; where nothing meets the targets that of the purchase that came
         nearest.
@@ -61,6 +62,8 @@ class Purchase(Result):
         Where nothing meets the targets: by how much they must come down at the least.
     judged, parts : int
         Purchases whose fair allocation was computed, and linear programs solved.
+    undecided : int
+        Cheaper ones that were judged by whole tasks which are not proven the best: those may meet the targets.
     seconds : float
     """
 
@@ -81,6 +84,7 @@ class Purchase(Result):
     concessions: Concession | None = None
     judged: int = 0
     parts: int = 0
+    undecided: int = 0
     seconds: float = field(default=0.0, compare=False)
 
     @property
@@ -198,6 +202,12 @@ class Purchase(Result):
                 notes.extend(self.concessions.sentences())
         else:
             notes.append(f"cost {_text(self.cost)}: {self._proof()}")
+            if self.undecided:
+                are = "1 cheaper one was" if self.undecided == 1 else f"{self.undecided:,} cheaper ones were"
+                notes.append(f"{are} judged by whole tasks that are not proven the best, and may meet the targets")
+            if self.allocation is not None and not self.allocation.finished:
+                why = self.allocation.certificate.reason or self.allocation.status
+                notes.append(f"what meets the targets is not proven the best, and the best may miss one: {why}")
             if self.impatient:
                 notes.append(f"stopped after {PATIENCE:g} s: {ANY_AMOUNT}")
         reached = [(target, got) for target, got in self._reached() if got is not None]
@@ -304,16 +314,21 @@ def size(
             )
     search.run()
     best, nearest = search.best, search.judge.nearest
-    if best is None and not search.done:
+    open_ = search.judge.undecided
+    done, bound = search.done and not open_, min([search.bound, *(trial.cost for trial in open_)])
+    if best is None and not done:
         came = "" if nearest is None else f", the nearest that was judged reaches {nearest.worst:.1%} of some target"
         none = "no purchase that meets the targets was found"
         raise TimeLimitError(
-            f"{none} in {search.solved:,} linear programs: say how much may be bought at the most (--max)"
+            f"{none}, and of {counted(len(open_), 'purchase')} that missed them the whole tasks are not proven the "
+            "best: give them longer (--time-limit)"
+            if search.done
+            else f"{none} in {search.solved:,} linear programs: say how much may be bought at the most (--max)"
             if search.vain
             else f"{none} in {PATIENCE:g} s; {ANY_AMOUNT}"
             if endless
             else "the time limit ran out before a purchase was found that meets the targets",
-            f"none costs less than {_text(search.bound)}{came}",
+            f"none costs less than {_text(bound)}{came}",
         )
     trial = best or nearest
     return Purchase(
@@ -323,13 +338,14 @@ def size(
         shop=sale,
         counts=None if best is None else best.counts,
         cost=None if best is None else best.cost,
-        bound=search.bound,
-        status="infeasible" if best is None else "optimal" if search.done else "time_limit",
+        bound=bound,
+        status="infeasible" if best is None else "optimal" if done else "time_limit",
         allocation=None if trial is None else trial.allocation,
         impatient=endless and best is not None and not search.done,
         nearest=_amounts(sale, nearest) if best is None else None,
         concessions=concessions(search) if best is None else None,
         judged=len(search.judge.trials),
+        undecided=len(open_),
         parts=search.solved,
         seconds=time.perf_counter() - begun,
     )

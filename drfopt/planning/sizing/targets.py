@@ -59,7 +59,8 @@ class Target:
         value = values[self.measure][self.user] if self.measure in values else allocation.dominant_shares[self.user]
         if allocation.status == "solved" and 0 < self.least - value <= FILE_ERROR * self.least:
             return self.least
-        return value.lower if isinstance(value, Enclosure) else value
+        # Who has just that may be enclosed from a little below: it is no more sure than a float.
+        return float(value.lower) if isinstance(value, Enclosure) else value
 
     def met(self, reached: Any) -> bool:
         """Say whether so much is enough; of a float, whether it is but for the error that a level may have."""
