@@ -117,8 +117,7 @@ class StopProof:
         self.place = {i: p for p, i in enumerate(self.users)}
         self.own = tuple(int(claim.x[i]) for i in self.users)
         self.most = [cluster.tasks[i].most for i in self.users]
-        promised = whole_promises(claim)
-        self.promise = [promised[i] for i in self.users]
+        self.promise = list(map(whole_promises(claim).__getitem__, self.users))
         self.parts = math.lcm(*(f for f in self.promise if f))
         clock = RuleClock(claim)
         self.members = {id(group): sorted(self.place[i] for i in group.everyone() if i in self.place)
