@@ -41,7 +41,7 @@ def test_multiples_are_compared_and_multiplied_as_what_they_are_worth():
     for a, x in multiples:
         assert bool(a) == bool(x) and hash(a) == hash(x) and isinstance(a, F)
         assert [type(v) for v in (a * 2, F(1, 3) * a, a + 0)] == [exact_sums.Multiple] * 3
-        assert type(a * a) is type(a + 1) is F
+        assert type(a * a) is type(a + 1) is F and a * 0.5 == float(x) / 2
         with pytest.raises(AttributeError, match="size"):
             _ = a.size
 
@@ -161,7 +161,7 @@ def test_what_is_small_beside_others_that_cancel_is_not_told_by_few_digits():
 
 
 def test_units_are_below_what_a_rounded_power_is_above():
-    for alpha, level, unit in ((F(1, 2), 9 - F(1, 10**60), 1), (F(5, 3), 8 - F(1, 10**60), 8)):
+    for alpha, level, unit in ((F(1, 2), 9 - F(1, 10**60), 1), (F(5, 3), 10**30 - F(1, 10**30), 2 * 10**20)):
         one = alpha_utility.AlphaUtility(alpha)
         assert one.units(F(1), level, unit) <= utility(alpha, level) * unit
 
@@ -191,10 +191,11 @@ def test_utilities_are_known_in_units_and_to_digits(alpha):
         true = weight * utility(alpha, level)
         for unit in (1, 7, 10**40):
             low = one.units(weight, level, unit)
-            assert low <= true * unit <= low + (1 if one.rational else 2)
-            assert not one.rational or low == math.floor(true * unit) or abs(true * unit - low - 1) < F(1, 10**60)
+            assert low <= true * unit <= low + (1 if alpha.denominator == 1 else 2)
+            assert alpha.denominator > 1 or low == math.floor(true * unit) or abs(true * unit - low - 1) < F(1, 10**60)
         for digits in (5, 30):
             about = one.about(level, digits)
+            assert alpha.denominator > 1 or about == level ** int(1 - alpha)
             assert abs(about / (1 - alpha) - true / weight) <= abs(true / weight) / F(10) ** digits
         assert one.log10(level) == pytest.approx(math.log10(level), abs=1e-12)
 

@@ -74,6 +74,10 @@ def test_envy_is_of_what_others_hold_by_weight(property, less, whole):
     assert found == wanted and len({more for _, _, more in wanted}) > 2
 
 
+def test_envy_in_a_pool_is_of_what_is_held():
+    assert rows_of("envy-freeness", answered(fits=[[], [0], [0]])) == rows_of("envy-freeness", answered())
+
+
 def test_envy_is_of_what_runs_where_one_can_run():
     """A, who runs on m only, and has no use for what others have on n."""
     placed = answered(RACK, points(1, 2, 3), z=[{0: F(1)}, {0: F(1, 2), 1: F(3, 2)}, {0: F(1), 1: F(2)}])

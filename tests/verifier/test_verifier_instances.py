@@ -189,7 +189,7 @@ LETTERS = {
     "one tier": (pool({"tier": 1}, {"tier": 1}), {"ordered": False}),
     "a promise": (pool({"guarantee": {"a": 3, "b": 1}, "max_tasks": 2}, {}, ), {
         "floor": [2, 0], "ordered": True, "amounts": True}),
-    "a promise of tasks": (pool({"demand": {"a": 2}, "guarantee": {"a": 3}}), {"floor": ["3/2"]}),
+    "a promise of tasks": (pool({"demand": {"a": 2}, "guarantee": {"a": 3}}), {"floor": ["3/2"], "amounts": True}),
     "no rules": (pool({}, {}), {"ruled": False, "ordered": False, "amounts": False, "u": [None, None]}),
     "one in a group": (pool({"group": "g"}, {}), {"ruled": True, "amounts": False}),
     "a group of nobody": (pool({}, groups=[{"name": "g"}]), {"ruled": True, "amounts": False}),
@@ -273,7 +273,7 @@ def test_a_kind_fits_on_a_machine_and_in_part_into_a_pool():
     assert fits(rack({"demand": {"a": 3}}, machine={"devices": {"a": 4}}), True) == [0]
     assert fits(rack({"demand": {"a": "3/2"}}, machine={"devices": {"a": 4}}), True) == [1]
     assert fits(pool({"demand": {"a": 9}}), True) == [] and fits(pool({"demand": {"a": 9}}), False) == [0]
-    assert fits(pool({}, capacity={"a": 0}), False) == []
+    assert fits(pool({}, capacity={"a": 0}), False) == [] and fits(pool({}, capacity={"a": "1/2"}), False) == [0]
 
 
 LINES = [

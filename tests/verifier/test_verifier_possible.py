@@ -280,6 +280,14 @@ def test_what_is_impossible_is_not_looked_at_further():
     assert names[-1] != "capacities"
 
 
+def test_what_is_only_better_has_to_be_possible():
+    users = [USERS[0], USERS[1] | {"max_tasks": 0}]
+    truth, more = document(["4", "0"], users=users), document(["5", "0"], users=users)
+    finding = {"property": "pareto-efficiency", "verdict": "fails", "user": "A", "after": [more]}
+    report = verify({"schema": "drfopt audit-certificate 1", "audits": [{"truth": truth, "findings": [finding]}]})
+    assert [check.holds for check in report.checks] == [True, False, True]
+
+
 def test_work_is_bounded_unless_it_is_not_to_be():
     data = document(["7" * 400_000, "1"])
     assert verify(data).checks[-1].name == "all that has to be checked"

@@ -61,7 +61,7 @@ POOLS = {
     "above what is promised": pool(
         [SMALL, LARGE, BOTH],
         {"a": 7, "b": 4},
-        GHK,
+        {"A": "h", "B": "g", "C": "g"},
         [Group("g", guarantee={"a": 3}), Group("h")],
         guarantees={"B": {"a": 2}, "C": {"a": 1}},
         meaning="surplus",

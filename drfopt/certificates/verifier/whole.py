@@ -43,7 +43,7 @@ class Sequence:
             step = -1 if over > 0 else 1
             ends = enumerate(zip(found, self.counts, strict=True))
             places = [(Fraction(2 * (y + (step > 0)) - 1, 2 * c), t) for t, (y, c) in ends]
-            at = max(each for each in places if found[each[1]]) if over > 0 else min(places)
+            at = max(places) if over > 0 else min(places)
             found[at[1]] += step
         return tuple(found)
 
