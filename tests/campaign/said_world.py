@@ -43,7 +43,7 @@ __all__ = [
     "with_amount",
 ]
 
-NEAR = 4e-6
+NEAR = 5.1e-6
 """Relative distance of a number in six digits from what it stands for, with room for floats."""
 
 TINY = Fraction(1, 10**9)
