@@ -236,7 +236,7 @@ def said_stops(world: World, i: int, names: list[str]) -> str:
             continue
         if world.sums:
             raise Unjudged("sums leave a choice")
-        filled = filled if filled is not None else world.filled([Fraction(x) for x in world.tasks])
+        filled = filled if filled is not None else world.filled_now
         if (k, j) not in filled:
             return f"{name} is not used up"
     return ""
