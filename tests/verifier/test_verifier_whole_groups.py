@@ -74,6 +74,9 @@ POOLS = {
         guarantees={"B": {"a": 2}, "C": {"a": 1}},
         meaning="normalised",
     ),
+    "one at its limit": pool(
+        [SMALL, SMALL, SMALL], {"a": 6}, dict(zip("ABC", "ghk", strict=True)), [Group(name) for name in "ghk"], {"A": 1}
+    ),
     "who can have nothing": pool([SMALL, {"a": 9}, SMALL], {"a": 4}, GHK, [Group("g"), Group("h")]),
 }
 
@@ -170,6 +173,19 @@ def test_whose_turn_it_is():
             assert way.turns == 0 and way.active == frozenset(active) and way.tasks == tasks
             assert proof.due(way)[0] == replace(way, turns=1)
             assert proof.due(replace(way, turns=4))[0].turns == 5
+
+
+def test_stops_are_proven_one_after_the_other():
+    proof = proof_of(POOLS["one at its limit"])
+    first = proof.onward(proof.start)
+    assert first.tasks == (1, 1, 1) and proof.level(first.moment) == F(1, 6) and first.active == {0, 1, 2}
+    assert proof.onward(proof.start, first.time) == first
+    assert proof.onward(proof.start, ((1, (0, False), first.moment[-1] + 1), 0)) is None
+    assert proof.fault() == ""
+    assert [(proof.level(moment), turns, stops) for moment, turns, stops in proof.proven] == [
+        (F(1, 6), 0, 1), (F(1, 3), 0, 1), (F(1, 2), 0, 1),
+    ]  # fmt: skip
+    assert not any(way.active for way in proof.ways) and not proof.mine.active
 
 
 def test_whose_tasks_do_not_count_is_at_nothing_until_it_stops():
