@@ -119,6 +119,18 @@ def test_a_division_of_parts_of_devices_is_right_where_no_other_is_better():
     assert judged(instance, "ceei", proofs, lambda tasks: tasks == (1, 2)) == 1
 
 
+def test_no_two_tasks_are_on_one_device_that_has_not_room_for_both():
+    """Three tasks would be no more than there is, of two devices with two units each."""
+    rows, machine = {"A": {"gpu": "4/3"}, "B": {"gpu": "6/5"}}, Machine("m", {"gpu": 4}, devices={"gpu": 2})
+    proofs = {
+        (x, y): {"packing": [{"class": "m", "machines": 1, "tasks": {"A": x, "B": y}, "devices": {
+            "gpu": [{"A": 1}] * x + [{"B": 1}] * y}}]}
+        for x, y in itertools.product(range(3), repeat=2) if x + y <= 2
+    }  # fmt: skip
+    instance = Instance(rows, machines=[machine])
+    assert judged(instance, "throughput", proofs, lambda tasks: sum(tasks) == 2) == 3
+
+
 def test_what_is_too_near_to_be_told_apart_is_not_decided(monkeypatch):
     monkeypatch.setattr(whole_search.Value, "better", lambda *_: None)
     (check,) = (check for check in verify(three()).checks if check.name == "nothing is better")

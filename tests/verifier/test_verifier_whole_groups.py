@@ -223,3 +223,16 @@ def test_a_tree_in_groups_refutes_what_costs_too_much_on_each_of_its_sides():
             assert verify(in_groups(side, right, nothing)).valid is not True
     # More than there are machines is nothing.
     assert verify(in_groups({"class": "m", "load": {"A": 1}, "most": 3}, right, nothing)).valid is True
+
+
+def test_what_one_side_of_a_tree_refutes_is_not_refuted():
+    """C comes after A and B, of whom one has room for a task: both stop on the side where C has the machine."""
+    groups = [Group("g"), Group("h"), Group("k", tier=-1)]
+    rules = Organisation(paths=dict(zip("ABC", "ghk", strict=True)), groups=groups)
+    rows = {"A": {"a": 2}, "B": {"a": "5/2"}, "C": {"a": "3/2"}}
+    rack = Instance(rows, machines=[Machine("m", {"a": 3})], organisation=rules)
+    none, nothing = [{"class": "m", "load": {user: 1}, "most": 0} for user in "AB"], {"levels": ["0"]}
+    tree = [*none, {"tasks": {"A": "1", "B": "1"}, "levels": ["0"]}, nothing, nothing]
+    assert verify(claimed(rack, [0, 0, 2], [("m", 1, {"C": 2})], [tree])).valid is None
+    assert verify(claimed(rack, [0, 0, 2], [("m", 1, {"C": 2})], [tree[:3] + tree[2:3] * 2])).valid is None
+    assert verify(claimed(rack, [1, 0, 0], [("m", 1, {"A": 1})], [])).valid is True
