@@ -235,4 +235,4 @@ def test_what_one_side_of_a_tree_refutes_is_not_refuted():
     tree = [*none, {"tasks": {"A": "1", "B": "1"}, "levels": ["0"]}, nothing, nothing]
     assert verify(claimed(rack, [0, 0, 2], [("m", 1, {"C": 2})], [tree])).valid is None
     assert verify(claimed(rack, [0, 0, 2], [("m", 1, {"C": 2})], [tree[:3] + tree[2:3] * 2])).valid is None
-    assert verify(claimed(rack, [1, 0, 0], [("m", 1, {"A": 1})], [])).valid is True
+    assert verify(claimed(rack, [0, 1, 0], [("m", 1, {"B": 1})], [])).valid is True
