@@ -62,8 +62,8 @@ POOLS = {
         [SMALL, LARGE, BOTH],
         {"a": 7, "b": 4},
         {"A": "h", "B": "g", "C": "g"},
-        [Group("g", guarantee={"a": 3}), Group("h")],
-        guarantees={"B": {"a": 2}, "C": {"a": 1}},
+        [Group("g", guarantee={"a": 4}), Group("h")],
+        guarantees={"B": {"a": 3}, "C": {"a": 1}},
         meaning="surplus",
     ),
     "in parts of what is promised": pool(
@@ -188,16 +188,22 @@ def test_stops_are_proven_one_after_the_other():
     assert not any(way.active for way in proof.ways) and not proof.mine.active
 
 
-def test_whose_tasks_do_not_count_is_at_nothing_until_it_stops():
-    """C needs only what is excluded from the shares: after the first round it has all of it, and B none."""
-    found = without_levels(
-        file_of(pool([SMALL, BOTH, {"b": 1}], {"a": 3, "b": 3}, GHK, [Group("g"), Group("h")]), integer=True)
-    )
-    found["instance"]["excluded"] = ["b"]
+UNCOUNTED = [
+    # After the first round C, at nothing, has all that is left of b, and B none.
+    ([SMALL, BOTH, {"b": 1}], {"a": 3, "b": 3}, {"A": "h", "B": "g", "C": "g"}, ["b"], {(2, 1, 2)}),
+    # Nobody's count: all have a task in each round, of whom one has no second.
+    ([SMALL, SMALL, SMALL], {"a": 5}, GHK, ["a"], {(2, 2, 1), (2, 1, 2), (1, 2, 2)}),
+]
+
+
+@pytest.mark.parametrize(("rows", "room", "paths", "excluded", "best"), UNCOUNTED)
+def test_whose_tasks_do_not_count_is_at_nothing_until_it_stops(rows, room, paths, excluded, best):
+    found = without_levels(file_of(pool(rows, room, paths, [Group("g"), Group("h")]), integer=True))
+    found["instance"]["excluded"] = excluded
     for tasks in itertools.product(range(4), repeat=3):
         for row, x in zip(found["users"], tasks, strict=True):
             row["tasks"] = x
-        assert verify(copy.deepcopy(found)).valid is (tasks == (2, 1, 2))
+        assert verify(copy.deepcopy(found)).valid is (tasks in best), tasks
 
 
 # ---- trees -----------------------------------------------------------------------------------------------------------
