@@ -66,6 +66,15 @@ POOLS = {
         guarantees={"B": {"a": 3}, "C": {"a": 1}},
         meaning="surplus",
     ),
+    "above parts of a task that are promised": pool(
+        [SMALL, LARGE, BOTH],
+        {"a": 5, "b": 4},
+        {"A": "h", "B": "g", "C": "g"},
+        [Group("g"), Group("h")],
+        {"A": 1},
+        guarantees={"B": {"a": 3}},
+        meaning="surplus",
+    ),
     "in parts of what is promised": pool(
         [SMALL, LARGE, BOTH],
         {"a": 7, "b": 4},
