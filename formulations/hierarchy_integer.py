@@ -27,8 +27,10 @@ Derived  X[s, i] = tasks of user i after s turns of the clock, at times T[1] < T
                 turn of those who go on and have the smallest part of their guarantees; else, from
                 the root down, of the children of the highest tier, and of these of all of the
                 lowest level: the largest, over all v[j], of what her or its tasks use above
-                H[i, j], Q[g, j], over B[i, j], F[g, j], over her weight or its. All of them have
-                one more task, but who is held by then.
+                H[i, j], Q[g, j], over B[i, j], F[g, j], over her weight or its; of groups at one
+                level those that gained least since they came to it, or since somebody was held:
+                the sum over j of what is used more, over c[j], over W[g]. All whose turn it is
+                have one more task, but who is held by then.
                 The last turn, S + 1, is one that capacities, a ceiling or a limit rule out.
          Y[s, p] tasks of kind p among the first X[s, i] of every user i
          a[j] = min_p D[p, j] over the kinds that need j: unit of resource j
@@ -126,6 +128,7 @@ def build(data: Any, held: np.ndarray) -> Round:
     low = light * len(c) * max((H / B).max(initial=0.0), (Q / F).max(initial=0.0))
     above = 1 + low + light * max(len(c) * (c / np.vstack([B, F])).max(), alone.sum() if measure == "tasks" else 0.0)
     ranks = sorted({*r[A < 0], *R[P < 0]}, reverse=True)
+    since: dict[int, tuple[float, float]] = {}  # a group's level, and its shares when it came to that
 
     def turn(x: np.ndarray, on: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the time at x tasks, and of those who go on whose turn it is."""
@@ -141,15 +144,19 @@ def build(data: Any, held: np.ndarray) -> Round:
         children = []
         for i in np.flatnonzero(on & (g == A)):
             share = (d[i] * x[i] - H[i]) / (B[i] * w[i])
-            children.append((r[i], level(share, v & (d[i] > 0), x[i] / w[i, 0]), i, None))
+            children.append((r[i], level(share, v & (d[i] > 0), x[i] / w[i, 0]), 0.0, i, None))
         for q in (q for q in range(len(P)) if P[q] == g and (E[q] & on).any()):
             share = ((E[q] * x) @ d - Q[q]) / (F[q] * W[q])
-            children.append((R[q], level(share, v, (E[q] * x).sum() / W[q]), None, q))
+            own, held = level(share, v, (E[q] * x).sum() / W[q]), ((E[q] * x) @ d / whole).sum() / W[q]
+            if q not in since or abs(since[q][0] - own) > SAME:
+                since[q] = own, held
+            children.append((R[q], own, held - since[q][1], None, q))
         rank = max(child[0] for child in children)
         height = min(child[1] for child in children if child[0] == rank)
-        due = np.zeros(len(d), dtype=bool)
-        for tier, own, i, q in children:
-            if tier == rank and own <= height + SAME:
+        first = [child[2:] for child in children if child[0] == rank and child[1] <= height + SAME]
+        least, due = min(child[0] for child in first), np.zeros(len(d), dtype=bool)
+        for gain, i, q in first:
+            if gain <= least + SAME:
                 due |= lowest(q, x, on)[2] if i is None else np.arange(len(d)) == i
         return rank, height, due
 
@@ -170,6 +177,8 @@ def build(data: Any, held: np.ndarray) -> Round:
         if over(after):
             break
         x, on = after, on & ~stops
+        if stops.any():
+            since.clear()
     if not on.any():
         X, T = [x], [0.0]
     Y, a = [started(x) for x in X], np.where(D > 0, D, np.inf).min(axis=0)

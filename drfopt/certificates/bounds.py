@@ -490,10 +490,13 @@ def _first_bottlenecks(
     unit = np.where(room > 0, room, 1.0)
     promised = [(stop.prices, stop.bounds) for stop in evidence.breakpoints] + [*evidence.full]
     each: list[tuple[Any, Any, Any]] = [(-1, prices / unit, bounds) for prices, bounds in promised]
+    # The prices of one tier are everybody's, whichever it is: earlier ones may hold nobody who is not at its limit.
+    single = rules is None or len(tiers) == 1
     for tier in tiers:
-        each.append((tier.turn, tier.in_floats.prices, tier.in_floats.bounds))
-        each += [(tier.turn, prices / unit, bounds) for prices, bounds in tier.full]
-    turns = [0] * instance.n if rules is None or len(tiers) == 1 else rules.turns.tolist()
+        turn = 0 if single else tier.turn
+        each.append((turn, tier.in_floats.prices, tier.in_floats.bounds))
+        each += [(turn, prices / unit, bounds) for prices, bounds in tier.full]
+    turns = [0] * instance.n if rules is None or single else rules.turns.tolist()
     for at, prices, bounds in each:
         paid = np.maximum(np.asarray(prices, dtype=np.float64), 0), np.asarray(bounds, dtype=np.float64)
         here = _bottlenecks(instance, rules, *paid, tasks, limits)

@@ -3,7 +3,8 @@
 Turns    While guarantees are kept it is the turn of those who have the smallest part of theirs.  Then, from the root
          down, of the children below whom somebody goes on: those of the highest tier, weight 0 after it, and of these
          all whose level is lowest; below a group of them the same is asked again.  The level of a group is that of all
-         that its users hold, finished ones included.
+         that its users hold, finished ones included.  Of equal levels that of a group which has *gained* less comes
+         first: since it has its level, or since the last stop, in shares of all resources together, by its weight.
 Stops    All whose turn it is have one more task, together.  Where that is not possible as few of them as can be stop,
          for good, with what they have; who is at her limit has to.
 Fair     Of all ways to choose who stops, the one whose first stop is latest, by the levels at the root; of those the
@@ -22,7 +23,7 @@ algorithm launches one task at a time, and never looks for the best choice of wh
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from operator import mul
 from typing import Any
@@ -43,6 +44,7 @@ TRIED = 50_000
 """Choices of who stops that are tried at one moment, for all states together."""
 
 Tasks = tuple[int, ...]
+Marks = dict[str, tuple[Fraction, Fraction]]
 
 
 class TooManyWays(Exception):
@@ -55,12 +57,16 @@ class TooManyWays(Exception):
 
 @dataclass(frozen=True)
 class _Way:
-    """Who goes on, and what everybody has; how often at this moment's level it was somebody's turn."""
+    """Who goes on, and what everybody has; how often at this moment's level it was somebody's turn.
+
+    Of groups that had a turn since the last stop, `since` is their level and what they held when they came to it.
+    """
 
     active: tuple[bool, ...]
     tasks: Tasks
     moment: tuple = ()
     turns: int = 0
+    since: Marks = field(default_factory=dict, compare=False)
 
 
 class GroupSweep:
@@ -117,7 +123,8 @@ class GroupSweep:
         """Go on with some tasks until the deadline: whoever's turn it is stops when `more` runs no other task of it."""
         way = _Way(self.start.active, tuple(tasks))
         while any(way.active) and deadline.left() > 0:
-            turn = self._turn(way)[1]
+            _, turn, since = self._turn(way)
+            way = replace(way, since=since)
             going = [p for p in turn if way.tasks[p] < self.users.most[p] and more(p)]
             way = self._after(way, [p for p in turn if p not in going], going)
 
@@ -136,15 +143,15 @@ class GroupSweep:
         fits = fits or self._fits
         while True:
             deadline.check("the sweep of groups")
-            moment, turn = self._turn(way)
+            moment, turn, since = self._turn(way)
             turns = way.turns + 1 if moment == way.moment else 0
             after = _more(way.tasks, turn)
             if any(after[p] > self.users.most[p] for p in turn) or not fits(after):
-                return _Way(way.active, way.tasks, moment, turns)
-            way = _Way(way.active, after, moment, turns)
+                return _Way(way.active, way.tasks, moment, turns, since)
+            way = _Way(way.active, after, moment, turns, since)
 
-    def _turn(self, way: _Way) -> tuple[tuple, list[int]]:
-        """Return what the clock shows, and whose turn it is."""
+    def _turn(self, way: _Way) -> tuple[tuple, list[int], Marks]:
+        """Return what the clock shows, whose turn it is, and since when groups have their levels."""
         # Without several groups of equal parts that of the higher tier: elsewhere tiers are those of siblings.
         needy = {
             p: (Fraction(x, self.users.promises[p]), 0 if self.users.branches else self.users.ranks[p])
@@ -153,38 +160,46 @@ class GroupSweep:
         }
         if needy:
             least = min(needy.values())
-            return (0, *least), [p for p, part in needy.items() if part == least]
-        rank, level, turn = self._lowest(self.root, way)
-        return (1, rank, level), turn
+            return (0, *least), [p for p, part in needy.items() if part == least], {}
+        since = dict(way.since)
+        rank, level, turn = self._lowest(self.root, way, since)
+        return (1, rank, level), turn, since
 
-    def _lowest(self, node: Node, way: _Way) -> tuple[tuple, Fraction, list[int]]:
-        """Return the rank and level of the children whose turn it is, and the users below them whose turn it is."""
-        found: list[tuple[tuple, Fraction, Any]] = []
+    def _lowest(self, node: Node, way: _Way, since: Marks) -> tuple[tuple, Fraction, list[int]]:
+        """Return the rank and level of the children whose turn it is, and the users below them whose turn it is.
+
+        What users gain at one level is 0.
+        """
+        found: list[tuple[tuple, Fraction, Fraction, Any]] = []
         for rank, rows in node.users.items():
             for i in rows.tolist():
                 p = self.place.get(i)
                 if p is not None and way.active[p]:
-                    found.append((rank, self.users.level(p, way.tasks[p]), p))
+                    found.append((rank, self.users.level(p, way.tasks[p]), Fraction(0), p))
         for rank, groups in node.groups.items():
             for group in groups:
                 if any(way.active[self.place[i]] for i in group.everyone.tolist() if i in self.place):
-                    found.append((rank, self._level(group, way), group))
-        first = min((rank, level) for rank, level, _ in found)
+                    level, held = self._level(group, way)
+                    if since.get(group.name, (None,))[0] != level:
+                        since[group.name] = level, held
+                    found.append((rank, level, held - since[group.name][1], group))
+        rank, level, gain = min(one[:3] for one in found)
         turn: list[int] = []
-        for rank, level, child in found:
-            if (rank, level) == first:
-                turn += [child] if isinstance(child, int) else self._lowest(child, way)[2]
-        return *first, sorted(turn)
+        for *key, child in found:
+            if key == [rank, level, gain]:
+                turn += [child] if isinstance(child, int) else self._lowest(child, way, since)[2]
+        return rank, level, sorted(turn)
 
-    def _level(self, group: Node, way: _Way) -> Fraction:
-        """Return the level of all that a group's users hold."""
+    def _level(self, group: Node, way: _Way) -> tuple[Fraction, Fraction]:
+        """Return the level of all that a group's users hold, and that in shares of all resources, by weight."""
         columns = self.users.columns
         held = [Fraction(0)] * columns.shape[1]
         for i in group.everyone.tolist():
             if i in self.place and (x := way.tasks[self.place[i]]):
                 held = [amount + x * need for amount, need in zip(held, columns[i].tolist(), strict=True)]
         rows = zip(group.rows.tolist(), group.offsets.tolist(), strict=True)
-        return max(sum(map(mul, row, held), Fraction(0)) - offset for row, offset in rows)
+        level = max(sum(map(mul, row, held), Fraction(0)) - offset for row, offset in rows)
+        return level, sum(map(mul, group.shares.tolist(), held), Fraction(0))
 
     # ---- who stops -------------------------------------------------------------------------------------------
 
@@ -227,7 +242,7 @@ class GroupSweep:
 
     def _after(self, way: _Way, stops: Sequence[int], going: Sequence[int]) -> _Way:
         active = tuple(on and p not in stops for p, on in enumerate(way.active))
-        return _Way(active, _more(way.tasks, going), way.moment, way.turns)
+        return _Way(active, _more(way.tasks, going), way.moment, way.turns, {} if stops else way.since)
 
     def _fits(self, tasks: Tasks) -> bool:
         try:

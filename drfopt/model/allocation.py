@@ -1,7 +1,7 @@
 """The answer: tasks of every user, what follows from them, and the certificate that proves them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -138,7 +138,7 @@ class Broken:
     """A guarantee that does not fit beside the others: so much of a resource is held of so much that was promised.
 
     The resource is the one that the guarantee's owner, a user or a group, would use up first; what is promised of it is
-    at most what the limits of users let them have.
+    at most what the limits of users let them have.  `unit` is what it is counted in, as in `Instance.units`.
     """
 
     owner: str
@@ -146,10 +146,12 @@ class Broken:
     resource: str
     held: Any
     promised: Any
+    unit: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        word = "group " if self.of_group else ""
-        return f"{word}{self.owner} has {float(self.held):.6g} of {float(self.promised):.6g} {self.resource}"
+        word, amounts = "group " if self.of_group else "", (float(self.held), float(self.promised))
+        held, promised = (in_units(x, self.unit) if self.unit else f"{x:.6g}" for x in amounts)
+        return f"{word}{self.owner} has {held} of {promised} {self.resource}"
 
 
 @dataclass(frozen=True)
@@ -274,7 +276,8 @@ class Allocation(Result):
     @property
     def broken(self) -> tuple[Broken, ...]:
         """Guarantees that cannot be met, with what is held instead; `status` is that of the rules' division."""
-        return self.certificate.evidence.broken
+        instance, rows = self.instance, self.certificate.evidence.broken
+        return tuple(replace(row, unit=instance.units[instance.resources.index(row.resource)]) for row in rows)
 
     @property
     def unpriced(self) -> tuple[str, ...]:

@@ -162,7 +162,9 @@ class Policy:
         if instance.organisation is not None and self.objective in ("alpha", "sum"):
             self._refuse_order(instance.organisation)
         if self.weights == "scalar" and instance.weights_per_resource:
-            raise PolicyError(f"{self.name} takes one weight a user, but this instance has weights per resource")
+            raise PolicyError(
+                f"{self.name} takes one weight a user, but this instance has weights per resource: use drf, or one each"
+            )
         if self.objective == "servers" and instance.limited:
             i = int(np.isfinite(instance.limits).argmax())
             counted = instance.task_types is not None and instance.task_types[i] is not None

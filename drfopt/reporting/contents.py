@@ -21,7 +21,10 @@ OTHER_STOPS = (
 """What stops users beside resources."""
 
 GLOSSARY = (
-    ("dominant share", "what a user holds of the resource of which it holds the largest part of the cluster"),
+    (
+        "dominant share",
+        "what a user holds of the resource, but for excluded ones, of which it holds the largest part of the cluster",
+    ),
     (
         "level",
         "dominant share divided by the weight; DRF makes the lowest as large as can be, then the next, and so on",
@@ -169,12 +172,13 @@ def gist(document: Document) -> list[Markup]:
     first = document["policies"][0]
     said = [
         Markup(
-            "Under {} the user who has least{} holds {} of the resource it needs most, by weight; all dominant shares "
-            "together are {}, and {} of the cluster is used on average."
+            "Under {} the user who has least{} holds {} of the resource it needs most{}, by weight; all dominant "
+            "shares together are {}, and {} of the cluster is used on average."
         ).format(
             title_of(first),
             ", of those whose tasks fit somewhere," if document["short"]["unplaced"] else "",
             shown(document, ("measures", 0, "lowest"), "share"),
+            " (excluded ones aside)" if document["instance"]["excluded"] else "",
             shown(document, ("measures", 0, "sum_of_shares")),
             shown(document, ("measures", 0, "utilization"), "share"),
         ),

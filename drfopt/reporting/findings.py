@@ -333,6 +333,7 @@ def _instance(instance: Instance, comparison: Comparison) -> Document:
         "machines": None if instance.machines is None else int(instance.counts.sum()),
         "unplaced": int(instance.unplaced(comparison.integer).sum()),
         "choice": any(allocation.other_placements for allocation in comparison.allocations),
+        "excluded": not instance.counted.all(),
     }
 
 

@@ -139,12 +139,14 @@ def main() -> int:
         word, wrong = run(command, asked.seed, number)
         print(word, *wrong, sep="\n")
         return 0
-    bad = 0
+    bad, stopped = 0, list[int]()
+    # Who stops it early is told what there is until then.
+    signal.signal(signal.SIGTERM, lambda number, _: stopped.append(number))
     for command in asked.only:
         words: Counter = Counter()
         begun = time.process_time()
         for number in range(asked.first, asked.first + asked.count):
-            if time.process_time() - begun > asked.seconds:
+            if stopped or time.process_time() - begun > asked.seconds:
                 break
             word, wrong = run(command, asked.seed, number)
             words[word] += 1

@@ -7,6 +7,8 @@ where that can be, and what is promised is compared with what comes.  ``--only F
 """
 
 import argparse
+import itertools
+import math
 import random
 import re
 import signal
@@ -174,6 +176,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=20, help="instances of each family")
     parser.add_argument("--seed", type=int, default=0, help="the first number, in hundreds of thousands")
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="end after so much of CPU time")
     parser.add_argument("--families", nargs="+", choices=list(FAMILIES), default=list(FAMILIES))
     parser.add_argument("--only", nargs=2, metavar=("FAMILY", "NUMBER"), help="print this instance and its lines")
     parser.add_argument("--unjudged", action="store_true", help="print why lines are not judged, too")
@@ -187,18 +190,18 @@ def main() -> int:
     came: Counter = Counter()
     why: Counter = Counter()
     first = asked.seed * 100_000 + asked.first
-    for number in range(first, first + asked.count):
-        for family in asked.families:
-            found = judged(family, number)
-            came[family, found if isinstance(found, str) else "said"] += 1
-            for line in [] if isinstance(found, str) else found:
-                word = "not judged" if line.wrong is None else "wrong" if line.wrong else "true"
-                count.setdefault(f"{line.source}, {line.template}", Counter())[word] += 1
-                if line.wrong:
-                    print(f"{family!r} {number} {line.source}, {line.template}: {line.text[:230]}")
-                    print(f"    -> {line.wrong[:230]}", flush=True)
-                if line.wrong is None:
-                    why[f"{line.source}, {line.template}", line.text.rpartition("[")[2][:90]] += 1
+    each = itertools.product(range(first, first + asked.count), asked.families)
+    for number, family in itertools.takewhile(lambda _: time.process_time() < asked.seconds, each):
+        found = judged(family, number)
+        came[family, found if isinstance(found, str) else "said"] += 1
+        for line in [] if isinstance(found, str) else found:
+            word = "not judged" if line.wrong is None else "wrong" if line.wrong else "true"
+            count.setdefault(f"{line.source}, {line.template}", Counter())[word] += 1
+            if line.wrong:
+                print(f"{family!r} {number} {line.source}, {line.template}: {line.text[:230]}")
+                print(f"    -> {line.wrong[:230]}", flush=True)
+            if line.wrong is None:
+                why[f"{line.source}, {line.template}", line.text.rpartition("[")[2][:90]] += 1
     print(f"{'':40} {'true':>8} {'wrong':>8} {'not judged':>10}")
     for name, c in sorted(count.items()):
         print(f"{name:40} {c['true']:8} {c['wrong']:8} {c['not judged']:10}")

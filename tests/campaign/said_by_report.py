@@ -11,12 +11,14 @@ from functools import cached_property
 from typing import Any
 
 from said_by_audit import Audited
-from said_by_compare import shares, taking_part, unplaced
+from said_by_compare import shares as shares_of
+from said_by_compare import taking_part, unplaced
 from sayings import Book, Template, close
 from world import TooLarge, World, changed, middle
 
 from drfopt import DrfoptError, Instance, Machine, report, solve
 from drfopt.reporting import contents
+from drfopt.reporting.figures import figures
 from drfopt.reporting.findings import LEFT
 from drfopt.reporting.palette import title_of
 
@@ -115,6 +117,7 @@ def _numbers(case: Paged) -> Iterator[tuple[str, str | None]]:
     yield from _stops(case)
     yield from _tables(case)
     yield from _bought(case)
+    yield from _drawn(case)
 
 
 def _measures(case: Paged, place: int, policy: str) -> Iterator[tuple[str, str | None]]:
@@ -134,7 +137,7 @@ def _measures(case: Paged, place: int, policy: str) -> Iterator[tuple[str, str |
     yield judged("lowest", min(levels.values(), default=Fraction(0)))
     squares = sum(v * v for v in levels.values())
     yield judged("jain", sum(levels.values()) ** 2 / (len(levels) * squares) if squares else None)
-    yield judged("sum_of_shares", sum(shares(world, tasks), Fraction(0)))
+    yield judged("sum_of_shares", sum(shares_of(world, tasks), Fraction(0)))
     weights = {i: Fraction(0) if world.case.last[i] else world.weights[i][0] for i in there}
     if case.instance.weights_per_resource or not there or not any(weights.values()):
         yield judged("nash", None)
@@ -274,6 +277,45 @@ def _tables(case: Paged) -> Iterator[tuple[str, str | None]]:
                 if (told is None) != (lacks is None) or (lacks is not None and not close(told, lacks, ACCURACY)):
                     right = False
                 yield "table: queues", None if right else f"{row['name']}: {cell}, pending {lacks}"
+
+
+def _drawn(case: Paged) -> Iterator[tuple[str, str | None]]:
+    """Judge what stands below drawings, and what is said of them in words."""
+    document, world = case.document, case.world
+    drawn = figures(document)
+    allocations = document["comparison"]["allocations"]
+
+    ends = re.findall(r": from (\S+) % to (\S+) %\.", _plain(drawn["shares"].alternative))
+    for (low, high), allocation in zip(ends, [allocations[place] for place in document["shown"]], strict=True):
+        shares = [user["dominant_share"] for user in allocation["users"]]
+        right = _percent(low, min(shares)) and _percent(high, max(shares))
+        yield "drawing: shares", None if right else f"from {low} to {high} beside {shares}"
+    rest = _plain(drawn["stops"].alternative)
+    for place, allocation in enumerate(allocations):
+        tasks = [Fraction(user["tasks"]) for user in allocation["users"]]
+        if not (case.whole and world.case.types):
+            should = shares_of(world, tasks)
+            right = all(
+                close(u["dominant_share"], s, ACCURACY) for u, s in zip(allocation["users"], should, strict=True)
+            )
+            yield "table: dominant shares", None if right else f"{list(map(float, should))}"
+        if place not in document["shown"]:
+            continue
+        counts = [f"{resource['name']} {resource['stopped'][place]}" for resource in document["resources"]]
+        begins = ": " + ", ".join(counts)
+        yield "drawing: stops", None if begins in rest else f"{rest} beside {begins}"
+    if "classes" in drawn and not case.whole:
+        caption = _plain(drawn["classes"].caption)
+        free = any(
+            user["tasks"] and sum(fits) > 1
+            for allocation in allocations
+            for user, kinds in zip(allocation["users"], world.kinds, strict=True)
+            for _, _, fits in kinds
+        )
+        if "Nobody who has tasks has a choice of classes" in caption:
+            yield "drawing: no choice", "somebody has" if free else None
+        else:
+            yield "drawing: choice", None if free else "nobody has"
 
 
 def _bought(case: Paged) -> Iterator[tuple[str, str | None]]:
@@ -421,8 +463,10 @@ def _percent(text: str, value: Any) -> bool:
     return close(Fraction(text.replace(",", "").removesuffix(" %")) / 100, value, Fraction(6, 1000))
 
 
-def _under(case: Paged, policy: str, some: str, lowest: str, total: str, used: str) -> str | None:
+def _under(case: Paged, policy: str, some: str, lowest: str, aside: str, total: str, used: str) -> str | None:
     measures = case.document["measures"][0]
+    if bool(aside) != bool(case.world.case.excluded):
+        return "excluded resources are told, or are not"
     if policy != title_of(case.policies[0]) or bool(some) != bool(case.out):
         return "another policy, or some fit nowhere"
     right = _percent(lowest, measures["lowest"]) and _percent(used, measures["utilization"])
@@ -519,7 +563,8 @@ BOOK = Book(
         Template(
             "gist: first policy",
             rf"Under (?P<policy>.*?) the user who has least(?P<some>, of those whose tasks fit somewhere,|) holds "
-            rf"(?P<lowest>{PERCENT}) of the resource it needs most, by weight; all dominant shares together are "
+            rf"(?P<lowest>{PERCENT}) of the resource it needs most(?P<aside> \(excluded ones aside\)|), by weight; "
+            r"all dominant shares together are "
             rf"(?P<total>{NUM}), and (?P<used>{PERCENT}) of the cluster is used on average\.",
             _under,
         ),

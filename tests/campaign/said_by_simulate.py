@@ -42,6 +42,7 @@ class Told:
 
     def __init__(self, machines: list, weights: list, works: list[Work], rule: str, until: int | None):
         self.machines, self.weights, self.works, self.rule, self.until = machines, weights, works, rule, until
+        self.guarantees: list[dict[int, int]] = []
         self.n, self.m = len(weights), len(machines[0][0])
         self.total = [sum(row[j] * count for row, count in machines) for j in range(self.m)]
         self.events: list[Event] = []
@@ -261,8 +262,42 @@ def _unplaced(case: Told, names: str) -> str | None:
     return None if names == should else f"they are {should}"
 
 
-def _sides(case: Any, **_: str) -> str | None:
+def _promised(case: Told, amounts: str) -> str | None:
+    rows = [(sum(g.get(j, 0) for g in case.guarantees), c, j) for j, c in enumerate(case.total)]
+    should = ", ".join(f"{promised} of {c} r{j}" for promised, c, j in rows if promised > c)
+    return None if amounts == should else f"they are {should}"
+
+
+class Sides:
+    """Rules side by side, and what each comes to."""
+
+    def __init__(self, told: dict[str, Told], replications: int):
+        self.told, self.replications = told, replications
+
+
+def _surely(case: Sides, base: str, others: str) -> str | None:
+    """Compare what is said to differ for sure with what does, where no times are drawn."""
+    mine = {name: _plain_measures(one) for name, one in case.told.items()}
+    if base not in mine:
+        return f"{base} was not simulated"
+    found = dict(part.split(": ") for part in others.split("; ")) if others != "none" else {}
+    for name, values in mine.items():
+        apart = {key for key, value in values.items() if value != mine[base][key]}
+        told = {key for key in found.get(name, "").split(", ") if key in values}
+        if apart != told:
+            return f"{name} differs in {sorted(apart)}"
     return None
+
+
+def _plain_measures(case: Told) -> dict[str, Any]:
+    responses = case.responses(range(case.n))
+    return {
+        "jobs done": len(case.finished),
+        "jobs under way": sum(case.under_way(i) for i in range(case.n)),
+        "tasks done": sum(case.done),
+        "seconds": case.end,
+        "mean response": Fraction(sum(responses), len(responses)) if responses else None,
+    }
 
 
 BOOK = Book(
@@ -273,6 +308,15 @@ BOOK = Book(
             _done,
         ),
         Template("under way", r"jobs still under way, which have no response time: (?P<counts>.*)", _jobs),
+        Template("promised", r"guarantees are more than there is: (?P<amounts>.*)", _promised),
+        Template(
+            "replications",
+            r"means of (?P<count>\d+) replications, \+- half a 95% confidence interval",
+            lambda case, count: None if int(count) == case.replications > 1 else f"{case.replications}",
+        ),
+        Template(
+            "surely", r"on the same random numbers surely other than (?P<base>\S+): (?P<others>.*)", _surely
+        ),
         Template(
             "unplaced", r"unplaced \(some task fits on no machine that it may use\): (?P<names>.*)", _unplaced
         ),
@@ -305,6 +349,7 @@ def worked(chance: random.Random) -> tuple[Told, Scenario]:
             classes = None if chance.random() < 0.8 else (chance.randrange(k),)
             works.append(Work(i, index, tuple(demand), tasks, duration, arrival, classes))
     until = chance.choice((None, None, 2, 5, 7))
+    guarantees = [{j: chance.choice((1, 2, 4)) for j in range(m) if chance.random() < 0.2} for _ in range(n)]
     names = [f"r{j}" for j in range(m)]
     scenario = Scenario(
         tuple(Machine(f"c{c}", dict(zip(names, row, strict=True)), count) for c, (row, count) in enumerate(machines)),
@@ -321,12 +366,15 @@ def worked(chance: random.Random) -> tuple[Told, Scenario]:
                     if w.user == i
                 ),
                 weights[i],
+                {f"r{j}": amount for j, amount in guarantees[i].items()},
             )
             for i in range(n)
         ),
         until=until,
     )  # fmt: skip
-    return Told(machines, weights, works, rule, until), scenario
+    told = Told(machines, weights, works, rule, until)
+    told.guarantees = guarantees
+    return told, scenario
 
 
 def judged(instance: Instance, policy: str, whole: bool, chance: random.Random) -> list[str]:
@@ -385,9 +433,11 @@ def _entry(case: Told, i: int, row: dict[str, Any], told: dict[str, Any]) -> str
 def _beside(case: Told, scenario: Scenario, chance: random.Random) -> list[str]:
     """Judge rules side by side, and how far they are from the optimum of every moment."""
     other = chance.choice([rule for rule in RULES if rule != case.rule])
-    trials = simulate_each(scenario, [case.rule, other], optimum=True)
+    count = chance.choice((1, 1, 2))
+    trials = simulate_each(scenario, [case.rule, other], optimum=True, replications=count)
     told = {case.rule: case, other: Told(case.machines, case.weights, case.works, other, case.until)}
-    wrong: list[str] = []
+    several = len({w.user for w in case.works}) < len(case.works) and {case.rule, other} & {"fifo", "drf-stop"}
+    wrong = [] if several else BOOK.judged(Sides(told, count), trials.sheet().notes)
     for entry in trials.to_dict()["rules"]:
         mine = told[entry["rule"]]
         if len({w.user for w in mine.works}) < len(mine.works) and entry["rule"] in ("fifo", "drf-stop"):

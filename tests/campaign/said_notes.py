@@ -194,7 +194,7 @@ def note_of_user(world: World, i: int, m: re.Match) -> str:
 
 def note_broken(world: World, i: int, m: re.Match) -> str:
     """Return that a guarantee that is said not to be met is met."""
-    for user, gets, promised, r in re.findall(rf"(u\d+) gets ({N}) of ({N}) (\S+?)(?=,|$|;)", m["each"]):
+    for user, gets, promised, r in re.findall(rf"(u\d+) has ({N}) of ({N}) (\S+?)(?=,|$|;)", m["each"]):
         u, j = world.user(user), world.instance.resources.index(r)
         used = float(world.now.usage[u, j])
         if not about(as_number(gets), used, 6e-4) or used >= as_number(promised) * (1 - 1e-9):

@@ -45,6 +45,8 @@ def gives(world: World, changes: list[str], i: int, after: str, now: str | None,
     if world.sums:
         return gives_in_sums(world, changes, i, as_number(after), will)
     there = world.had(changes, i)
+    if world.whole and not near(after, there):
+        raise Unjudged("of whole tasks another division may be as good")
     return "" if near(after, there) and will == "would" else f"{changes} give it {there:.9g}"
 
 
@@ -70,7 +72,7 @@ def said_of_limit(world: World, i: int, m: re.Match) -> str:
         there = world.had([f"set-limit {user}={limit_there}"], i)
         if abs(there - float(limit_there)) > 1e-6 * there:
             return f"with a limit of {float(limit_there)} it has {there:.9g}"
-    if not m["least"] and not near(m["end"], none):
+    if not m["least"] and not near(m["end"], none, 1.1e-5):
         return f"without one it has {none:.9g}"
     return ""
 
@@ -557,6 +559,8 @@ def row_tasks(world: World, i: int, row: dict[str, Any]) -> str:
     """Return that a table's tasks are not those of the division in fractions."""
     if world.sums:
         return ""
+    if world.whole and row["tasks"] != float(world.tasks[i]):
+        raise Unjudged("of whole tasks another division may be as good")
     off = abs(row["tasks"] - float(world.tasks[i]))
     return "" if off <= 1e-8 * max(1e-300, *map(float, world.tasks)) else f"it has {float(world.tasks[i]):.9g}"
 

@@ -144,14 +144,14 @@ class World:
         """Say whether a division by a sum after changes is as good when user i is promised so many tasks."""
         demands = self.instance.exact_demands[i]
         promise = [
-            f"set-guarantee {self.instance.users[i]}.{r}={Fraction(tasks) * d * (1 - Fraction(1, 10**7))}"
+            f"set-guarantee {self.instance.users[i]}.{r}={Fraction(tasks) * d * (1 - Fraction(1, 10**5))}"
             for r, d in zip(self.instance.resources, demands, strict=True)
             if d
         ]
         there, best = self.after([*changes, *promise]), self.after(changes)
         if there.broken or self.now.broken:
             raise Unjudged("guarantees do not fit")
-        if float(numbers(there)[i]) < tasks * (1 - 1e-6):
+        if float(numbers(there)[i]) < tasks * (1 - 2e-5):
             return False
         return no_less(self.worth(there), self.worth(best))
 
@@ -206,11 +206,17 @@ class Places:
         return {cell for cell in cells if self._most_left(tasks, cell) <= FULL}
 
     def _most_left(self, tasks: list[Any], cell: tuple[int, int]) -> Fraction:
-        """Return the largest part of a cell that a placement of these tasks, all but so little, leaves."""
+        """Return the largest part of a cell that a placement of these tasks leaves, or of all but so little of them."""
+        try:
+            return self._left(tasks, cell, Fraction(0))
+        except Unjudged:
+            return self._left(tasks, cell, SPARED)
+
+    def _left(self, tasks: list[Any], cell: tuple[int, int], spared: Fraction) -> Fraction:
         names, placed = [], {}
         for i, x in enumerate(tasks):
             for t, (demand, part, fits, _) in enumerate(self.kinds(i)):
-                if amount := Fraction(x) * part * (1 - SPARED):
+                if amount := Fraction(x) * part * (1 - spared):
                     placed[i, t] = amount, [(("z", i, t, k), demand) for k, fit in enumerate(fits) if fit]
                     names += [name for name, _ in placed[i, t][1]]
         plane = Polytope(names)

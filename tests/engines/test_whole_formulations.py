@@ -216,6 +216,20 @@ def test_the_formulation_of_groups_is_a_second_author():
     assert found.agree is True and found.methods[-1].levels is not None
 
 
+def test_levels_that_stand_still_are_one_notion_to_all_authors():
+    """Of 12 cpus left y has tasks of 1 until it gained as much as x by one of 3; by turns each had three."""
+    groups = Organisation(
+        paths={"a": "g", "x": "g", "b": "h", "y": "h"}, groups=[Group("g"), Group("h")], guarantees={"z": {"cpu": 13}}
+    )
+    demands = {"a": {"gpu": 1}, "x": {"cpu": 3}, "b": {"gpu": 1}, "y": {"cpu": 1}, "z": {"cpu": 1}}
+    limits = {"a": 1, "b": 1, "z": 13}
+    instance = Instance(demands, {"gpu": 2, "cpu": 25}, max_tasks=limits, organisation=groups)
+    found = solve(instance, integer=True)
+    assert found.tasks.tolist() == [1, 2, 1, 6, 13] and found.certificate.rigorous
+    assert Groups(instance, "drf").best() == {(1, 2, 1, 6, 13)}
+    assert crosscheck(instance, "drf", integer=True, formulation=GROUPS).agree
+
+
 def test_a_promise_of_parts_of_tasks_is_kept_by_whole_ones():
     """A guarantee of 5/2 tasks is worth 2, of which none is missing."""
     rules = Organisation(guarantees={"u1": {"r1": 5}})

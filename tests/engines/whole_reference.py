@@ -447,13 +447,13 @@ class Groups:
 
     def best(self) -> set[tuple[int, ...]]:
         """Return the tasks (n,) at the end of every best way."""
-        return self._from((0,) * self.instance.n, self.playing, None)[1]
+        return self._from((0,) * self.instance.n, self.playing, None, {})[1]
 
-    def _from(self, tasks: tuple, active: tuple, last: tuple | None) -> tuple[list, set]:
+    def _from(self, tasks: tuple, active: tuple, last: tuple | None, came: dict) -> tuple[list, set]:
         if not active:
             return [], {tasks}
-        if (key := (tasks, active, last)) not in self.known:
-            moment, turn = self._turn(tasks, active)
+        if (key := (tasks, active, last, tuple(sorted(came.items())))) not in self.known:
+            moment, turn, came = self._turn(tasks, active, came)
             at = (moment, last[1] + 1 if last and last[0] == moment else 0)
             found: list = []
             ends: set = set()
@@ -463,7 +463,7 @@ class Groups:
                     if not self._possible(after):
                         continue
                     rest = tuple(i for i in active if i not in stops)
-                    ways, of_ways = self._from(after, rest, at)
+                    ways, of_ways = self._from(after, rest, at, {} if stops else came)
                     ways = [(at, -number), *ways] if number else ways
                     if not ends or ways > found:
                         found, ends = ways, set(of_ways)
@@ -474,27 +474,46 @@ class Groups:
             self.known[key] = found, ends
         return self.known[key]
 
-    def _turn(self, tasks: tuple, active: tuple) -> tuple[tuple, list[int]]:
+    def _turn(self, tasks: tuple, active: tuple, came: dict) -> tuple[tuple, list[int], dict]:
+        rules = self.rules
         parts = {i: Fraction(tasks[i], self.promised[i]) for i in active if tasks[i] < self.promised[i]}
         if parts:
-            return (0, min(parts.values())), [i for i, part in parts.items() if part == min(parts.values())]
-        (rank, level), turn = self._lowest("", tasks, active)
-        return (1, rank, level), turn
+            return (0, min(parts.values())), [i for i, part in parts.items() if part == min(parts.values())], {}
+        # What a group had when it came to its level: what it has now, where it came to another since it was asked.
+        had = {
+            g.name: (level, tuple(tasks[i] for i in self._below(g.name)))
+            for g in rules.groups
+            if any(i in active for i in self._below(g.name))
+            for level in [self._level(self._below(g.name), tasks, g)]
+        }
+        came = {name: came[name] if name in came and came[name][0] == now[0] else now for name, now in had.items()}
+        (rank, level), turn = self._lowest("", tasks, active, came)
+        return (1, rank, level), turn, came
 
-    def _lowest(self, name: str, tasks: tuple, active: tuple) -> tuple[tuple, list[int]]:
+    def _lowest(self, name: str, tasks: tuple, active: tuple, came: dict) -> tuple[tuple, list[int]]:
         rules = self.rules
         children: list = [
-            ((-rules.tiers[i], rules.last[i]), self._level([i], tasks), [i]) for i in active if rules.paths[i] == name
+            ((-rules.tiers[i], rules.last[i]), self._level([i], tasks), Fraction(0), [i])
+            for i in active
+            if rules.paths[i] == name
         ]
         for group in rules.groups:
-            if group.parent == name and any(i in active for i in self._below(group.name)):
-                level = self._level(self._below(group.name), tasks, group)
-                children.append(((-group.tier, not group.weight), level, group.name))
-        first = min((rank, level) for rank, level, _ in children)
-        below = [child for rank, level, child in children if (rank, level) == first]
-        return first, [
-            i for child in below for i in (child if isinstance(child, list) else self._lowest(child, tasks, active)[1])
+            if group.parent == name and group.name in came:
+                level, before = came[group.name]
+                more = zip(self._below(group.name), before, strict=True)
+                gain = sum((self._shares(i) * (tasks[i] - x) for i, x in more), Fraction(0)) / (group.weight or 1)
+                children.append(((-group.tier, not group.weight), level, gain, group.name))
+        rank, level, gain = min(child[:3] for child in children)
+        below = [child[3] for child in children if child[:3] == (rank, level, gain)]
+        return (rank, level), [
+            i
+            for child in below
+            for i in (child if isinstance(child, list) else self._lowest(child, tasks, active, came)[1])
         ]
+
+    def _shares(self, i: int) -> Fraction:
+        cells = zip(self.instance.exact_demands[i], self.instance.exact_capacity, strict=True)
+        return sum((Fraction(d) / c for d, c in cells if c), Fraction(0))
 
     def _below(self, name: str) -> list[int]:
         return [i for i, path in enumerate(self.rules.paths) if f"{path}/".startswith(f"{name}/")]

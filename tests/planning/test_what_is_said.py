@@ -549,6 +549,14 @@ def test_amounts_are_told_as_tables_tell_them_and_no_change_prints_as_none():
     assert large.startswith("10,000 more of cpu (now 1,000,000,000) would give it 5.00005e+08 tasks instead of 5e+08;")
 
 
+def test_guarantees_of_memory_that_cannot_be_met_are_told_as_tables_tell_memory():
+    gib = 2**30
+    users, rules = {u: {"memory": gib} for u in "ab"}, {u: {"memory": 48 * gib} for u in "ab"}
+    cluster = Instance(users, {"memory": 64 * gib}, organisation=Organisation(guarantees=rules))
+    said = "guarantees that cannot be met: a has 32 GiB of 48 GiB memory, b has 32 GiB of 48 GiB memory"
+    assert said in solve(cluster).notes() and said in str(explain(cluster))
+
+
 def test_what_holds_up_to_an_amount_is_not_rounded_up():
     # Up to 3 - 10^-6 / 3.
     assert [not_above(x) for x in (2.9999997, 3.0000001, 3.0, 1234567.0)] == [2.99999, 3.0, 3.0, 1234560.0]
@@ -602,3 +610,11 @@ def test_the_price_of_the_lowest_level_is_that_of_all_who_are_lowest():
 def test_a_whole_task_is_told_all_that_the_pool_lacks_for_it():
     row = explain(Instance({"u": {"a": 2, "b": 1}}, {"a": 1, "b": 0}), integer=True)["u"]
     assert row.remedy == "the pool would have to have 2 of a instead of 1 and 1 of b instead of 0"
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_who_is_served_after_tiers_that_are_at_their_limits_is_stopped_by_what_has_a_price(exact):
+    rules = Organisation(tiers={"b": -1})
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 4}, max_tasks={"a": 0}, organisation=rules)
+    assert solve(cluster, "alpha:2", exact=exact).certificate.bottlenecks == (None, "cpu")
+    assert explain(cluster, "alpha:2")["b"].remedy == "set-capacity cpu=+1% would give it 4.04 tasks instead of 4"

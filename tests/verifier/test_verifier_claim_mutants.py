@@ -91,7 +91,7 @@ def test_fractions_that_were_never_written_are_meant_exactly():
 
 
 def test_floats_may_be_off_by_their_accuracy_and_not_by_more():
-    for off, right in ((9e-10, True), (3e-9, False)):
+    for off, right in ((9.9e-10, True), (1.1e-9, False)):
         found = without_levels(file_of(pool()))
         found["users"][0]["tasks"] *= 1 - off
         assert verify(found).valid is right
@@ -142,3 +142,38 @@ def test_a_path_is_followed_as_it_was_solved():
     found = file_of(Instance(ROWS, {"a": 12, "b": 13}), PATH, exact=True)
     assert verify(found).valid is True
     assert verify(found | {"policy": "path:1/4:1/2..1:1"}).valid is False
+
+
+def test_a_policy_is_a_file_where_its_name_ends_so_and_no_policy_without_its_argument():
+    pool = Instance({"A": {"a.py": 1}}, {"a.py": 2})
+    assert verify(without_levels(file_of(pool, "drf", exact=True)) | {"policy": "single:a.py"}).valid is None
+    assert verify(changed("drf") | {"policy": "alpha"}).valid is None
+
+
+def test_prices_of_a_proof_come_before_those_of_the_resources():
+    found = without_levels(file_of(pool(), "ceei", exact=True))
+    assert found["proof"]["prices"]
+    found["resources"] = [{"name": r, "price": "7"} for r in found["instance"]["capacity"]]
+    assert verify(found).valid is True
+    prices = found["proof"].pop("prices")
+    assert verify(found).valid is False
+    found["resources"] = [{"name": r, "price": v} for r, v in prices.items()]
+    assert verify(found).valid is True
+
+
+def test_enclosures_on_machines_without_a_point_and_without_a_placement_prove_nothing():
+    found = changed("ceei", machines=True)
+    found.pop("placement", None)
+    for user in found["users"]:
+        x = user["tasks"]
+        user["tasks"] = x if isinstance(x, dict) else {"lower": x, "upper": x}
+    found["proof"].pop("point", None)
+    assert verify(found).valid is None
+
+
+def test_of_a_limit_only_whole_tasks_count_where_tasks_are_whole():
+    for limit in ("5/2", 2):
+        found = file_of(Instance([[1], [1]], [9], max_tasks=[2, 2]), integer=True)
+        for user in found["instance"]["users"]:
+            user["max_tasks"] = limit
+        assert verify(found).valid is True

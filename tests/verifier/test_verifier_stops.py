@@ -191,6 +191,11 @@ def test_a_round_with_a_price_below_0_stops_nobody():
     assert list(stopped(claim, [([[F(1), F(1)]], [F(-1)])])) == []
 
 
+def test_who_does_not_play_is_not_stopped():
+    claim = claim_of([({"a": 1}, {}), ({"b": 1}, {})], {"a": 1, "b": 0}, [1, 3])
+    assert list(stopped(claim, [([[F(0), F(1)]], []), ([[F(1), F(1)]], [])])) == [0]
+
+
 def test_who_is_stopped_pays_and_nobody_else_who_pays_has_what_comes_later():
     told = set()
     for claim in some_claims():
@@ -342,6 +347,21 @@ def test_a_promise_is_short_where_nobody_stops_who_is_promised_more():
     for x, right in ((1, None), (2, True)):
         claim = claim_of([({"a": 1}, {"guarantee": {"a": 2}})], {"m": {"a": 4}}, [x])
         kept(claim)
+        assert [check.holds for check in claim.report.checks] == [right]
+
+
+def test_whose_round_is_spent_needs_no_more_of_its_limit_or_promise():
+    step = {"level": "1/2", "finished": [], "prices": {"m": {"a": "1"}}}
+    for x, rounds, right in ((1, [step], True), (F(1, 2), [step], False), (1, [], False)):
+        claim = claim_of([({"a": 1}, {}), ({"a": 1}, {})], {"m": {"a": 2}}, [1, x], proof={"rounds": rounds})
+        in_order(claim)
+        assert [check.holds for check in claim.report.checks] == [right]
+    promise = {"guarantee": {"a": 2}}
+    for x, rounds, right in ((1, [step], True), (F(1, 2), [step], False), (1, [], False)):
+        users = [({"a": 1}, promise), ({"a": 1}, promise), ({"b": 1}, {"guarantee": {"b": 1}})]
+        room = {"m": {"a": 2, "b": 0}}
+        claim = claim_of(users, room, [1, x, 0], proof={"promises": rounds})
+        assert kept(claim) == ({0, 1} if right else set())
         assert [check.holds for check in claim.report.checks] == [right]
 
 

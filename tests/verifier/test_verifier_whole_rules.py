@@ -234,6 +234,20 @@ def of_seed(tasks, seed, meaning="floor"):
     return found
 
 
+def standing_still(tasks, cpus=12, weight=1):
+    """Two groups with half of the gpus, whose levels stand still while x, y and v run: tasks of 3, 1 and 2 cpus."""
+    rows = {"a": {"gpu": weight}, "x": {"cpu": 3}, "b": {"gpu": 1}, "y": {"cpu": 1}, "v": {"cpu": 2}}
+    paths = {"a": "g", "x": "g", "b": "h", "y": "h", "v": "h"}
+    limits = {"a": 1, "b": 1, "v": 9 if len(tasks) > 4 else 0}
+    organisation = Organisation(paths=paths, groups=[Group("g", weight), Group("h")])
+    room = {"gpu": 2 * weight, "cpu": cpus}
+    found = file_of(Instance(rows, room, max_tasks=limits, organisation=organisation), integer=True)
+    for row, x in zip(found["users"], (*tasks, 0), strict=False):
+        row["tasks"] = x
+        row.pop("level", None)
+    return found
+
+
 def one_leaf_of_two():
     """A machine carries (1, 1) or (3, 0): that the first is not used refutes B, on one side of a branch only."""
     rules = Organisation(paths={"A": "g", "B": "h"})
@@ -286,9 +300,14 @@ MUTANTS = [
     (CLOCK, "if late := next((way for way in here if way.time > at.time), None):", "if late := None:", lambda: of_seed(
         (0, 0, 0), 1)),
     (CLOCK, "if count < most:", "if False:", lambda: of_seed((1, 1, 2, 1), 2)),
-    (CLOCK, "((self.claim.c.rank[self.users[p]], level), p)", "(((0, False), level), p)", lambda: of_seed(
+    (CLOCK, "((self.claim.c.rank[self.users[p]], level, 0), p)", "(((0, False), level, 0), p)", lambda: of_seed(
         (1, 2, 0), 1)),
-    (CLOCK, '(-number(child.given.get("tier", 0)), not child.weight)', "(0, False)", lambda: of_seed((0, 1, 1), 9)),
+    (CLOCK, "((child.rank, level, ", "(((0, False), level, ", lambda: of_seed((0, 1, 1), 9)),
+    (CLOCK, "held - way.since[child.name][1])", "0)", lambda: standing_still((1, 3, 1, 3))),
+    (CLOCK, "/ weight for p in", "for p in", lambda: standing_still((1, 2, 1, 6), weight=2)),
+    (CLOCK, "way.since[child.name][0] != level", "False", lambda: standing_still((1, 1, 1, 4), 7)),
+    (CLOCK, "_more(way.tasks, going), since={})", "_more(way.tasks, going))", lambda: standing_still(
+        (1, 1, 1, 2, 2), 9)),
     (CLOCK, "if any(after[p] > self.most[p]", "if any(after[p] >= self.most[p]", lambda: of_seed((0, 0, 1), 1)),
     (CLOCK, "> worth for costs", "+ 1 > worth for costs", lambda: of_seed((0, 1, 1), 1)),
     (CLOCK, "all(sum(map(mul, costs, goods))", "any(sum(map(mul, costs, goods))", one_leaf_of_two),

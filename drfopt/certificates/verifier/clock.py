@@ -3,9 +3,10 @@
 Before all else everybody rises to what it is promised, all to the same part of it.  Then at every node of the tree
 those rise together who come first (by tier, weights of 0 last in theirs): all have one level, whoever has a higher one
 waits, whoever is at its limit stays behind; the level of a group is what all its users hold, as the policy measures it.
-Where a group's level stands still while its users rise, all groups that do so at once have the same part of that behind
-them, by the sum of the shares that they gain.  So a node has a *path*: what its users have as its level grows, on
-straight pieces.  The clock stops where something is used up; whoever needs that is finished, and the others go on.
+Where a group's level stands still while its users rise, all groups that do so at once gain the same: the sum of shares
+of all resources, by their weights.  So a node has a *path*: what its users have as its level grows, on straight pieces.
+The clock stops at the last moment before something is more than used up; whoever needs that is finished, and the others
+go on.
 
 In a pool that is computed from the instance alone.  On machines the file says at which prices a stop was made: there
 all money is spent, P = sum_i q_i x_i(t), and what can be seen before it was possible, since in the end everybody has
@@ -22,7 +23,7 @@ from typing import Any
 from .claims import Claim
 from .groups import TreeNode, tree
 from .order import BEYOND, ROUNDING, Round, could_rise
-from .paths import Knot, Path, Tasks, at_level, bent, between, counted, first
+from .paths import Knot, Path, Tasks, at_level, bent, between, counted, first, last
 from .reading import number, total
 
 __all__ = ["RuleClock", "by_the_clock"]
@@ -38,7 +39,7 @@ class RuleClock:
         self.most = {i: x if (u := claim.u[i]) is None else min(u, x) for i, x in alone.items()}
         self.shares = {i: total(d / r for d, r in zip(c.d[i], c.cluster, strict=True) if r) for i in self.plays}
         self.promised = {i: c.floor[i] for i in self.plays}
-        for group in _bottom_up(self.root):
+        for group in reversed(list(self.root.nodes())):
             if group.given.get("guarantee"):
                 self.promised |= self.worth(group)
 
@@ -75,47 +76,47 @@ class RuleClock:
 
     def inner(self, group: TreeNode, has: Tasks, most: Tasks) -> Path:
         """Return what the users of a group have as the level of those in it grows, rank by rank."""
-        ranks: dict[Any, list[Path]] = {}
+        ranks: dict[Any, list[tuple[Path, Fraction]]] = {}
         for i in group.users:
             if i in most and has[i] < most[i]:
-                ranks.setdefault(self.c.rank[i], []).append(self.leaf(i, has[i], most[i], self.claim.by_weight[i]))
+                own = self.leaf(i, has[i], most[i], self.claim.by_weight[i])
+                ranks.setdefault(self.c.rank[i], []).append((own, number(1)))
         for child in group.groups:
             if any(i in most and has[i] < most[i] for i in child.everyone()):
-                ranks.setdefault(child.rank, []).append(self.path(child, has, most))
+                weighted = self.path(child, has, most), child.weight or number(1)
+                ranks.setdefault(child.rank, []).append(weighted)
         return self.together(
             [ranks[rank] for rank in sorted(ranks)], {i: has[i] for i in group.everyone() if i in most}
         )
 
-    def together(self, ranks: list[list[Path]], base: Tasks) -> Path:
-        """Return the path of those who rise at one level, those of one rank after those of the other."""
+    def together(self, ranks: list[list[tuple[Path, Fraction]]], base: Tasks) -> Path:
+        """Return the path of those who rise at one level, by path and weight, each rank after the one before."""
         found: Path = []
         for paths in ranks:
-            for level in sorted({knot.level for path in paths for knot in path}):
-                jumps = [[knot.tasks for knot in path if knot.level == level] for path in paths]
-                parts = {number(0), *(part for jumping in jumps if len(jumping) > 1 for part in self.behind(jumping))}
-                for part in sorted(parts):
+            for level in sorted({knot.level for path, _ in paths for knot in path}):
+                jumps = [[knot.tasks for knot in path if knot.level == level] for path, _ in paths]
+                gained = [self.gained(jump, weight) for jump, (_, weight) in zip(jumps, paths, strict=True)]
+                for gain in sorted({number(0), *(gain for each in gained for gain in each)}):
                     tasks = dict(base)
-                    for path, jumping in zip(paths, jumps, strict=True):
-                        tasks |= self.jump(jumping, part) if jumping else at_level(path, level)
+                    for (path, _), jump, gains in zip(paths, jumps, gained, strict=True):
+                        tasks |= self.having_gained(gain, jump, gains) if jump else at_level(path, level)
                     found.append(Knot(level, tasks))
             base = found[-1].tasks
         return found
 
-    def behind(self, jumping: list[Tasks]) -> list[Fraction]:
-        """Return how much of a jump is behind at each of its points, by shares."""
-        held = [total(self.shares[i] * x for i, x in tasks.items()) for tasks in jumping]
-        return [(each - held[0]) / (held[-1] - held[0]) if held[-1] > held[0] else number(0) for each in held]
+    def gained(self, jump: list[Tasks], weight: Fraction) -> list[Fraction]:
+        """Return what is gained at each point of a jump, in shares by weight."""
+        if len(jump) <= 1:
+            return [number(0) for _ in jump]
+        held = [total(self.shares[i] * x for i, x in tasks.items()) / weight for tasks in jump]
+        return [each - held[0] for each in held]
 
-    def jump(self, jumping: list[Tasks], part: Fraction) -> Tasks:
-        """Return the point of a jump with a part of it behind."""
-        if len(jumping) == 1 or not part:
-            return jumping[0]
-        parts = self.behind(jumping)
-        after = next((at for at, each in enumerate(parts) if each >= part), len(jumping) - 1)
-        if not after:
-            return jumping[0]
-        way = (part - parts[after - 1]) / (parts[after] - parts[after - 1]) if parts[after] > parts[after - 1] else part
-        return between(jumping[after - 1], jumping[after], min(way, number(1)))
+    def having_gained(self, gain: Fraction, jump: list[Tasks], gains: list[Fraction]) -> Tasks:
+        """Return the point of a jump with this gain, or its end where it gains less."""
+        after = next((at for at, each in enumerate(gains) if each >= gain), len(jump))
+        if not after or after == len(jump):
+            return jump[min(after, len(jump) - 1)]
+        return between(jump[after - 1], jump[after], (gain - gains[after - 1]) / (gains[after] - gains[after - 1]))
 
     # ---- promises -------------------------------------------------------------------------------------------------
 
@@ -180,7 +181,7 @@ class RuleClock:
         if not promising:
             return [knot.tasks for knot in self.inner(self.root, has, free)]
         ones = [self.leaf(i, has[i], free[i], [(1 / free[i], number(0))]) for i in rising]
-        return [knot.tasks for knot in self.together([ones], has)]
+        return [knot.tasks for knot in self.together([[(one, number(1)) for one in ones]], has)]
 
     def stops(self, rounds: list[Round]) -> Iterator[str]:
         """Run the clock; yield what is wrong with a stop of the file, and how what it leaves differs from the tasks."""
@@ -189,7 +190,7 @@ class RuleClock:
         for promising in (True, False):
             while path := self.onward(has, done, promising):
                 open_ = [(q, money) for q, money in given if any(q[i] for i in has if i not in done)]
-                ends = [(end, q) for q, money in open_ if (end := first(path, counted(q), money))]
+                ends = [(end, q) for q, money in open_ if (end := last(path, counted(q), money))]
                 stop = min(ends, key=lambda each: each[0][:2], default=None)
                 has |= path[-1] if stop is None else stop[0][2]
                 if not claim.c.pool:
@@ -213,7 +214,7 @@ class RuleClock:
                 if waiting:
                     finished, each = waiting[0]
                     q, money, unspent = claim.market(*each)
-                    stop = first(path, counted(q), money)
+                    stop = last(path, counted(q), money * (1 + ROUNDING))
                 if stop is None:
                     has |= path[-1]
                     break
@@ -235,9 +236,3 @@ def by_the_clock(claim: Claim, rounds: list[Round]) -> None:
     sound = [each for each in rounds if min([*map(min, each[0]), *each[1]]) >= 0]
     faults = clock.near_stops(rounds, len(sound) == len(rounds)) if near else clock.stops(sound)
     return claim.report.add("everybody has what the clock of the rules leaves it", faults)
-
-
-def _bottom_up(group: TreeNode) -> Iterator[TreeNode]:
-    for child in group.groups:
-        yield from _bottom_up(child)
-        yield child

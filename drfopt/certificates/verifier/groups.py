@@ -31,6 +31,12 @@ class TreeNode:
         """When its turn comes among its siblings: higher tiers first, in each whoever has no weight last."""
         return -number(self.given.get("tier", 0)), not self.weight
 
+    def nodes(self) -> Iterator["TreeNode"]:
+        """Yield it and the groups below it, each after its parent."""
+        yield self
+        for group in self.groups:
+            yield from group.nodes()
+
     def everyone(self) -> Iterator[int]:
         """Yield the users in it and in the groups below it."""
         yield from self.users

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from .reading import number, total
 from .work import bits, spend
 
-__all__ = ["Knot", "Path", "Reached", "Tasks", "at_level", "bent", "between", "counted", "first"]
+__all__ = ["Knot", "Path", "Reached", "Tasks", "at_level", "bent", "between", "counted", "first", "last"]
 
 Tasks = dict[int, Fraction]
 
@@ -73,6 +73,20 @@ def bent(points: list[Tasks], rows: list[tuple[Tasks, Fraction]]) -> Iterator[Kn
             yield Knot(level + slope * onward, between(points[at - 1], tasks, way))
         yield Knot(max(after), tasks)
         before = after
+
+
+def last(path: list[Tasks], count: Callable[[Tasks], Fraction], amount: Fraction) -> Reached | None:
+    """Return the last point of a path before it has more than an amount; None where it never has."""
+    before = number(0)
+    for at, tasks in enumerate(path):
+        here = count(tasks)
+        if here > amount:
+            if not at:
+                return Reached(at, number(0), tasks)
+            way = max((amount - before) / (here - before), number(0))
+            return Reached(at - 1, way, between(path[at - 1], tasks, way))
+        before = here
+    return None
 
 
 def first(path: list[Tasks], count: Callable[[Tasks], Fraction], amount: Fraction) -> Reached | None:

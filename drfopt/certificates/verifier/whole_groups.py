@@ -4,6 +4,9 @@ A *way* gives all whose turn it is one more task, together; where that cannot be
 than another whose first stop comes earlier by the clock or, at the same time, stops more; then by the second stop, and
 so on.  The tasks of the file are the end of a way, of which every step can be run, since the end can.
 
+Of children at one level comes first who *gained* less: a group since it came to that, or since the last stop, in shares
+of all resources together, by its weight; a user nothing.
+
 *Theorem.* Let a set of ways go on wherever nothing refutes that.  When at each stop of the file's way none of those
 that were as good until then passes it, and none stops fewer there, no way is better.
 
@@ -17,7 +20,7 @@ so refutes whatever comes that is too much for it.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from operator import mul
 from typing import Any
@@ -34,6 +37,8 @@ from .work import spend
 __all__ = ["Cuts", "Stop", "StopProof", "Way"]
 
 Tasks = tuple[int, ...]
+Marks = dict[str, tuple[int, int]]
+"""The level of each group asked since the last stop, and what it held when it came to that."""
 Stop = tuple[tuple[Any, ...], int, int]
 """What the clock shows, how often it was somebody's turn then, and how many stop."""
 
@@ -49,6 +54,7 @@ class Way:
     tasks: Tasks
     moment: tuple[Any, ...] = ()
     turns: int = 0
+    since: Marks = field(default_factory=dict, compare=False)
 
     @property
     def time(self) -> tuple[tuple[Any, ...], int]:
@@ -111,17 +117,20 @@ class StopProof:
         self.place = {i: p for p, i in enumerate(self.users)}
         self.own = tuple(int(claim.x[i]) for i in self.users)
         self.most = [cluster.tasks[i].most for i in self.users]
-        promised = whole_promises(claim)
-        self.promise = [promised[i] for i in self.users]
+        self.promise = list(map(whole_promises(claim).__getitem__, self.users))
         self.parts = math.lcm(*(f for f in self.promise if f))
         clock = RuleClock(claim)
         self.members = {id(group): sorted(self.place[i] for i in group.everyone() if i in self.place)
-                        for group in _all(self.root)}  # fmt: skip
-        rows = {id(group): clock.rows(group) for group in _all(self.root) if group.name}
+                        for group in self.root.nodes()}  # fmt: skip
+        rows = {id(group): clock.rows(group) for group in self.root.nodes() if group.name}
         lines = [[line for line in claim.lines[i] if line[0]] or [(number(0), number(0))] for i in self.users]
         numbers = [v for mine in lines for line in mine for v in line]
         numbers += [v for mine in rows.values() for row, offset in mine for v in (*row.values(), offset)]
         self.unit = math.lcm(*(v.denominator for v in numbers))
+        held = {at: [clock.shares[self.users[p]] / weight for p in self.members[at]]
+                for at, weight in ((id(group), group.weight or 1) for group in self.root.nodes())}  # fmt: skip
+        scale = math.lcm(*(v.denominator for mine in held.values() for v in mine))
+        self.shares = {at: [int(v * scale) for v in mine] for at, mine in held.items()}
         self.lines = [[(int(slope * self.unit), int(o * self.unit)) for slope, o in mine] for mine in lines]
         self.rows = {
             at: [([int(row.get(self.users[p], 0) * self.unit) for p in self.members[at]], int(o * self.unit))
@@ -228,7 +237,7 @@ class StopProof:
     def after(self, way: Way, stopping: Sequence[int]) -> Way:
         """Return a way after some of those whose turn it is stopped, and the others have one more."""
         going = [p for p in self.due(replace(way, moment=()))[1] if p not in stopping]
-        return replace(way, active=way.active.difference(stopping), tasks=_more(way.tasks, going))
+        return replace(way, active=way.active.difference(stopping), tasks=_more(way.tasks, going), since={})
 
     # ---- the clock ------------------------------------------------------------------------------------------------
 
@@ -241,36 +250,34 @@ class StopProof:
             moment: tuple[Any, ...] = (0, least)
             turn = sorted(p for part, p in needy if part == least)
         else:
-            (rank, level), turn = self.lowest(self.root, way)
+            way = replace(way, since=dict(way.since))
+            (rank, level, _), turn = self.lowest(self.root, way)
             moment = (1, rank, level)
         return replace(way, moment=moment, turns=way.turns + 1 if moment == way.moment else 0), turn
 
-    def lowest(self, group: TreeNode, way: Way) -> tuple[tuple[Any, int], list[int]]:
-        """Return the rank and level of the children that come first, and the users below them whose turn it is."""
-        found: list[tuple[tuple[Any, int], Any]] = []
+    def lowest(self, group: TreeNode, way: Way) -> tuple[tuple[Any, int, int], list[int]]:
+        """Return rank, level and gain of the children that come first, and whose turn it is below; note `way.since`."""
+        found: list[tuple[tuple[Any, int, int], Any]] = []
         for p in (self.place[i] for i in group.users if i in self.place):
             if p in way.active:
                 level = max(slope * way.tasks[p] - offset for slope, offset in self.lines[p])
-                found.append(((self.claim.c.rank[self.users[p]], level), p))
+                found.append(((self.claim.c.rank[self.users[p]], level, 0), p))
         for child in group.groups:
             mine = self.members[id(child)]
             if any(p in way.active for p in mine):
                 has = [way.tasks[p] for p in mine]
-                spend(0, 1 + len(has) * len(self.rows[id(child)]) // CELLS_A_STEP)
+                spend(0, 1 + len(has) * (1 + len(self.rows[id(child)])) // CELLS_A_STEP)
                 level = max(sum(map(mul, row, has)) - offset for row, offset in self.rows[id(child)])
-                found.append((((-number(child.given.get("tier", 0)), not child.weight), level), child))
+                held = sum(map(mul, self.shares[id(child)], has))
+                if child.name not in way.since or way.since[child.name][0] != level:
+                    way.since[child.name] = level, held
+                found.append(((child.rank, level, held - way.since[child.name][1]), child))
         first = min(key for key, _ in found)
         turn: list[int] = []
         for key, child in found:
             if key == first:
                 turn += [child] if isinstance(child, int) else self.lowest(child, way)[1]
         return first, sorted(turn)
-
-
-def _all(group: TreeNode) -> Iterator[TreeNode]:
-    yield group
-    for child in group.groups:
-        yield from _all(child)
 
 
 def _more(tasks: Tasks, turn: Sequence[int]) -> Tasks:

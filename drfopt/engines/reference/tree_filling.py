@@ -5,14 +5,15 @@ Given   a tree of nodes; at each node children of several ranks, lower ranks are
         room[c]       how much there is of a column
         most[i]       most tasks of user i, None for no limit
         rows(node)    how a node measures what its users hold: the largest row is its level; affine
+        shares(node)  what they hold in shares of all resources together, by the weight of the node; linear
 
 At each node the children of the first rank that can rise, and whose level is lowest, rise together, at such speeds
 that their levels stay equal.  Whoever has more waits for the others.  Going up the tree, the speed of a node's level is
 that of its largest row.  A step ends when another row becomes the largest, when somebody who waited is met, when a
-limit is met, or when a column is full: then everybody who uses it stops for good.
+limit is met, or when a column is full: when nothing can go on without more of it everybody who uses it stops for good.
 
-A node whose level stands still while its members rise goes first, for it costs nothing.  Where several nodes are on
-such a way and a column becomes full, the order in which they went matters: `Ambiguous`.
+A node whose level stands still while its members rise goes first, for it costs nothing.  Of several such nodes those
+go that have gained least in shares since they came to their level, or since a column was last full, all at one speed.
 
 Source: A. Bhattacharya et al., Hierarchical scheduling for diverse datacenter workloads, SoCC 2013, section 4 (what
 their algorithm tends to as tasks become small).
@@ -22,21 +23,18 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-__all__ = ["Ambiguous", "GroupNode", "fill"]
+__all__ = ["GroupNode", "fill"]
 
 Use = list[Fraction]
 
 
-class Ambiguous(Exception):
-    """The outcome depends on an order that the step-by-step rule does not give."""
-
-
 @dataclass(frozen=True, eq=False)
 class GroupNode:
-    """A node: children are (rank, user index or `GroupNode`), and `rows` measures what they hold together."""
+    """A node: children are (rank, user index or `GroupNode`); `rows` and `shares` measure what they hold together."""
 
     children: Sequence[tuple[tuple, "int | GroupNode"]]
     rows: Callable[[Use], list[Fraction]] = field(default=lambda use: [Fraction(0)])
+    shares: Callable[[Use], Fraction] = field(default=lambda use: Fraction(0))
 
     def users(self) -> list[int]:
         """Return all users below."""
@@ -61,7 +59,7 @@ class _Filling:
     ):
         self.use, self.room, self.most, self.rows = use, room, most, rows
         self.tasks, self.stopped = list(tasks), set(stopped)
-        self.several = False
+        self.since = dict[int, tuple[Fraction, Fraction]]()
 
     # ---- levels and how fast they change ---------------------------------------------------------------------------
 
@@ -105,34 +103,43 @@ class _Filling:
         lowest = min(map(self.level, first))
         return [child for child in first if self.level(child) == lowest]
 
+    def gained(self, node: Node) -> Fraction:
+        """Return what a node has gained since it came to its level."""
+        if isinstance(node, int):
+            return Fraction(0)
+        level, shares = self.level(node), node.shares(self.held(node))
+        if self.since.get(id(node), (None,))[0] != level:
+            self.since[id(node)] = level, shares
+        return shares - self.since[id(node)][1]
+
     def speeds(self, node: Node) -> tuple[list[Fraction], bool]:
         """Return speeds at which a node's level grows by 1 a unit of time, or, True, does not grow at all."""
-        speeds = [Fraction(0)] * len(self.tasks)
         if isinstance(node, int):
-            speeds[node] = Fraction(1)
+            speeds = [Fraction(int(i == node)) for i in range(len(self.tasks))]
         else:
-            found = [self.speeds(child) for child in self.front(node)]
-            free = [each for each, costless in found if costless]
-            self.several |= len(free) > 1
-            for each in free or [each for each, _ in found]:
-                speeds = [a + b for a, b in zip(speeds, each, strict=True)]
+            speeds = self.below(node)
         slope = self.slope(node, speeds)
         return ([s / slope for s in speeds], False) if slope else (speeds, True)
 
-    def going_free(self, node: Node, speeds: list[Fraction]) -> int:
-        """Return how many users rise below nodes whose level stands still."""
-        if isinstance(node, int):
-            return int(speeds[node] > 0 and not self.slope(node, speeds))
-        moving = [i for i in node.users() if speeds[i] > 0]
-        if moving and not self.slope(node, speeds):
-            return len(moving)
-        return sum(self.going_free(child, speeds) for _, child in node.children)
+    def below(self, node: GroupNode) -> list[Fraction]:
+        """Return speeds at which levels below a node grow by 1, or shares of those whose levels stand still."""
+        found = [(child, *self.speeds(child)) for child in self.front(node)]
+        free = [(child, speeds) for child, speeds, costless in found if costless and not isinstance(child, int)]
+        least = min((self.gained(child) for child, _ in free), default=Fraction(0))
+        going = [speeds for _, speeds, _ in found]
+        if free:
+            going = [
+                [s / child.shares(self.held(child, speeds)) for s in speeds]
+                for child, speeds in free
+                if self.gained(child) == least
+            ]
+        return [sum(parts, Fraction(0)) for parts in zip(*going, strict=True)]
 
     # ---- steps -----------------------------------------------------------------------------------------------------
 
-    def step(self, root: GroupNode) -> list[int]:
-        """Rise until something happens; return the columns that are full then."""
-        speeds = self.clock(root)
+    def step(self, root: GroupNode) -> tuple[list[int], bool]:
+        """Rise until something happens; return the columns that are full then, and whether more of them was needed."""
+        speeds = self.below(root)
         drain = self.held(root, speeds)
         held = zip(self.room, self.held(root), strict=True)
         left = {c: most - used for c, (most, used) in enumerate(held) if most is not None}
@@ -143,22 +150,11 @@ class _Filling:
         ]
         length = min(steps)
         full = [c for c, at in until_full.items() if at == length]
-        self.several &= any(self.going_free(child, speeds) for _, child in root.children)
-        if full and self.several:
-            raise Ambiguous
         self.tasks = [x + length * s for x, s in zip(self.tasks, speeds, strict=True)]
-        return full
-
-    def clock(self, root: GroupNode) -> list[Fraction]:
-        """Return the speeds at which the level of those who rise at the root grows by 1, unless some go free."""
-        found = [self.speeds(child) for child in self.front(root)]
-        free = [each for each, costless in found if costless]
-        self.several |= len(free) > 1
-        chosen = free or [each for each, _ in found]
-        return [sum(parts, Fraction(0)) for parts in zip(*chosen, strict=True)]
+        return full, not length
 
     def changes(self, node: Node, speeds: list[Fraction]) -> Iterator[Fraction]:
-        """Yield after how long another row of a node is the largest, or two of its children meet."""
+        """Yield after how long another row of a node is the largest, or two of its children meet, in level or gain."""
         values, slopes = self.values(node), self.slopes(node, speeds)
         highest, fastest = max(values), self.slope(node, speeds)
         yield from (
@@ -169,8 +165,11 @@ class _Filling:
         children = [
             (self.level(child), self.slope(child, speeds)) for _, child in node.children if self.can_rise(child)
         ]
-        for low, fast in children:
-            yield from ((high - low) / (fast - slow) for high, slow in children if high > low and fast > slow)
+        front = [child for child in self.front(node) if not isinstance(child, int)] if self.can_rise(node) else []
+        gains = [(self.gained(child), child.shares(self.held(child, speeds))) for child in front]
+        for some in (children, gains):
+            for low, fast in some:
+                yield from ((high - low) / (fast - slow) for high, slow in some if high > low and fast > slow)
         for _, child in node.children:
             yield from self.changes(child, speeds)
 
@@ -202,8 +201,10 @@ def fill(
     """
     filling = _Filling(use, room, most, rows, tasks, stopped)
     while any(map(filling.can_rise, root.users() if until is None else until)):
-        full = filling.step(root)
-        filling.stopped |= {i for i in range(len(use)) if any(use[i][c] for c in full)}
+        full, needed = filling.step(root)
         if full and once:
             break
+        if full and needed:
+            filling.stopped |= {i for i in range(len(use)) if any(use[i][c] for c in full)}
+            filling.since.clear()
     return filling.tasks, filling.stopped

@@ -27,8 +27,9 @@ Rising       At each node those children rise together whose tier is highest, th
              allows.  The level of the whole cluster is the clock; it starts anew with each tier.
 
 Jumps        Where members rise without their group's level rising (they use nothing of what their group has most of),
-             no time passes for others.  Groups that jump at one moment do so together: each has the same part of its
-             jump behind it, by the sum of the shares that it gains.
+             no time passes for others.  Groups that jump at one moment do so together: all have gained the same since
+             they came to their level, or since the clock last stopped, in shares of all resources together, by their
+             weights; who has less to gain waits at the end of its jump.
 
 Without an organisation this is progressive filling, and the outcome the policy's leximin.  With guarantees as floors
 it is the leximin of all allocations that keep them; tiers make it lexicographic; a tree over one resource makes it

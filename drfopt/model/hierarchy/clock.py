@@ -143,7 +143,7 @@ class Clock:
         self.room = self._room()
         shares = [1 / c if c else self.zero for c in self.counted.capacity]
         rest = [self.zero] * (self.columns.shape[1] - instance.m)
-        self.size = np.array([*shares, *rest])
+        self.shares = np.array([*shares, *rest])
         self.playing = ~instance.unplaced() & (instance.limits > 0)
         for c in (c for c, most in self.room.items() if c > instance.m and not most):
             self.playing &= self.columns[:, c] == 0  # who is below a ceiling of 0 is at her limit
@@ -253,12 +253,12 @@ class Clock:
                 whole = np.where(self.demands > 0, room / self.demands, np.inf).min(axis=1) * BEYOND
             playing = self.playing
             tops = np.minimum(np.where(playing, whole, 0.0), np.where(playing, instance.limits, np.inf))
-            return Leaves(self.columns, self.size, found, taken, tops)
+            return Leaves(self.columns, found, taken, tops)
         ends, limits = [], instance.exact_limits
         for row, limit, plays in zip(self.demands.tolist(), limits, self.playing.tolist(), strict=True):
             alone = min(c / d for d, c in zip(row, capacity, strict=True) if d) * BEYOND if plays else self.zero
             ends.append(alone if limit is None or not plays else min(limit, alone))
-        return Leaves(self.columns, self.size, found, taken, np.array(ends))
+        return Leaves(self.columns, found, taken, np.array(ends))
 
     def _node(self, name: str, everyone: np.ndarray) -> Node:
         organisation, width = self.organisation, self.instance.m + 1
@@ -270,13 +270,14 @@ class Clock:
             rank = (-group.tier, not group.weight)
             groups.setdefault(rank, []).append(self._node(group.name, self.below[group.name]))
         here = next((group for group in organisation.groups if group.name == name), Group("", 1))
-        rows, offsets = self.counted.rows(here.guarantee, self._number(here.weight or 1))
+        weight = self._number(here.weight or 1)
+        rows, offsets = self.counted.rows(here.guarantee, weight)
         if not name:
             rows, offsets = rows[:1] * 0, offsets[:1] * 0
         wide = np.full((len(rows), self.columns.shape[1]), self.zero)
         wide[:, :width] = rows
         lists = {rank: np.array(found, dtype=np.intp) for rank, found in users.items()}
-        return Node(name, lists, groups, everyone, wide, offsets)
+        return Node(name, lists, groups, everyone, wide, offsets, self.shares / weight)
 
     def _children(self, name: str) -> list[Group]:
         return [group for group in self.organisation.groups if group.parent == name]
@@ -378,4 +379,4 @@ class Clock:
         some = self.promised > 0
         one = np.where(some, self.promised, self.zero + 1)
         self._flat = replace(self.root, users={(0, False): np.flatnonzero(some & self.playing)}, groups={}, name="")
-        return Leaves(self.columns, self.size, (1 / one)[:, None], np.full((len(one), 1), self.zero), self.promised)
+        return Leaves(self.columns, (1 / one)[:, None], np.full((len(one), 1), self.zero), self.promised)

@@ -23,7 +23,8 @@ STEEP = 1e3
 class Segments:
     """Straight pieces of curves: from level `begin` to `end` (s,), amounts grow by `gain` (s, columns).
 
-    Of a piece of a jump, where both levels are one, `parts` (s, 2) of the jump are behind before and after it.
+    Of a piece of a jump, where both levels are one, `parts` (s, 2) are what is gained before and after it, in the unit
+    that those who jump have in common.
     """
 
     begin: np.ndarray
@@ -36,8 +37,8 @@ class Segments:
 class Curve:
     """Points in order, amounts `use` (points, columns) at the time (points,) of whoever put them together.
 
-    Where the time stands still, amounts go from one value to another, and `part` (points,) is how much of that way is
-    behind.
+    Where the time stands still, amounts go from one value to another, and `part` (points,) is what those have gained
+    who have gained most.
     """
 
     time: np.ndarray
@@ -100,18 +101,19 @@ def _with_jumps(curve: Curve, leaps: np.ndarray, segments: Segments, jumps: np.n
         first, last, gain = segments.parts[here, 0], segments.parts[here, 1], segments.gain[here]
         moving = last > first
         first, last, gain = first[moving], last[moving], gain[moving]
-        one = curve.part[k] + 1
-        parts = np.unique(np.concatenate([[curve.part[k], one], first, last]))
-        ways = np.clip((parts[:, None] - first) / (last - first), one - one, one)
+        zero = curve.part[k]
+        parts = np.unique(np.concatenate([[zero], first, last]))
+        ways = np.clip((parts[:, None] - first) / (last - first), zero, zero + 1)
         use = curve.use[k] - leaps[k] + ways @ gain
-        pieces.append((k, parts[:-1], np.maximum.accumulate(use[:-1], axis=0)))
+        # At the last point those have all that they gain who gain it at once.
+        pieces.append((k, parts, np.maximum.accumulate(use[: max(len(parts) - 1, 1)], axis=0)))
     time, part, use, added = curve.time, curve.part, curve.use, 0
     for k, parts, on_the_way in pieces:
-        at = k + added
-        part = np.concatenate([part[:at], parts, part[at : at + 1] + 1, part[at + 1 :]])
-        time = np.concatenate([time[:at], np.repeat(time[at], len(parts)), time[at:]])
+        at, many = k + added, len(on_the_way)
+        part = np.concatenate([part[:at], parts[:many], parts[-1:], part[at + 1 :]])
+        time = np.concatenate([time[:at], np.repeat(time[at], many), time[at:]])
         use = np.concatenate([use[:at], on_the_way, use[at:]])
-        added += len(parts)
+        added += many
     return Curve(time, part, np.maximum.accumulate(use, axis=0))
 
 

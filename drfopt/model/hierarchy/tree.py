@@ -28,7 +28,8 @@ class Node:
     """A group, or the root with no name: users directly in it and groups below it, each with its rank among siblings.
 
     `rows` (r, columns) and `offsets` (r,) measure what all its users hold: its level is the largest of
-    ``rows @ use - offsets``, which is below 0 where less than is promised is held of all of them.
+    ``rows @ use - offsets``, which is below 0 where less than is promised is held of all of them.  `shares` (columns,)
+    counts a unit of each resource as a part of its capacity, by the weight: how far a jump has come.
     """
 
     name: str
@@ -37,11 +38,12 @@ class Node:
     everyone: np.ndarray
     rows: np.ndarray
     offsets: np.ndarray
+    shares: np.ndarray
 
 
 @dataclass(frozen=True)
 class BranchPoint:
-    """A moment of a branch: which rank is rising, its level, and how much of a jump at that level is behind."""
+    """A moment of a branch: which rank is rising, its level, and what those who jump at that level have gained."""
 
     phase: int
     time: Any
@@ -88,8 +90,6 @@ class Leaves:
     ----------
     use : array (n, columns)
         What one task takes of every column.
-    size : array (columns,)
-        What a unit of a column counts for in how far a jump has come: a part of the resource's capacity.
     rows, offsets : arrays (n, r)
         The level of user i with x tasks is the largest of ``rows[i] * x - offsets[i]``.
     most : array (n,)
@@ -97,7 +97,6 @@ class Leaves:
     """
 
     use: np.ndarray
-    size: np.ndarray
     rows: np.ndarray
     offsets: np.ndarray
     most: np.ndarray
@@ -135,9 +134,9 @@ class Leaves:
 
 
 def _pieces(begin: np.ndarray, end: np.ndarray, gain: np.ndarray) -> Segments:
-    """Return segments of which each that jumps is a whole jump."""
+    """Return segments of users, none of whom rises at one level."""
     zero = begin - begin
-    return Segments(begin, end, gain, np.column_stack([zero, zero + 1]))
+    return Segments(begin, end, gain, np.column_stack([zero, zero]))
 
 
 class Branch:
@@ -145,7 +144,7 @@ class Branch:
 
     def __init__(self, node: Node, leaves: Leaves, has: np.ndarray, rising: np.ndarray):
         """Take a node whose users have tasks (n,), of whom some are `rising` (n,), bool: not finished, below limits."""
-        self.leaves, self.has = leaves, has
+        self.node, self.leaves, self.has = node, leaves, has
         self.users: list[np.ndarray] = []
         self.branches: list[list[Branch]] = []
         for rank in sorted({*node.users, *node.groups}):
@@ -159,9 +158,10 @@ class Branch:
                 levels = snapped([branch.level for branch in self.branches[-1]], offset)
                 for branch, level in zip(self.branches[-1], levels, strict=True):
                     branch.level = level
-        self._rise(node)
+        self._rise()
 
-    def _rise(self, node: Node) -> None:
+    def _rise(self) -> None:
+        node = self.node
         base = has_used(self.leaves, self.has, node.everyone)
         curves, levels, phases = [], [], []
         for phase, (users, branches) in enumerate(zip(self.users, self.branches, strict=True)):
@@ -181,18 +181,15 @@ class Branch:
 
     def segments(self) -> Segments:
         """Return how its users rise, as a function of its level."""
-        behind = self._behind()
-        parts = np.column_stack([behind[:-1], behind[1:]])
+        gained = self._gained()
+        parts = np.column_stack([gained[:-1], gained[1:]])
         return Segments(self.level[:-1], self.level[1:], np.diff(self.curve.use, axis=0), parts)
 
-    def _behind(self) -> np.ndarray:
-        """Return how much of the jump at its level is behind at each point, (points,), by the sum of shares held."""
-        held = self.curve.use @ self.leaves.size
+    def _gained(self) -> np.ndarray:
+        """Return what is gained since it has its level at each point, (points,): the sum of shares, by its weight."""
+        held = self.curve.use @ self.node.shares
         first = np.searchsorted(self.level, self.level, "left")
-        last = np.searchsorted(self.level, self.level, "right") - 1
-        way = held[last] - held[first]
-        none = way == 0
-        return np.where(none, way - way, (held - held[first]) / np.where(none, way + 1, way))
+        return np.asarray(held - held[first])
 
     def point(self, knot: int, way: Any = 0) -> BranchPoint:
         """Return the moment at a point of the curve, or on the way from it to the next, 0 to 1."""
@@ -218,7 +215,7 @@ class Branch:
         return self.point(len(self.level) - 1)
 
     def reached(self, level: Any, part: Any) -> BranchPoint:
-        """Return the moment at which the node has a level, with a part of the jump at it behind."""
+        """Return the moment at which the node has a level, and has gained so much since, or all it can."""
         levels = self.level
         first = int(np.searchsorted(levels, level, "left"))
         after = int(np.searchsorted(levels, level, "right"))
@@ -228,11 +225,11 @@ class Branch:
             return self.point(first - 1, (level - levels[first - 1]) / (levels[first] - levels[first - 1]))
         if after - first == 1 or part <= 0:
             return self.point(first)
-        behind = self._behind()[first:after]
-        k = min(int(np.searchsorted(behind, part, "right")) - 1, after - first - 1)
-        if k == after - first - 1 or behind[k] == part:
+        gained = self._gained()[first:after]
+        k = min(int(np.searchsorted(gained, part, "right")) - 1, after - first - 1)
+        if k == after - first - 1 or gained[k] == part:
             return self.point(first + k)
-        return self.point(first + k, (part - behind[k]) / (behind[k + 1] - behind[k]))
+        return self.point(first + k, (part - gained[k]) / (gained[k + 1] - gained[k]))
 
     def tasks(self, point: BranchPoint) -> np.ndarray:
         """Return what everybody has at a moment of this branch, (n,)."""

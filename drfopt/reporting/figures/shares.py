@@ -40,7 +40,9 @@ def figure(document: dict[str, Any]) -> Figure:
     return Figure(
         name="shares",
         title="Dominant share of every user",
-        caption="The share that a user holds of the resource of which it holds most."
+        caption="The share that a user holds of the resource of which it holds most"
+        + ", of those that are not excluded." * document["instance"]["excluded"]
+        + "." * (not document["instance"]["excluded"])
         if few
         else "The users from the smallest share to the largest, without who has nothing; and what part of them holds "
         "what part of all dominant shares together: the dotted line is equality.",
@@ -199,7 +201,7 @@ def _stops_rows(document: dict[str, Any], place: int) -> list[tuple[str, int]]:
         ("nothing: has all", others["met"]),
         ("its limit", others["limit"]),
         ("a ceiling", others["ceiling"]),
-        ("unplaced", others["unplaced"]),
+        ("fits nowhere", others["unplaced"]),
         ("the notion", others["notion"]),
         ("not known", others["unknown"]),
     ]

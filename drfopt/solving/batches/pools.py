@@ -240,7 +240,9 @@ def _weights(policy: Policy, weights: np.ndarray, b: int, n: int, m: int) -> np.
     found = _shaped("weights", weights, shapes)
     if found.ndim == 3:
         if policy.weights == "scalar":
-            raise PolicyError(f"{policy.name} takes one weight a user, but these weights are per resource")
+            raise PolicyError(
+                f"{policy.name} takes one weight a user, but these weights are per resource: use drf, or one each"
+            )
         return found
     return found if found.ndim == 2 else found[None]
 

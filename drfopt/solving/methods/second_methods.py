@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import EngineError, PolicyError
+from ...base.errors import PolicyError
 from ...certificates.verifier.powers import DEGREE
 from ...engines.problem import Problem
 from ...engines.promised import kept
 from ...engines.reference.path_filling import path_filling, progressive_filling
-from ...engines.reference.tree_filling import Ambiguous
 from ...engines.registry import engines_for
 from ...model.hierarchy import Clock
 from ...model.instance import FEATURES, Instance
@@ -148,16 +147,9 @@ def _plain(problem: Problem) -> bool:
 
 def _tree(problem: Problem) -> Found:
     """Fill the tree step by step, in fractions."""
-    tasks = _steps(problem)
+    tasks = slow_exact.tree_tasks(problem.instance, problem.policy)
     exact = Clock(problem.instance, problem.policy, exact=True)
     return np.array(exact.levels(np.array(tasks, dtype=object)), dtype=object), None
-
-
-def _steps(problem: Problem) -> list[Fraction]:
-    try:
-        return slow_exact.tree_tasks(problem.instance, problem.policy)
-    except Ambiguous:
-        raise EngineError("the outcome depends on an order of steps that the reference does not know") from None
 
 
 def _tree_takes(problem: Problem) -> bool:
@@ -190,7 +182,7 @@ def _servers(problem: Problem) -> Found:
             ),
         )
         if pool.organisation is not None and not pool.organisation.only_excludes:
-            tasks = _steps(Problem(pool, ON_EACH))
+            tasks = slow_exact.tree_tasks(pool, ON_EACH)
         else:
             on_it = ON_EACH.exact_rates(pool)
             tasks = progressive_filling(pool.exact_demands, pool.exact_capacity, on_it, pool.exact_limits)

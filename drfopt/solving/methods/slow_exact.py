@@ -22,6 +22,7 @@ the instance anew.
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,10 @@ def _part(i: int, promised: Fraction, instance: Instance) -> Rows:
     j = next(j for j, d in enumerate(instance.exact_demands[i]) if d)
     whole = promised * instance.exact_demands[i][j]
     return lambda use: [use[j] / whole]
+
+
+def _summed(unit: Sequence[Fraction], use: Sequence[Fraction]) -> Fraction:
+    return sum((u * held for u, held in zip(unit, use, strict=False)), Fraction(0))
 
 
 class _Tree:
@@ -290,5 +295,8 @@ class _Tree:
         here = next((group for group in o.groups if group.name == name), None)
         if here is None:
             return GroupNode(children)
-        self.groups[name] = GroupNode(children, self._measure(here.guarantee, here.weight or Fraction(1)))
+        weight = here.weight or Fraction(1)
+        unit = [1 / (c * weight) if c else Fraction(0) for c in self.instance.exact_capacity]
+        shares = partial(_summed, unit)
+        self.groups[name] = GroupNode(children, self._measure(here.guarantee, weight), shares)
         return self.groups[name]
