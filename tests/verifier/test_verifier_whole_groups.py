@@ -200,8 +200,8 @@ def test_stops_are_proven_one_after_the_other():
 UNCOUNTED = [
     # After the first round C, at nothing, has all that is left of b, and B none.
     ([SMALL, BOTH, {"b": 1}], {"a": 3, "b": 3}, {"A": "h", "B": "g", "C": "g"}, ["b"], {(2, 1, 2)}),
-    # Nobody's count: all have a task in each round, of whom one has no second.
-    ([SMALL, SMALL, SMALL], {"a": 5}, GHK, ["a"], {(2, 2, 1), (2, 1, 2), (1, 2, 2)}),
+    # Nobody's count: after a task each C has another, as its group gained less, and then one of all has the last.
+    ([SMALL, SMALL, SMALL], {"a": 5}, GHK, ["a"], {(2, 1, 2), (1, 2, 2), (1, 1, 3)}),
 ]
 
 
