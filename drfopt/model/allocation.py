@@ -166,7 +166,8 @@ class Portion:
     dominant_resource : str
     usage : dict from resource to number
     bottleneck : str, tuple of str, or None
-        What stopped it: a resource, or ``class/resource`` on machines; None at its limit or where it is not known.
+        What stopped it: a resource, or ``class/resource`` on machines; of a leximin all that ran out together; None at
+        its limit or where it is not known.
     placement : dict from machine class to number, or None
         Where its tasks run; None for a pool.
     asked : number or None

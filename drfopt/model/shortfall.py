@@ -225,9 +225,14 @@ class Shortfall:
             amounts = ", ".join(self.amount(j, self.missing_amounts[j]) for j in lacking)
             besides = f", besides {count:,} unplaced," if (count := int(self.unplaced.sum())) else ""
             less = "has less than it asked for" if len(placed) == 1 else "have less than they asked for"
+            # Of what is in no share alone no part can be told.
+            met = (
+                ""
+                if (part := self.demand_met) is None
+                else f"; {percent(part)} of what is asked for is met (in dominant shares)"
+            )
             said.append(
-                f"short: {len(placed):,} of {counted(self.instance.n, 'user')}{besides} {less}, "
-                f"{amounts} in all; {percent(self.demand_met)} of what is asked for is met (in dominant shares)"
+                f"short: {len(placed):,} of {counted(self.instance.n, 'user')}{besides} {less}, {amounts} in all{met}"
             )
             said += [f"  {self.sentence(i)}" for i in placed[:NAMED]]
         if endless:

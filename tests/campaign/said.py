@@ -93,6 +93,8 @@ def lines(instance: Instance, policy: str, mode: str) -> Iterator[Line]:
     if mode != "exact":
         said = explain(instance, policy, integer=world.whole, time_limit=5)
         world.said["users"] = said.to_dict()["users"]
+        if world.whole:
+            world.now = said.allocation  # of several as good the one that is explained
         for i, (row, entry) in enumerate(zip(world.said["users"], said.users, strict=True)):
             for name, judge in ROWS.items():
                 text = f"{row['name']}: {row}"

@@ -282,7 +282,9 @@ def _surely(case: Sides, base: str, others: str) -> str | None:
         return f"{base} was not simulated"
     found = dict(part.split(": ") for part in others.split("; ")) if others != "none" else {}
     for name, values in mine.items():
-        apart = {key for key, value in values.items() if value != mine[base][key]}
+        # What is not measured under both is no difference.
+        known = [key for key, value in values.items() if None not in (value, mine[base][key])]
+        apart = {key for key in known if values[key] != mine[base][key]}
         told = {key for key in found.get(name, "").split(", ") if key in values}
         if apart != told:
             return f"{name} differs in {sorted(apart)}"

@@ -43,7 +43,7 @@ __all__ = [
     "with_amount",
 ]
 
-NEAR = 4e-6
+NEAR = 5.1e-6
 """Relative distance of a number in six digits from what it stands for, with room for floats."""
 
 TINY = Fraction(1, 10**9)
@@ -130,6 +130,15 @@ class World:
     def filled(self, tasks: list[Any]) -> set[tuple[int, int]]:
         """Return the cells, by class and resource, that are full however these tasks are placed."""
         return self.place.filled(tasks)
+
+    @cached_property
+    def filled_now(self) -> set[tuple[int, int]]:
+        """Return the cells that today's tasks fill wherever they run, or where every machine is divided, do run."""
+        placed = self.now.placement
+        if self.chosen.objective != "servers" or placed is None:
+            return self.filled([Fraction(x) for x in self.tasks])
+        used, room = placed.astype(float).T @ self.instance.demands, self.instance.room
+        return {(int(k), int(j)) for k, j in np.argwhere((used >= room * (1 - 1e-8)) & (room > 0))}
 
     # Sums: of what users are owed in every optimum, and what they could have in one.
 

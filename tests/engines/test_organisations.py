@@ -405,6 +405,24 @@ def test_the_clock_stops_at_the_last_moment_at_which_all_is_possible():
     assert all(verify(certificate_document(answer)).valid for answer in (exact, found))
 
 
+def test_what_is_used_up_at_once_is_so_to_floats():
+    """The gpus and cpus are; a rounding between them let u5 have all of its way before u9 was found to be finished."""
+    cpus = {"u0": {"cpu": 1, "mem": 1}, "u2": {"cpu": 3}, "u4": {"cpu": 1}, "u8": {"cpu": 2}}
+    others = {"u1": {"gpu": 1}, "u5": {"mem": 1}, "u9": {"gpu": 1}, "u10": {"mem": 1}}
+    instance = Instance(
+        cpus | others,
+        {"gpu": 2, "cpu": 24, "mem": 16},
+        weights={"u0": 2, "u1": 6, "u4": 2, "u5": 2, "u9": 6},
+        max_tasks={"u1": F(3, 2), "u9": 2},
+        organisation=Organisation(
+            paths={"u0": "a", "u1": "a", "u2": "a", "u4": "b", "u5": "b", "u8": "b/t", "u9": "c", "u10": "c"},
+            groups=[Group("a", 3), Group("b"), Group("c"), Group("b/t")],
+            guarantees={"u4": {"cpu": F(3, 2)}},
+        ),
+    )
+    assert apart(solve(instance, exact=True).tasks, solve(instance).tasks) <= LEVEL
+
+
 @pytest.mark.parametrize("weight", [1, 3])
 def test_whole_tasks_of_any_size_gain_the_same_while_levels_stand_still(weight: int):
     """Turns that were a task each gave y a part of what x has where its tasks are smaller."""

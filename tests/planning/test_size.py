@@ -350,3 +350,6 @@ def test_what_is_excluded_is_in_no_share():
     assert size(cluster, "A.share>=1/2", {"mem": 1}, steps={"mem": 1}).cost == 2
     limited = Instance({"A": {"cpu": 1, "mem": 1}}, {"cpu": 8, "mem": 2}, max_tasks=[4], organisation=rules)
     assert solve(limited).shortfall.demand_met == what_if(limited, []).totals()["demand met"][0] == 0.5
+    # Who needs nothing else is short of no part that could be told.
+    apart = Instance({"A": {"mem": 1}}, {"cpu": 8, "mem": 2}, max_tasks=[4], organisation=rules)
+    assert "2 mem in all\n" in str(solve(apart, "tasks")) and "demand met" not in str(what_if(apart, [], "tasks"))

@@ -191,9 +191,9 @@ def test_a_round_with_a_price_below_0_stops_nobody():
     assert list(stopped(claim, [([[F(1), F(1)]], [F(-1)])])) == []
 
 
-def test_who_does_not_play_is_not_stopped():
-    claim = claim_of([({"a": 1}, {}), ({"b": 1}, {})], {"a": 1, "b": 0}, [1, 3])
-    assert list(stopped(claim, [([[F(0), F(1)]], []), ([[F(1), F(1)]], [])])) == [0]
+def test_who_does_not_play_is_not_stopped_and_comes_after_nobody():
+    claim = claim_of([({"a": 1}, {}), ({"a": 1}, {"tier": -1, "max_tasks": 0})], {"a": 1}, [1, 3])
+    assert list(stopped(claim, [([[F(1)]], [])])) == [0]
 
 
 def test_who_is_stopped_pays_and_nobody_else_who_pays_has_what_comes_later():
@@ -353,9 +353,10 @@ def test_a_promise_is_short_where_nobody_stops_who_is_promised_more():
 def test_whose_round_is_spent_needs_no_more_of_its_limit_or_promise():
     step = {"level": "1/2", "finished": [], "prices": {"m": {"a": "1"}}}
     for x, rounds, right in ((1, [step], True), (F(1, 2), [step], False), (1, [], False)):
-        claim = claim_of([({"a": 1}, {}), ({"a": 1}, {})], {"m": {"a": 2}}, [1, x], proof={"rounds": rounds})
-        in_order(claim)
-        assert [check.holds for check in claim.report.checks] == [right]
+        for e in (0, F(1, 10)):
+            claim = claim_of([({"a": 1}, {}), ({"a": 1}, {})], {"m": {"a": 2}}, [1, x], e, proof={"rounds": rounds})
+            in_order(claim)
+            assert [check.holds for check in claim.report.checks] == [right]
     promise = {"guarantee": {"a": 2}}
     for x, rounds, right in ((1, [step], True), (F(1, 2), [step], False), (1, [], False)):
         users = [({"a": 1}, promise), ({"a": 1}, promise), ({"b": 1}, {"guarantee": {"b": 1}})]
@@ -482,3 +483,11 @@ def test_where_prices_decide_that_rounding_may_have_made_nothing_is_told(x, step
     }
     finished_in_rounds(claim)
     assert [check.holds for check in claim.report.checks] == holds
+
+
+def test_rounds_of_a_pool_come_resource_by_resource_and_machines_have_none_of_their_own():
+    users = [({"a": 1}, {}), ({"b": 1}, {}), ({"b": 1}, {})]
+    for cluster, expected in (({"a": 1, "b": 2}, [True, True, True]), ({"m": {"a": 1, "b": 2}}, [None])):
+        claim = claim_of(users, cluster, [1, 1, 1])
+        finished_in_rounds(claim)
+        assert [check.holds for check in claim.report.checks] == expected

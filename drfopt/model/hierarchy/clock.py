@@ -85,7 +85,7 @@ class Trajectory(Branch):
         """Return where the clock stops at the latest: the point before, the way to the next, which columns are full.
 
         None where no column has more than its room.  Of many users a curve adds up a little wrong: in floats the way is
-        mended until their tasks fill the column to the last digit, and columns full at once are found one by one.
+        mended until their tasks fill the column to the last digit, and what is full at once is so to rounding.
         """
         full = first_full(self.curve, room)
         if full is None or self.has.dtype == object:
@@ -95,7 +95,21 @@ class Trajectory(Branch):
         for _ in range(MENDINGS if gain > 0 else 0):
             used = math.fsum((self.tasks(self.point(knot, way)) * self.leaves.use[:, column]).tolist())
             way = min(max(way + (room[column] - used) / gain, 0.0), 1.0)
-        return knot, way, [column]
+        here = self._used(knot, way)
+        columns = [c for c, most in room.items() if c == column or here[c] >= most * (1 - SETTLED)]
+        return knot, way, [c for c in columns if c == column or self._together(here, c, room)]
+
+    def _used(self, knot: int, way: float) -> np.ndarray:
+        use = self.curve.use
+        return np.asarray(use[knot] + (use[min(knot + 1, len(use) - 1)] - use[knot]) * way)
+
+    def _together(self, here: np.ndarray, column: int, room: dict[int, Any]) -> bool:
+        """Say whether a column stops the clock where so much is used, but for what rounding hides."""
+        full = first_full(self.curve, {column: room[column]})
+        if full is None:
+            return False
+        there = self._used(*full[:2])
+        return all(abs(there[c] - here[c]) <= SETTLED * most for c, most in room.items())
 
 
 @lru_cache(maxsize=KEPT)
