@@ -101,7 +101,7 @@ def note_one_short(world: World, i: int, m: re.Match) -> str:
         for name in m["where"].split(", "):
             if name in world.instance.machine_names:
                 k = world.instance.machine_names.index(name)
-                filled = world.filled([Fraction(t) for t in world.tasks])
+                filled = world.filled_now
                 if not any(
                     fits[k] and any(d[q] and (k, q) in filled for q in range(world.instance.m))
                     for d, _, fits, _ in world.kinds(u)

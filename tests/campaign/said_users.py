@@ -236,7 +236,7 @@ def said_stops(world: World, i: int, names: list[str]) -> str:
             continue
         if world.sums:
             raise Unjudged("sums leave a choice")
-        filled = filled if filled is not None else world.filled([Fraction(x) for x in world.tasks])
+        filled = filled if filled is not None else world.filled_now
         if (k, j) not in filled:
             return f"{name} is not used up"
     return ""
@@ -367,7 +367,7 @@ def room_left(world: World, i: int, m: re.Match) -> str:
     """Return that there is no room for more of a user's tasks: with what all others have it could have no more."""
     if world.whole:
         raise Unjudged("whole tasks may be packed otherwise")
-    filled = world.filled([Fraction(x) for x in world.tasks])
+    filled = world.filled_now
     for demand, _, fits, _ in world.kinds(i):
         open_to = [k for k, fit in enumerate(fits) if fit]
         if any(not any(demand[j] and (k, j) in filled for j in range(world.instance.m)) for k in open_to):

@@ -131,6 +131,15 @@ class World:
         """Return the cells, by class and resource, that are full however these tasks are placed."""
         return self.place.filled(tasks)
 
+    @cached_property
+    def filled_now(self) -> set[tuple[int, int]]:
+        """Return the cells that today's tasks fill wherever they run, or where every machine is divided, do run."""
+        placed = self.now.placement
+        if self.chosen.objective != "servers" or placed is None:
+            return self.filled([Fraction(x) for x in self.tasks])
+        used, room = placed.astype(float).T @ self.instance.demands, self.instance.room
+        return {(int(k), int(j)) for k, j in np.argwhere((used >= room * (1 - 1e-8)) & (room > 0))}
+
     # Sums: of what users are owed in every optimum, and what they could have in one.
 
     def worth(self, found: Allocation, instance: Instance | None = None) -> list[float]:

@@ -483,3 +483,11 @@ def test_where_prices_decide_that_rounding_may_have_made_nothing_is_told(x, step
     }
     finished_in_rounds(claim)
     assert [check.holds for check in claim.report.checks] == holds
+
+
+def test_rounds_of_a_pool_come_resource_by_resource_and_machines_have_none_of_their_own():
+    users = [({"a": 1}, {}), ({"b": 1}, {}), ({"b": 1}, {})]
+    for cluster, expected in (({"a": 1, "b": 2}, [True, True, True]), ({"m": {"a": 1, "b": 2}}, [None])):
+        claim = claim_of(users, cluster, [1, 1, 1])
+        finished_in_rounds(claim)
+        assert [check.holds for check in claim.report.checks] == expected
