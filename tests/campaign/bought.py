@@ -602,7 +602,7 @@ def judged(case: Case) -> tuple[str, str]:
     except Wrong as wrong:
         return "wrong", str(wrong)
     except DrfoptError as error:
-        return "wrong", f"{error}: the oracle is refused"
+        return "not judged", f"the oracle is refused: {error}"
     except Exception as error:
         return "wrong", "".join(traceback.format_exception(error)[-3:])
     return "right", found.status
@@ -615,6 +615,8 @@ def _refusal(case: Case, why: str) -> tuple[str, str]:
                 judge(case, match)
             except Wrong as wrong:
                 return "wrong", f"refused: {wrong}"
+            except DrfoptError as error:
+                return "not judged", f"the oracle is refused: {error}"
             case.said[template] += 1
             return "refused", why
     return "wrong", f"no judge knows the refusal: {why}"
@@ -638,7 +640,7 @@ def main() -> int:
         word, why = judged(case)
         words[word, why if word == "right" else ""] += 1
         said += case.said
-        if word in ("wrong", "late"):
+        if word in ("wrong", "late", "not judged"):
             print(at, word, why, flush=True)
     print(*sorted(words.items()), sep="\n")
     print(*(f"{count:8} {what}" for what, count in said.most_common()), sep="\n")

@@ -162,6 +162,7 @@ def answers(policy, step, machines=False, exact=True):
             yield without_levels(file_of(rack, policy, exact=exact))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_what_the_clock_leaves_everybody_with_is_the_answer_and_nothing_else_is(policy):
     files = list(answers(policy, 41 if policy in ("drf", "asset", "single:a") else 17))

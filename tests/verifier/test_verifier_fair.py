@@ -114,6 +114,7 @@ ENDS = [F(1, 100), F(3, 100), F(1, 20), F(1, 10), F(1, 7), F(1, 5), F(1, 3), F(1
 """How far, of the point, the ends of an enclosure are from it."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("policy", ["alpha:1/2", "ceei", "alpha:2"])
 def test_outside_of_an_enclosure_more_is_lost_than_there_is_to_gain(policy):
     told, alone = set(), (8, 4)

@@ -708,7 +708,7 @@ CLOCK = [
     ("clock.py", 'own if own and c.meaning == "normalised" else room', "room", lambda: instead(
         apart(PROMISE), apart(PROMISE, meaning="normalised"))),
     ("clock.py", 'if word == "asset":', "if False:", lambda: instead(apart(), apart(), said="asset")),
-    ("clock.py", "(self.c.rank[i], []).append(self", "((0, False), []).append(self", lambda: instead(
+    ("clock.py", "(self.c.rank[i], []).append((own", "((0, False), []).append((own", lambda: instead(
         in_groups(), in_groups(tiers={"A": 1}))),
     ("clock.py", "{i: c.floor[i] for i in self.plays}", "dict.fromkeys(self.plays, number(0))", lambda: instead(
         in_groups(), in_groups(guarantees={"C": {"b": 9}}))),

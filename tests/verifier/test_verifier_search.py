@@ -31,9 +31,13 @@ POLICIES = {
 
 
 def loads(rooms, elsewhere=()):
-    """Return what there is room for, and on which machine: A's and B's tasks of each, B's not on some."""
+    """Return what there is room for, and on which machine: A's and B's tasks of each, A's not on some."""
     each = [
-        [(x, y) for x, y in itertools.product(range(6), repeat=2) if x + 2 * y <= a and y <= b * (k not in elsewhere)]
+        [
+            (x, y)
+            for x, y in itertools.product(range(6), repeat=2)
+            if x + 2 * y <= a and y <= b and not (x and k in elsewhere)
+        ]
         for k, (a, b) in rooms.items()
     ]
     return {tuple(map(sum, zip(*on, strict=True))): on for on in itertools.product(*each)}
@@ -88,10 +92,10 @@ def packed(rooms, on):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_division_is_right_where_no_other_is_better(policy, name, where):
     rules, rooms = RULES[name], {"": (5, 3)} if where == "pool" else ROOMS
-    elsewhere = ["n"] if where == "some machines" else []
+    elsewhere = ["m"] if where == "some machines" else []
     cluster = {"capacity": dict(zip("ab", rooms[""], strict=True))} if where == "pool" else {
         "machines": [Machine(name, dict(zip("ab", room, strict=True))) for name, room in rooms.items()]}  # fmt: skip
-    cluster |= {"eligible": {"B": ["m"]}} if elsewhere else {}
+    cluster |= {"eligible": {"A": ["n"]}} if elsewhere else {}
     organisation = Organisation(**rules) if rules else None
     every = loads(rooms, elsewhere)
     every = {tasks: on for tasks, on in every.items() if name not in MOST or MOST[name](*tasks)}
@@ -117,6 +121,18 @@ def test_a_division_of_parts_of_devices_is_right_where_no_other_is_better():
     instance = Instance(rows, machines=[machine])
     assert judged(instance, "throughput", proofs, lambda tasks: tasks == (0, 4)) == 1
     assert judged(instance, "ceei", proofs, lambda tasks: tasks == (1, 2)) == 1
+
+
+def test_no_two_tasks_are_on_one_device_that_has_not_room_for_both():
+    """Three tasks would be no more than there is, of two devices with two units each."""
+    rows, machine = {"A": {"gpu": "4/3"}, "B": {"gpu": "6/5"}}, Machine("m", {"gpu": 4}, devices={"gpu": 2})
+    proofs = {
+        (x, y): {"packing": [{"class": "m", "machines": 1, "tasks": {"A": x, "B": y}, "devices": {
+            "gpu": [{"A": 1}] * x + [{"B": 1}] * y}}]}
+        for x, y in itertools.product(range(3), repeat=2) if x + y <= 2
+    }  # fmt: skip
+    instance = Instance(rows, machines=[machine])
+    assert judged(instance, "throughput", proofs, lambda tasks: sum(tasks) == 2) == 3
 
 
 def test_what_is_too_near_to_be_told_apart_is_not_decided(monkeypatch):

@@ -44,6 +44,9 @@ RACK = [
     {"name": "m", "capacity": {"a": 3, "b": 2}, "count": 2},
     {"name": "n", "capacity": {"a": 5, "b": 1, "g": 4}, "devices": {"g": {"count": 2, "size": 2}}},
 ]
+THREE = [{"name": "m", "capacity": {"g": 9}, "devices": {"g": {"count": 3, "size": 2}}}]
+"""Of which there is more than is on devices."""
+
 TYPES = {"tasks": [{"demand": {"a": 2, "b": 1}, "count": 2}, {"demand": {"a": 1}, "count": 3}]}
 UNUSED = {"tasks": [{"demand": {"a": 9}, "count": 2}, {"demand": {"a": 1}, "count": 3}]}
 
@@ -62,6 +65,8 @@ MOST = [
     (data({"demand": {"g": "4/3"}}, machines=RACK), 2),
     (data({"demand": {"g": 2}}, machines=RACK), 2),
     (data({"demand": {"g": 4}}, machines=RACK), 1),
+    (data({"demand": {"g": 2}}, machines=THREE), 3),
+    (data({"demand": {"g": 4}}, machines=THREE), 1),
     # Of types: 1 of (2, 1) and 2 of 1 use 4, 2 and 3 use 7 and are all there are.
     (data(TYPES), 5),
     (data(TYPES | {"max_tasks": "7/2"}), 3),

@@ -62,8 +62,17 @@ POOLS = {
         [SMALL, LARGE, BOTH],
         {"a": 7, "b": 4},
         {"A": "h", "B": "g", "C": "g"},
-        [Group("g", guarantee={"a": 3}), Group("h")],
-        guarantees={"B": {"a": 2}, "C": {"a": 1}},
+        [Group("g", guarantee={"a": 4}), Group("h")],
+        guarantees={"B": {"a": 3}, "C": {"a": 1}},
+        meaning="surplus",
+    ),
+    "above parts of a task that are promised": pool(
+        [SMALL, LARGE, BOTH],
+        {"a": 5, "b": 4},
+        {"A": "h", "B": "g", "C": "g"},
+        [Group("g"), Group("h")],
+        {"A": 1},
+        guarantees={"B": {"a": 3}},
         meaning="surplus",
     ),
     "in parts of what is promised": pool(
@@ -73,6 +82,9 @@ POOLS = {
         [Group("g"), Group("h", guarantee={"b": 2})],
         guarantees={"B": {"a": 2}, "C": {"a": 1}},
         meaning="normalised",
+    ),
+    "one at its limit": pool(
+        [SMALL, SMALL, SMALL], {"a": 6}, dict(zip("ABC", "ghk", strict=True)), [Group(name) for name in "ghk"], {"A": 1}
     ),
     "who can have nothing": pool([SMALL, {"a": 9}, SMALL], {"a": 4}, GHK, [Group("g"), Group("h")]),
 }
@@ -172,16 +184,35 @@ def test_whose_turn_it_is():
             assert proof.due(replace(way, turns=4))[0].turns == 5
 
 
-def test_whose_tasks_do_not_count_is_at_nothing_until_it_stops():
-    """C needs only what is excluded from the shares: after the first round it has all of it, and B none."""
-    found = without_levels(
-        file_of(pool([SMALL, BOTH, {"b": 1}], {"a": 3, "b": 3}, GHK, [Group("g"), Group("h")]), integer=True)
-    )
-    found["instance"]["excluded"] = ["b"]
+def test_stops_are_proven_one_after_the_other():
+    proof = proof_of(POOLS["one at its limit"])
+    first = proof.onward(proof.start)
+    assert first.tasks == (1, 1, 1) and proof.level(first.moment) == F(1, 6) and first.active == {0, 1, 2}
+    assert proof.onward(proof.start, first.time) == first
+    assert proof.onward(proof.start, ((1, (0, False), first.moment[-1] + 1), 0)) is None
+    assert proof.fault() == ""
+    assert [(proof.level(moment), turns, stops) for moment, turns, stops in proof.proven] == [
+        (F(1, 6), 0, 1), (F(1, 3), 0, 1), (F(1, 2), 0, 1),
+    ]  # fmt: skip
+    assert not any(way.active for way in proof.ways) and not proof.mine.active
+
+
+UNCOUNTED = [
+    # After the first round C, at nothing, has all that is left of b, and B none.
+    ([SMALL, BOTH, {"b": 1}], {"a": 3, "b": 3}, {"A": "h", "B": "g", "C": "g"}, ["b"], {(2, 1, 2)}),
+    # Nobody's count: after a task each C has another, as its group gained less, and then one of all has the last.
+    ([SMALL, SMALL, SMALL], {"a": 5}, GHK, ["a"], {(2, 1, 2), (1, 2, 2), (1, 1, 3)}),
+]
+
+
+@pytest.mark.parametrize(("rows", "room", "paths", "excluded", "best"), UNCOUNTED)
+def test_whose_tasks_do_not_count_is_at_nothing_until_it_stops(rows, room, paths, excluded, best):
+    found = without_levels(file_of(pool(rows, room, paths, [Group("g"), Group("h")]), integer=True))
+    found["instance"]["excluded"] = excluded
     for tasks in itertools.product(range(4), repeat=3):
         for row, x in zip(found["users"], tasks, strict=True):
             row["tasks"] = x
-        assert verify(copy.deepcopy(found)).valid is (tasks == (2, 1, 2))
+        assert verify(copy.deepcopy(found)).valid is (tasks in best), tasks
 
 
 # ---- trees -----------------------------------------------------------------------------------------------------------
@@ -207,3 +238,16 @@ def test_a_tree_in_groups_refutes_what_costs_too_much_on_each_of_its_sides():
             assert verify(in_groups(side, right, nothing)).valid is not True
     # More than there are machines is nothing.
     assert verify(in_groups({"class": "m", "load": {"A": 1}, "most": 3}, right, nothing)).valid is True
+
+
+def test_what_one_side_of_a_tree_refutes_is_not_refuted():
+    """C comes after A and B, of whom one has room for a task: both stop on the side where C has the machine."""
+    groups = [Group("g"), Group("h"), Group("k", tier=-1)]
+    rules = Organisation(paths=dict(zip("ABC", "ghk", strict=True)), groups=groups)
+    rows = {"A": {"a": 2}, "B": {"a": "5/2"}, "C": {"a": "3/2"}}
+    rack = Instance(rows, machines=[Machine("m", {"a": 3})], organisation=rules)
+    none, nothing = [{"class": "m", "load": {user: 1}, "most": 0} for user in "AB"], {"levels": ["0"]}
+    tree = [*none, {"tasks": {"A": "1", "B": "1"}, "levels": ["0"]}, nothing, nothing]
+    assert verify(claimed(rack, [0, 0, 2], [("m", 1, {"C": 2})], [tree])).valid is None
+    assert verify(claimed(rack, [0, 0, 2], [("m", 1, {"C": 2})], [tree[:3] + tree[2:3] * 2])).valid is None
+    assert verify(claimed(rack, [0, 1, 0], [("m", 1, {"B": 1})], [])).valid is True

@@ -234,6 +234,4 @@ def better(
     if n > BRANCHES // 1000:
         return f"{n} users are too many to look at everything they could have"
     found = extend(room, [])
-    return (
-        f"more than {BRANCHES} branches would have to be looked at" if found is None and branches > BRANCHES else found
-    )
+    return f"more than {BRANCHES} branches would have to be looked at" if branches > BRANCHES else found
