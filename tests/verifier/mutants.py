@@ -204,7 +204,8 @@ def functions(space: dict[str, Any], module: str) -> dict[str, FunctionType]:
         one = waiting.pop()
         if getattr(one, "__module__", module) != module:
             continue
-        if isinstance(one, FunctionType) and one.__module__ == module:
+        # What a decorator has put around a function has the same name, and not its code.
+        if isinstance(one, FunctionType) and one.__module__ == module and not hasattr(one, "__wrapped__"):
             found.setdefault(one.__qualname__, one)
         elif isinstance(one, type):
             waiting += vars(one).values()
