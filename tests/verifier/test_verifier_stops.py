@@ -528,3 +528,10 @@ def test_a_round_below_level_0_comes_too_late():
     claim.proof = {"rounds": [{"level": "-1/2", "finished": [], "prices": {}}]}
     finished_in_rounds(claim)
     assert [check.holds for check in claim.report.checks] == [False, True]
+
+
+def test_what_is_not_spent_goes_unnoticed_by_who_has_the_level_of_a_round_and_no_other():
+    for left, right in ((F(1, 10), True), (F(1, 9), False)):
+        claim = claim_of([({"a": 1}, {}), ({"a": 1}, {})], {"m": {"a": 10}}, [1, F(1, 2)], F(1, 10))
+        claim.c.room[0][0] = F(3, 2) + left
+        assert (not _risers(claim, F(1, 10), [], [[F(1)]])) is right
