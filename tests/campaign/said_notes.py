@@ -205,7 +205,7 @@ def note_broken(world: World, i: int, m: re.Match) -> str:
 NOTES: tuple[Template, ...] = (
     Template(
         "counts",
-        r"(?:\d+ (?:stopped by|with all|at their|left where|unplaced)[^;]*(?:; )?)+",
+        r"(?:\d+ (?:stopped by|with all|at their|left where|with nothing left|unplaced)[^;]*(?:; )?)+",
         note_counts,
     ),
     Template(

@@ -54,8 +54,10 @@ MACHINES = [Machine("m", {"cpu": 2}, 2), Machine("k", {"cpu": 4})]
 )
 def test_a_type_that_fits_nowhere_is_what_is_left_of_a_user(kind, said):
     cluster = Instance({"A": [kind, TaskType({"cpu": 1}, 2)], "B": {"cpu": 1}}, machines=MACHINES)
-    row = explain(cluster, user="A", integer=True).users[0]
-    assert (row.tasks, row.reason, row.stopped_by, row.remedy) == (2, "unplaced", (), said)
+    found = explain(cluster, user="A", integer=True)
+    row = found.users[0]
+    assert (row.tasks, row.reason, row.stopped_by, row.remedy) == (2, "misfit", (), said)
+    assert "the rest fits nowhere" in str(found) and "unplaced" not in str(found)
 
 
 def test_the_limit_that_is_to_be_raised_is_that_of_the_file():
