@@ -27,7 +27,7 @@ from ...model.evidence import BoundsEvidence
 from ...model.instance import Instance
 from ...model.naming import some
 from ...model.policies import AnyPolicy, policy_on
-from ...model.shortfall import HAS_ALL, MET, cells_of, counted_as_means
+from ...model.shortfall import HAS_ALL, MET, cells_of, counted_as_means, left_out
 from ...solving.allocating import solve
 from ...solving.integrality import whole_parts
 from ..baseline import unproven
@@ -195,6 +195,7 @@ class Explanation(Result):
             "valid": self.allocation.certificate.valid,
             "users": [row.to_dict() for row in self.users],
             "unplaced": list(self.allocation.unplaced),
+            **({"misfits": misfits} if (misfits := self.allocation.misfits) else {}),
             "broken_guarantees": self.allocation.broken_guarantees,
         } | ({} if self.fragmentation is None else {"fragmentation": self.fragmentation.to_dict()})
 
@@ -266,6 +267,7 @@ class Explanation(Result):
                 f"alone: tasks in its part of every machine by weight, if it were its own; gain: above that{pooled}"
             )
         notes += counted_as_means(self.instance, self.allocation.integer)
+        notes += left_out(self.allocation.misfits)
         notes += unproven({self.policy: self.allocation})
         if self.fragmentation is not None:
             notes += self.fragmentation.sentences()
