@@ -54,8 +54,20 @@ MACHINES = [Machine("m", {"cpu": 2}, 2), Machine("k", {"cpu": 4})]
 )
 def test_a_type_that_fits_nowhere_is_what_is_left_of_a_user(kind, said):
     cluster = Instance({"A": [kind, TaskType({"cpu": 1}, 2)], "B": {"cpu": 1}}, machines=MACHINES)
-    row = explain(cluster, user="A", integer=True).users[0]
-    assert (row.tasks, row.reason, row.stopped_by, row.remedy) == (2, "unplaced", (), said)
+    found = explain(cluster, user="A", integer=True)
+    row = found.users[0]
+    assert (row.tasks, row.reason, row.stopped_by, row.remedy) == (2, "misfit", (), said)
+    assert "the rest fits nowhere" in str(found) and "unplaced" not in str(found)
+
+
+def test_types_that_fit_nowhere_are_named_where_others_of_a_user_run():
+    """Also of who is stopped by something else, and not of who fits nowhere at all, who is unplaced."""
+    kinds = [TaskType({"cpu": 1}, 2), TaskType({"cpu": 5}, 2), TaskType({"cpu": 6}, 1, name="big")]
+    pool = Instance({"A": kinds, "B": {"cpu": 1}, "C": kinds[1:]}, {"cpu": 4})
+    for found in (solve(pool, integer=True), explain(pool, integer=True)):
+        assert found.to_dict()["misfits"] == {"A": ["2", "big"]} and found.to_dict()["unplaced"] == ["C"]
+        assert "types left out (a task fits on nothing open to it): task 2 of A, task big of A" in str(found)
+    assert "misfits" not in solve(pool).to_dict() and "left out" not in str(solve(pool))
 
 
 def test_the_limit_that_is_to_be_raised_is_that_of_the_file():
