@@ -481,6 +481,11 @@ TEMPLATES: tuple[Template, ...] = (
         tried_in_vain,
     ),
     Template(
+        "search",
+        r"another of its tasks fits beside the others', and what is the best is not proven: give it more time",
+        lambda world, i, m: "it is proven" if world.now.finished else "",
+    ),
+    Template(
         "whole in vain",
         r"what stops it is (?P<stops>.+); (?P<times>\d+) (?:machines|times what a task of it lacks) more "
         r"would not raise it",

@@ -1,9 +1,14 @@
 """What is said of whole tasks where ceilings below one task, types that fit nowhere, or devices are in play."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from drfopt import Instance, Machine, Organisation, TaskType, explain, solve
 from drfopt.planning.advice import advise
+from drfopt.planning.explaining import explanation
+from drfopt.planning.explaining.explanation import what_stops
 from drfopt.planning.explaining.tried_remedies import RemedyTrials
 
 
@@ -109,3 +114,14 @@ def test_who_is_at_its_ceiling_is_stopped_by_no_machine_where_there_is_room_on_a
         rules = Organisation(ceilings={"a": {"gpu": ceiling}})
         cluster = Instance({"a": {"gpu": "3/4"}}, machines=devices, organisation=rules)
         assert explain(cluster, integer=True).users[0].stopped_by == stops
+
+
+def test_where_an_answer_that_is_not_proven_leaves_room_it_is_the_search_that_stops(monkeypatch):
+    """It was called a promise to others, which eight times more would not help; B is stopped by what it lacks."""
+    pool = Instance({"A": {"cpu": 1}, "B": {"cpu": 7}}, {"cpu": 9})
+    cut = replace(solve(pool, integer=True), tasks=np.array([3, 0]), status="feasible")
+    monkeypatch.setattr(explanation, "solve", lambda *_, **__: cut)
+    rows = explain(pool, user="A", integer=True).users
+    assert [(row.reason, row.stopped_by) for row in rows] == [("search", ())]
+    assert rows[0].remedy.startswith("another of its tasks fits beside the others'")
+    assert what_stops(cut) == [("search", ()), ("capacity", ("cpu",))]

@@ -57,6 +57,7 @@ REASONS = {
     "efficiency": "left where the sum wants them",
     "guarantee": "at their guarantees, which the sum would not give them",
     "notion": "left where the notion wants them",
+    "search": "left where the search ended",
     "misfit": "with nothing left but what fits nowhere",
     "unplaced": "unplaced",
 }
@@ -91,7 +92,8 @@ class Explained:
         ``met`` (it has all it asked for), ``limit``, ``ceiling``, ``unplaced``, ``misfit`` where it runs all that fits
         of its several types and what is left of them fits nowhere, ``capacity``,
         ``efficiency`` where a sum does not owe her anything, ``guarantee`` where it gives her no more than she is
-        owed, or ``notion`` where a formulation file leaves room.
+        owed, ``notion`` where a formulation file leaves room, or ``search`` where whole tasks that are not proven the
+        best leave it.
     stopped_by : tuple of str
         The resources, or ``class/resource``, that hold her where she is; empty at her limit, unplaced and ``misfit``.
     others : int
@@ -404,6 +406,8 @@ class _Facts:
             return "ceiling"
         if self.capped[i]:
             return "limit"
+        if self.stops is not None and not self.allocation.finished and not self.stopped_by[i]:
+            return "search"
         if self.objective in UNKNOWN and not self.stopped_by[i]:
             return "notion"
         sums = self.objective == "sum"
