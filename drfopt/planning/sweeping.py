@@ -303,7 +303,7 @@ def sweep(
         along = axis or multiplied(resource)
         wanted = tuple(exact(value) for value in listed(values, "values", InstanceError))
     if negative := [value for value in wanted if value < 0]:
-        raise InstanceError(f"{along.name}={negative[0]}: a sweep is over amounts, 0 or more")
+        raise InstanceError(f"{along.name}={negative[0]}: a sweep is over amounts: give positive numbers")
     chosen = policy_named(policy)
     # A change is made where the answer is found: in one pool it may take longer than the answer.
     each = [(*first, along.at(value)) for value in wanted]

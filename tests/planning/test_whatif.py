@@ -111,10 +111,10 @@ def test_resources_of_machines_are_multiplied():
         axis_of(Instance.library("drfh-two-servers"), "cpu=1,2")
 
 
-@pytest.mark.parametrize("axis", ["cpu=-1,1", "demand:A.cpu=1,-1/2", "weight:A=-1"])
+@pytest.mark.parametrize("axis", ["cpu=-1,1", "demand:A.cpu=1,-1/2", "weight:A=-1", "scale:cpu=-1"])
 def test_a_sweep_is_over_amounts(axis):
     """A row of cpu -1 was that of one cpu less."""
-    with pytest.raises(InstanceError, match=r"=-1(/2)?: a sweep is over amounts, 0 or more"):
+    with pytest.raises(InstanceError, match=r"=-1(/2)?: a sweep is over amounts: give positive numbers"):
         sweep(PAPER, axis, jobs=1)
 
 

@@ -28,35 +28,43 @@ def tasks(*each):
 
 
 JUMP = [tasks(1, 1), tasks(1, 3), tasks(1, 3), tasks(4, 3)]
-"""Of shares 2 and 1: from 3 over 5 to 11, so that 1/4 of it is behind at the second point and the third."""
+"""Of shares 2 and 1: from 3 over 5 to 11."""
 
 
-def test_of_a_jump_so_much_is_behind_as_it_is_by_shares():
+def test_of_a_jump_so_much_is_gained_as_it_is_by_shares_and_weight():
     clock = clock_of(F(2), F(1))
-    assert clock.behind(JUMP) == [0, F(1, 4), F(1, 4), 1]
-    assert clock.behind(JUMP[:1]) == [0]
-    assert clock.behind([JUMP[0]] * 2) == [0, 0]
-    points = {0: (1, 1), F(1, 8): (1, 2), F(1, 4): (1, 3), F(5, 8): (F(5, 2), 3), 1: (4, 3)}
-    for part, (a, b) in points.items():
-        assert clock.jump(JUMP, F(part)) == tasks(a, b)
-        assert clock.jump(JUMP[:1], F(part)) == JUMP[0]
-        assert clock.jump([JUMP[0]] * 2, F(part)) == JUMP[0]
-    assert clock.jump(JUMP[1:], F(1, 2)) == tasks(F(5, 2), 3)
+    points = {0: (1, 1), 1: (1, 2), 2: (1, 3), 5: (F(5, 2), 3), 8: (4, 3), 9: (4, 3)}
+    for weight in (F(1), F(2)):
+        gains = clock.gained(JUMP, weight)
+        assert gains == [0, 2 / weight, 2 / weight, 8 / weight]
+        assert {gain: clock.having_gained(gain / weight, JUMP, gains) for gain in points} == {
+            gain: tasks(*each) for gain, each in points.items()
+        }
+    assert clock.gained(JUMP[1:], F(1)) == [0, 0, 6]
+    assert clock.having_gained(F(3), JUMP[1:], [F(0), F(0), F(6)]) == tasks(F(5, 2), 3)
+    for still, gains in (([], []), (JUMP[:1], [0]), ([JUMP[0]] * 2, [0, 0])):
+        assert clock.gained(still, F(1)) == gains
+        assert not still or [clock.having_gained(F(gain), still, gains) for gain in (0, 1)] == [JUMP[0]] * 2
 
 
-def test_who_jump_at_one_level_have_the_same_part_behind_them_and_others_wait_on_their_way():
+def test_who_jump_at_one_level_gain_the_same_and_others_wait_on_their_way():
     clock = clock_of(F(2), F(1), F(1), F(5))
     one = [Knot(F(0), tasks(0, 1)), Knot(F(1), tasks(1, 1)), Knot(F(1), tasks(1, 3)), Knot(F(1), tasks(4, 3))]
     other = [Knot(F(0), {2: F(0)}), Knot(F(1), {2: F(2)}), Knot(F(1), {2: F(6)}), Knot(F(2), {2: F(7)})]
     later = [Knot(F(0), {3: F(0)}), Knot(F(1), {3: F(1)})]
-    found = clock.together([[one, other], [later]], tasks(0, 1, 0, 0))
-    first = [(0, (0, 1, 0, 0)), (1, (1, 1, 2, 0)), (1, (1, 3, 3, 0)), (1, (4, 3, 6, 0)), (2, (4, 3, 7, 0))]
-    rest = [(0, (4, 3, 7, 0)), (1, (4, 3, 7, 1))]
-    assert found == [Knot(F(level), tasks(*each)) for level, each in (*first, *rest)]
+    for weight, jump in (
+        (1, [(1, 1, 2), (1, 3, 4), (2, 3, 6), (4, 3, 6)]),
+        (2, [(1, 1, 2), (1, 3, 6), (4, 3, 6)]),
+        (F(1, 2), [(1, 1, 2), (1, 3, 3), (4, 3, 6)]),
+    ):
+        found = clock.together([[(one, F(1)), (other, F(weight))], [(later, F(1))]], tasks(0, 1, 0, 0))
+        first = [(0, (0, 1, 0, 0)), *((1, (*each, 0)) for each in jump), (2, (4, 3, 7, 0))]
+        rest = [(0, (4, 3, 7, 0)), (1, (4, 3, 7, 1))]
+        assert found == [Knot(F(level), tasks(*each)) for level, each in (*first, *rest)]
     # Who does not jump is on its way there, and a path that begins later waits.
     slow = [Knot(F(0), {2: F(0)}), Knot(F(2), {2: F(4)})]
     high = [Knot(F(1, 2), {3: F(3)}), Knot(F(1), {3: F(5)})]
-    found = clock.together([[one, slow, high]], tasks(0, 1, 0, 3))
+    found = clock.together([[(path, F(1)) for path in (one, slow, high)]], tasks(0, 1, 0, 3))
     assert [knot.level for knot in found] == [0, F(1, 2), 1, 1, 1, 2]
     assert [tuple(knot.tasks.values()) for knot in found] == [
         (0, 1, 0, 3), (F(1, 2), 1, 1, 3), (1, 1, 2, 5), (1, 3, 2, 5), (4, 3, 2, 5), (4, 3, 4, 5)]  # fmt: skip

@@ -2,9 +2,12 @@
 
 import subprocess
 import sys
+from contextvars import copy_context
 
 import pytest
-from mutants import HERE, equivalent, mutants
+from mutants import HERE, Loaded, equivalent, mutants
+
+from drfopt.certificates.verifier import reading
 
 SETTLED = ("groups.py", "order.py", "paths.py")
 """Files of which no mutant is left that is neither caught nor told to be equivalent."""
@@ -14,6 +17,19 @@ def test_what_is_told_to_be_equivalent_is_a_mutant():
     known = equivalent()
     assert set(known) <= {str(one) for file in {line.split()[0] for line in known} for one in mutants(file)}
     assert all(known.values())
+
+
+def test_a_mutant_of_a_function_within_a_decorator_is_loaded():
+    mutant = next(one for one in mutants("reading.py") if str(one).endswith("with_long: without KNOWN.reset(token)"))
+
+    def left():
+        with reading.with_long({"n": 1}):
+            pass
+        return reading.KNOWN.get({})
+
+    with Loaded(mutant):
+        assert copy_context().run(left) == {"n": 1}
+    assert not copy_context().run(left)
 
 
 @pytest.mark.slow

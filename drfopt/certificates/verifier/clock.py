@@ -197,7 +197,7 @@ class RuleClock:
                     yield from claim.names((i for i in has if has[i] > claim.x[i]), has, claim.x)
                 if stop is None:
                     break
-                done |= {i for i in has if stop[1][i]}
+                done |= {i for i in has if any(q[i] for end, q in ends if end[:2] == stop[0][:2])}
         yield from claim.names((i for i in self.plays if not claim.near(claim.x[i], has[i])), claim.x, has)
 
     def near_stops(self, rounds: list[Round], sound: bool) -> Iterator[str]:
