@@ -203,13 +203,8 @@ def functions(space: dict[str, Any], module: str) -> dict[str, FunctionType]:
         one = waiting.pop()
         if isinstance(one, FunctionType | type) and one.__module__ != module:
             continue
-<<<<<<< HEAD
         inside = [part for how in ("fget", "func", "__func__", "__wrapped__") if (part := getattr(one, how, None))]
         if isinstance(one, FunctionType) and not inside:  # What wraps another has its name.
-=======
-        # What a decorator has put around a function has the same name, and not its code.
-        if isinstance(one, FunctionType) and one.__module__ == module and not hasattr(one, "__wrapped__"):
->>>>>>> main
             found.setdefault(one.__qualname__, one)
         waiting += vars(one).values() if isinstance(one, type) else inside
     return found
