@@ -23,7 +23,7 @@ from .instance import Instance
 from .monopolies import monopolies_written
 from .naming import some
 from .policies import policy_named
-from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means, shares_of_tasks
+from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means, left_out, shares_of_tasks
 
 __all__ = ["Allocation", "Broken", "Certificate", "Portion", "stopped"]
 
@@ -281,6 +281,11 @@ class Allocation(Result):
         return tuple(replace(row, unit=instance.units[instance.resources.index(row.resource)]) for row in rows)
 
     @property
+    def misfits(self) -> dict[str, list[str]]:
+        """Of whole tasks the task types that fit nowhere and are left out, by the user who has them and is placed."""
+        return self.instance.misfits if self.integer else {}
+
+    @property
     def unpriced(self) -> tuple[str, ...]:
         """Users whom guarantees, or earlier tiers, leave no more, and who would pay for more than prices say."""
         return self.certificate.evidence.unpriced
@@ -506,6 +511,7 @@ class Allocation(Result):
             "users": users,
             "resources": resources,
             "unplaced": list(self.unplaced),
+            **({"misfits": misfits} if (misfits := self.misfits) else {}),
             "short": [self.users[i] for i in short.short.tolist()],
             "demand_met": short.demand_met,
             "certificate": self.certificate.to_dict(),
@@ -719,6 +725,7 @@ class Allocation(Result):
         notes += counted_as_means(self.instance, self.integer)
         # Last, since that is what a planner reads first.
         notes += self.shortfall.sentences()
+        notes += left_out(self.misfits)
         if self.unplaced and unplaced:
             notes.append("unplaced (a task fits on nothing open to it): " + _listed(self.unplaced))
         return notes

@@ -437,6 +437,17 @@ class Instance:
             if kinds is not None
         }
 
+    @property
+    def misfits(self) -> dict[str, list[str]]:
+        """Of users who are placed the task types that fit nowhere, by name or number: whole tasks leave them out."""
+        unplaced, found = self.unplaced(integer=True), {}
+        for i, rows in self.type_fits.items():
+            kinds = enumerate((self.task_types or ())[i] or ())
+            missing = [kind.name or f"{t + 1}" for t, kind in kinds if not rows[t].any()]
+            if missing and len(missing) < len(rows) and not unplaced[i]:
+                found[self.users[i]] = missing
+        return found
+
     @cached_property
     def type_sequences(self) -> dict[int, TypeSequence]:
         """Of every user with task types: in which order whole tasks of those that fit somewhere are started."""

@@ -10,7 +10,7 @@ Who has all it asked for is not stopped by anything.  A limit or a ceiling below
 a rule that somebody made, and no machine helps against it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,8 +21,9 @@ import numpy as np
 from ..base.numbers.shown import counted, in_units, number, percent
 from ..base.tolerances import LEVEL
 from .instance import Instance
+from .naming import some
 
-__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of", "counted_as_means", "shares_of_tasks"]
+__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of", "counted_as_means", "left_out", "shares_of_tasks"]
 
 HAS_ALL = "has all it asked for"
 """What a table says of who is stopped by nothing."""
@@ -41,6 +42,12 @@ def counted_as_means(instance: Instance, integer: bool) -> list[str]:
     return [
         "a task of who has several types counts as the mean of them in levels, in sums of shares and in what is met"
     ]
+
+
+def left_out(misfits: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what is to be said of task types that fit nowhere, by user, of which whole tasks have none."""
+    kinds = [f"task {kind} of {user}" for user, missing in misfits.items() for kind in missing]
+    return [f"types left out (a task fits on nothing open to it): {some(kinds)}"] if kinds else []
 
 
 def shares_of_tasks(instance: Instance) -> np.ndarray:

@@ -406,9 +406,9 @@ def _each_stop(allocation: Allocation) -> list[Stop]:
 
 
 def _explained(allocation: Allocation, i: int, reason: str, names: tuple[str, ...]) -> Stop:
+    if reason == "misfit":
+        return Stop("unplaced", LEFT, names)
     kind = reason if reason in WORDS else "" if names else "unknown"
-    if kind == "unplaced" and allocation.users[i] not in allocation.unplaced:
-        return Stop(kind, LEFT, names)
     words = (
         WORDS[kind] if kind else stopped(allocation.instance, i, names, allocation.tasks[i], False, allocation.integer)
     )

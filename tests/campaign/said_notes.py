@@ -202,10 +202,24 @@ def note_broken(world: World, i: int, m: re.Match) -> str:
     return ""
 
 
+def note_left_out(world: World, i: int, m: re.Match) -> str:
+    """Return that others are the types of which no task fits anywhere, of users who have one that does."""
+    should, pool = [], world.rooms[0] if world.instance.machines is None else None
+    for u, user in enumerate(world.instance.users):
+        kinds = (world.instance.task_types or {u: None})[u] or ()
+        rows = [
+            any(fits) if pool is None else all(d <= c for d, c in zip(demand, pool, strict=True))
+            for demand, _, fits, _ in world.kinds(u)
+        ]
+        if kinds and any(rows):
+            should += [f"task {k.name or t + 1} of {user}" for t, k in enumerate(kinds) if not rows[t]]
+    return "" if m["names"].split(", ") == should else f"{should} are left out"
+
+
 NOTES: tuple[Template, ...] = (
     Template(
         "counts",
-        r"(?:\d+ (?:stopped by|with all|at their|left where|unplaced)[^;]*(?:; )?)+",
+        r"(?:\d+ (?:stopped by|with all|at their|left where|with nothing left|unplaced)[^;]*(?:; )?)+",
         note_counts,
     ),
     Template(
@@ -304,6 +318,11 @@ NOTES: tuple[Template, ...] = (
         "unplaced",
         r"unplaced: (?P<user>u\d+): (?P<why>.+)",
         note_unplaced,
+    ),
+    Template(
+        "left out",
+        r"types left out \(a task fits on nothing open to it\): (?P<names>.*)",
+        note_left_out,
     ),
     Template(
         "unplaced more",

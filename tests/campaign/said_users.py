@@ -481,6 +481,11 @@ TEMPLATES: tuple[Template, ...] = (
         tried_in_vain,
     ),
     Template(
+        "search",
+        r"another of its tasks fits beside the others', and what is the best is not proven: give it more time",
+        lambda world, i, m: "it is proven" if world.now.finished else "",
+    ),
+    Template(
         "whole in vain",
         r"what stops it is (?P<stops>.+); (?P<times>\d+) (?:machines|times what a task of it lacks) more "
         r"would not raise it",
@@ -574,7 +579,10 @@ def row_reason(world: World, i: int, row: dict[str, Any]) -> str:
     met, placed = asked is not None and x >= float(asked) * (1 - 1e-9), not instance.unplaced(world.whole)[i]
     limit = float(instance.whole_limits[i]) if world.whole else float(instance.limits[i])
     if why == "unplaced":
-        return "" if not x or (types is not None and types[i]) else "it runs"
+        return "it runs" if x else "it fits somewhere" if placed else ""
+    if why == "misfit":
+        left = world.instance.type_fits.get(i) if world.whole and x else None
+        return "" if left is not None and not left.any(axis=1).all() else "all its types fit"
     if why == "met":
         return "" if met else f"it asked for {asked}"
     if met and placed:

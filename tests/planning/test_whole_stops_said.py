@@ -1,9 +1,14 @@
 """What is said of whole tasks where ceilings below one task, types that fit nowhere, or devices are in play."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from drfopt import Instance, Machine, Organisation, TaskType, explain, solve
 from drfopt.planning.advice import advise
+from drfopt.planning.explaining import explanation
+from drfopt.planning.explaining.explanation import what_stops
 from drfopt.planning.explaining.tried_remedies import RemedyTrials
 
 
@@ -54,8 +59,20 @@ MACHINES = [Machine("m", {"cpu": 2}, 2), Machine("k", {"cpu": 4})]
 )
 def test_a_type_that_fits_nowhere_is_what_is_left_of_a_user(kind, said):
     cluster = Instance({"A": [kind, TaskType({"cpu": 1}, 2)], "B": {"cpu": 1}}, machines=MACHINES)
-    row = explain(cluster, user="A", integer=True).users[0]
-    assert (row.tasks, row.reason, row.stopped_by, row.remedy) == (2, "unplaced", (), said)
+    found = explain(cluster, user="A", integer=True)
+    row = found.users[0]
+    assert (row.tasks, row.reason, row.stopped_by, row.remedy) == (2, "misfit", (), said)
+    assert "the rest fits nowhere" in str(found) and "unplaced" not in str(found)
+
+
+def test_types_that_fit_nowhere_are_named_where_others_of_a_user_run():
+    """Also of who is stopped by something else, and not of who fits nowhere at all, who is unplaced."""
+    kinds = [TaskType({"cpu": 1}, 2), TaskType({"cpu": 5}, 2), TaskType({"cpu": 6}, 1, name="big")]
+    pool = Instance({"A": kinds, "B": {"cpu": 1}, "C": kinds[1:]}, {"cpu": 4})
+    for found in (solve(pool, integer=True), explain(pool, integer=True)):
+        assert found.to_dict()["misfits"] == {"A": ["2", "big"]} and found.to_dict()["unplaced"] == ["C"]
+        assert "types left out (a task fits on nothing open to it): task 2 of A, task big of A" in str(found)
+    assert "misfits" not in solve(pool).to_dict() and "left out" not in str(solve(pool))
 
 
 def test_the_limit_that_is_to_be_raised_is_that_of_the_file():
@@ -97,3 +114,14 @@ def test_who_is_at_its_ceiling_is_stopped_by_no_machine_where_there_is_room_on_a
         rules = Organisation(ceilings={"a": {"gpu": ceiling}})
         cluster = Instance({"a": {"gpu": "3/4"}}, machines=devices, organisation=rules)
         assert explain(cluster, integer=True).users[0].stopped_by == stops
+
+
+def test_where_an_answer_that_is_not_proven_leaves_room_it_is_the_search_that_stops(monkeypatch):
+    """It was called a promise to others, which eight times more would not help; B is stopped by what it lacks."""
+    pool = Instance({"A": {"cpu": 1}, "B": {"cpu": 7}}, {"cpu": 9})
+    cut = replace(solve(pool, integer=True), tasks=np.array([3, 0]), status="feasible")
+    monkeypatch.setattr(explanation, "solve", lambda *_, **__: cut)
+    rows = explain(pool, user="A", integer=True).users
+    assert [(row.reason, row.stopped_by) for row in rows] == [("search", ())]
+    assert rows[0].remedy.startswith("another of its tasks fits beside the others'")
+    assert what_stops(cut) == [("search", ()), ("capacity", ("cpu",))]

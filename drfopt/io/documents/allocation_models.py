@@ -297,6 +297,7 @@ class AllocationDocument(Headed):
     users: list[UserRow]
     resources: list[ResourceRow]
     unplaced: list[str]
+    misfits: dict[str, list[str]] = Field({}, description="task types that fit nowhere, of users who are placed")
     short: list[str] = []
     demand_met: float | None = None
     certificate: CertificateSummary

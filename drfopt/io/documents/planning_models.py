@@ -100,6 +100,7 @@ class ExplanationDocument(Headed):
     valid: bool | None
     users: list[ExplanationRow]
     unplaced: list[str]
+    misfits: dict[str, list[str]] = Field({}, description="task types that fit nowhere, of users who are placed")
     broken_guarantees: list[BrokenGuarantee]
     fragmentation: FragmentationTable | None = None
 

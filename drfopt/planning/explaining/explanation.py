@@ -27,7 +27,7 @@ from ...model.evidence import BoundsEvidence
 from ...model.instance import Instance
 from ...model.naming import some
 from ...model.policies import AnyPolicy, policy_on
-from ...model.shortfall import HAS_ALL, MET, cells_of, counted_as_means
+from ...model.shortfall import HAS_ALL, MET, cells_of, counted_as_means, left_out
 from ...solving.allocating import solve
 from ...solving.integrality import whole_parts
 from ..baseline import unproven
@@ -57,9 +57,17 @@ REASONS = {
     "efficiency": "left where the sum wants them",
     "guarantee": "at their guarantees, which the sum would not give them",
     "notion": "left where the notion wants them",
+    "search": "left where the search ended",
+    "misfit": "with nothing left but what fits nowhere",
     "unplaced": "unplaced",
 }
 """Why users have no more, in words."""
+
+TABLED = {"met": HAS_ALL, "misfit": "the rest fits nowhere"}
+"""What the table says of a reason, where that is not its name."""
+
+ASKED = {"met": "limit", "misfit": "unplaced"}
+"""Of which reason's remedies those are asked that have none of their own."""
 
 HELD = ("capacity", "efficiency", "guarantee", "ceiling")
 """Reasons beside which it is said what is used up where a user is."""
@@ -81,11 +89,13 @@ class Explained:
     level, tasks, share : float
         Her weighted level under the policy, her tasks, her dominant share.
     reason : str
-        ``met`` (it has all it asked for), ``limit``, ``ceiling``, ``unplaced``, ``capacity``,
+        ``met`` (it has all it asked for), ``limit``, ``ceiling``, ``unplaced``, ``misfit`` where it runs all that fits
+        of its several types and what is left of them fits nowhere, ``capacity``,
         ``efficiency`` where a sum does not owe her anything, ``guarantee`` where it gives her no more than she is
-        owed, or ``notion`` where a formulation file leaves room.
+        owed, ``notion`` where a formulation file leaves room, or ``search`` where whole tasks that are not proven the
+        best leave it.
     stopped_by : tuple of str
-        The resources, or ``class/resource``, that hold her where she is; empty at her limit and unplaced.
+        The resources, or ``class/resource``, that hold her where she is; empty at her limit, unplaced and ``misfit``.
     others : int
         How many others are held by one of the same.
     shared_with : tuple of str
@@ -187,6 +197,7 @@ class Explanation(Result):
             "valid": self.allocation.certificate.valid,
             "users": [row.to_dict() for row in self.users],
             "unplaced": list(self.allocation.unplaced),
+            **({"misfits": misfits} if (misfits := self.allocation.misfits) else {}),
             "broken_guarantees": self.allocation.broken_guarantees,
         } | ({} if self.fragmentation is None else {"fragmentation": self.fragmentation.to_dict()})
 
@@ -221,7 +232,7 @@ class Explanation(Result):
                 Bar(row.share),
                 # A ceiling stops whole tasks beside what their next one lacks.
                 ", ".join((("ceiling",) if row.reason == "ceiling" else ()) + row.stopped_by)
-                or (HAS_ALL if row.reason == "met" else row.reason),
+                or TABLED.get(row.reason, row.reason),
                 row.others,
                 row.alone_tasks,
                 None if row.gain is None else f"{row.gain:+.1%}",
@@ -258,6 +269,7 @@ class Explanation(Result):
                 f"alone: tasks in its part of every machine by weight, if it were its own; gain: above that{pooled}"
             )
         notes += counted_as_means(self.instance, self.allocation.integer)
+        notes += left_out(self.allocation.misfits)
         notes += unproven({self.policy: self.allocation})
         if self.fragmentation is not None:
             notes += self.fragmentation.sentences()
@@ -389,11 +401,13 @@ class _Facts:
         if self.met[i]:
             return "met"
         if self.stops is not None and self.stops.started(i):
-            return "unplaced"  # what is left of its types fits nowhere
+            return "misfit"
         if self.remedies.ceilings(i):
             return "ceiling"
         if self.capped[i]:
             return "limit"
+        if self.stops is not None and not self.allocation.finished and not self.stopped_by[i]:
+            return "search"
         if self.objective in UNKNOWN and not self.stopped_by[i]:
             return "notion"
         sums = self.objective == "sum"
@@ -433,7 +447,7 @@ class _Facts:
             asked=_ended(allocation.shortfall.asked[i]),
             met=_ended(allocation.shortfall.met[i]),
             weight=self.weights[i],
-            advice=partial(self.advice, "limit" if reason == "met" else reason, i),
+            advice=partial(self.advice, ASKED.get(reason, reason), i),
         )
 
     def advice(self, reason: str, i: int) -> str:

@@ -193,6 +193,10 @@ class RemedyTrials:
         """Return that nothing but the notion stops a user."""
         return f"there is room for more of its tasks, and {self.allocation.policy} gives it none"
 
+    def search(self, i: int) -> str:
+        """Return that nothing is known to stop a user of an allocation that is not proven the best."""
+        return "another of its tasks fits beside the others', and what is the best is not proven: give it more time"
+
     def efficiency(self, i: int) -> str:
         """Return why a sum gives a user no more."""
         name, rules = self.allocation.policy, self.instance.organisation
@@ -473,9 +477,11 @@ class WholeTrials(RemedyTrials):
                 after, will = self._after(changes, i)
                 if after > now:
                     return f"{', '.join(changes)} {will} give it {counted(f'{after:.0f}', 'task')} instead of {now}"
-        what = ", ".join(lacks) or "a promise to others"
+        stops = f"what stops it is {', '.join(lacks) or 'a promise to others'}"
+        if not any(self._more(lacks, 1)):  # nothing has been tried
+            return stops
         added = "machines" if instance.machines is not None else "times what a task of it lacks"
-        return f"what stops it is {what}; {TIMES[-1]} {added} more would not raise it"
+        return f"{stops}; {TIMES[-1]} {added} more would not raise it"
 
     def _more(self, lacks: dict[str, Fraction], times: int) -> Iterator[list[str]]:
         """Yield changes that add so many times what a task lacks, or so many machines of each class that it fits on."""
