@@ -91,6 +91,7 @@ def test_who_plays_could_have_twice_what_it_could_run_alone_and_gains_all_its_sh
     assert clock.plays == [0, 1]
     assert clock.most == {0: 16, 1: 8}
     assert clock.shares == {0: F(1, 8), 1: F(1, 2)}
+    assert RuleClock(claim_of([({"a": 1, "b": 1}, {})], {"a": 4, "b": 6}, [0])).most == {0: 8}
 
 
 @pytest.mark.parametrize(("policy", "more", "rows"), [
@@ -153,6 +154,8 @@ def promised(users, **groups):
     ([(A, "g", 2), (B, "g", 10), (C, "g")], {"g": {"a": 4, "b": 10}}, (2, 10, 5)),
     ([(A, "g", 2, 2), (B, "g")], {"g": {"a": 4}}, (2, 0)),  # A has all it may have before
     ([(A, "g", 2, 2), (B, "g"), (A, "g")], {"g": {"a": 4}}, (2, 4, 2)),
+    ([(A, "g", 2, 2)], {"g": {"a": 4}}, (2,)),
+    ([({"a": "1/2"}, "g")], {"g": {"a": 4}}, (8,)),
 ])  # fmt: skip
 def test_a_guarantee_of_a_group_promises_what_its_users_have_when_it_is_used_up(users, groups, expected):
     keys = [dict(zip(("group", "max_tasks", "guarantee"), more, strict=False)) for _, *more in users]
@@ -160,6 +163,11 @@ def test_a_guarantee_of_a_group_promises_what_its_users_have_when_it_is_used_up(
         row |= {"guarantee": {"a": row["guarantee"]}} if "guarantee" in row else {}
     claim = promised([(d, row) for (d, *_), row in zip(users, keys, strict=True)], **groups)
     assert tuple(RuleClock(claim).promised.values()) == expected
+
+
+def test_who_needs_nothing_of_a_guarantee_is_promised_more_than_it_could_run_where_its_weight_says_so():
+    claim = promised([(A, {"group": "g"}), (B, {"group": "g", "weight": 10})], g={"a": 4})
+    assert RuleClock(claim).promised == tasks(4, 80)
 
 
 @pytest.mark.parametrize(("keys", "using", "most", "level", "expected"), [
@@ -194,6 +202,10 @@ def test_of_several_resources_that_one_counts_by_which_less_is_allowed():
     found = tasks(4, 0, 0)
     # Above 4 b that it is promised the second has 8 at 4/10, and the third 8 above the 2 of its group.
     assert clock.let_rise(clock.root.groups[0], found, {0}) == F(3 + F(5, 2)) * F(1, 5) - F(1, 10)
+    assert found == tasks(4, 3, F(5, 2))
+    # With 3 of b the second is at 4/10 as well.
+    found = tasks(0, 3, 0)
+    assert clock.let_rise(clock.root.groups[0], found, {1}) == 1
     assert found == tasks(4, 3, F(5, 2))
 
 

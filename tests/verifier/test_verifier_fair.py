@@ -200,10 +200,11 @@ def test_who_is_barred_keeps_no_money_for_later():
 
 
 def test_no_price_is_below_0_where_all_is_spent_after_a_tier():
-    claim = market((2, 2, 0), machines=False, users=[*USERS[:2], USERS[2] | {"guarantee": {"b": 1}}], room=(4, 2))
-    for b, found in ((0, {0, 1}), (1, {0, 1, 2}), (-1, {0, 1})):
-        p = [[F(1), F(b)]]
-        assert claim.stopped_after(PricedTier(0, p, [], [(p, [])], {}), set()) == found
+    users = [*USERS[:2], USERS[2] | {"guarantee": {"b": 1}}]
+    claim = market((2, 2, 0), machines=False, users=users, room=(4, 2), groups=[{"name": "g", "ceiling": {"a": 4}}])
+    for b, bound, found in ((0, 0, {0, 1}), (1, 0, {0, 1, 2}), (-1, 0, {0, 1}), (1, -1, {0, 1})):
+        p, bounds = [[F(1), F(b)]], [F(bound)]
+        assert claim.stopped_after(PricedTier(0, p, bounds, [(p, bounds)], {}), set()) == found
 
 
 def test_what_is_left_of_a_resource_goes_unnoticed_up_to_the_accuracy_or_where_nobody_would_feel_it():
