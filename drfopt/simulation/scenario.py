@@ -6,6 +6,7 @@ and again, at intervals or as soon as the one before is done.  Everything is che
 """
 
 import math
+import reprlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -301,7 +302,7 @@ class Scenario:
 def _machine(machine: Machine) -> Machine:
     called = f"machine class {machine.name!r}"
     _whole(machine.count, f"{called}: count", 1)
-    capacity = _amounts(with_names(machine.capacity, called), f"{called}: capacity")
+    capacity = _amounts(machine.capacity, f"{called}: capacity")
     return Machine(str(machine.name), capacity, machine.count)
 
 
@@ -319,9 +320,11 @@ def _parts(value: Any, kind: type, what: str) -> tuple:
 
 def _amounts(value: Any, what: str) -> dict[str, Fraction]:
     """Return amounts by resource, or by group, 0 or more."""
-    if not isinstance(value, Mapping):
-        raise InstanceError(f"{what} is {value!r}: give amounts by name, such as {{'cpu': 4, 'memory': 14}}")
-    return {str(name): amount(one, f"{what} of {name!r}") for name, one in value.items()}
+    by_name = with_names(value, what)
+    if not isinstance(by_name, dict):
+        given = reprlib.repr(value.tolist() if hasattr(value, "tolist") else value)
+        raise InstanceError(f"{what} is {given}: give amounts by name, such as {{'cpu': 4, 'memory': 14}}")
+    return {name: amount(one, f"{what} of {name!r}") for name, one in by_name.items()}
 
 
 def _whole(value: Any, what: str, least: int) -> None:

@@ -316,3 +316,6 @@ def test_what_executors_of_mesos_hold_is_told(tmp_path: Path) -> None:
     assert "what executors hold beside tasks: a task is what it needs itself (storm: 0.5 cpus)" in told(
         read("mesos", saved(tmp_path, state=state))
     )
+    state["frameworks"][0].pop("tasks")
+    with pytest.raises(InstanceError, match=r"no task of a user .* framework without tasks: .* \(storm\)"):
+        read("mesos", saved(tmp_path, state=state))

@@ -311,5 +311,7 @@ def test_a_machine_of_a_scenario_may_have_a_series():
     users = [User("A", (Job((Stage({"cpu": 1}, tasks=2, duration=3.0),)),))]
     series = Scenario([Machine("m", pd.Series([14, 4], ["memory", "cpu"]))], users)
     assert series.machines[0].capacity == {"cpu": 4, "memory": 14}
-    with pytest.raises(InstanceError, match="is no machine"):
+    with pytest.raises(InstanceError, match=r"^machine class 'm': capacity is \[14, 4\]: give amounts by name"):
         Scenario([Machine("m", pd.Series([14, 4]))], users)
+    amounts = pd.Series([2, 1], ["memory", "cpu"])
+    assert Stage(amounts).demand == User("A", users[0].jobs, guarantee=amounts).guarantee == {"cpu": 1, "memory": 2}

@@ -122,12 +122,11 @@ def changed_comprehension(node: ast.comprehension, ifs: list[ast.expr]) -> ast.c
 def left_alone(node: Any) -> Iterator[ast.AST]:
     """Yield the parts of a node that are not changed: words, types, and counted work."""
     match node:
-        case ast.FunctionDef(returns=returns, args=args, decorator_list=decorators):
-            every = [*args.posonlyargs, *args.args, *args.kwonlyargs]
-            yield from (part for part in [returns, *decorators, *(arg.annotation for arg in every)] if part)
+        case ast.FunctionDef(returns=returns, decorator_list=decorators):
+            yield from (part for part in [returns, *decorators] if part)
         case ast.keyword(arg="strict"):  # Lengths are the same by how the lists are made.
             yield node.value
-        case ast.AnnAssign(annotation=annotation):
+        case ast.AnnAssign(annotation=annotation) | ast.arg(annotation=ast.expr() as annotation):
             yield annotation
         case ast.Raise(exc=ast.expr() as words):
             yield from ast.walk(words)
@@ -202,16 +201,12 @@ def functions(space: dict[str, Any], module: str) -> dict[str, FunctionType]:
     found, waiting = {}, list(space.values())
     while waiting:
         one = waiting.pop()
-        if getattr(one, "__module__", module) != module:
+        if isinstance(one, FunctionType | type) and one.__module__ != module:
             continue
-        # What a decorator has put around a function has the same name, and not its code.
-        if isinstance(one, FunctionType) and one.__module__ == module and not hasattr(one, "__wrapped__"):
+        inside = [part for how in ("fget", "func", "__func__", "__wrapped__") if (part := getattr(one, how, None))]
+        if isinstance(one, FunctionType) and not inside:  # What wraps another has its name.
             found.setdefault(one.__qualname__, one)
-        elif isinstance(one, type):
-            waiting += vars(one).values()
-        waiting += [
-            inside for how in ("fget", "func", "__func__", "__wrapped__") if (inside := getattr(one, how, None))
-        ]
+        waiting += vars(one).values() if isinstance(one, type) else inside
     return found
 
 
@@ -302,31 +297,29 @@ class Judge:
         real = verifier.verify
 
         def recorded(document: Any, instance: Any = None, **options: Any) -> Any:
-            nonlocal judging
-            judging, written = True, pickle.dumps((document, instance, options))
+            written = pickle.dumps((document, instance, options))
             if written in self.cases:
                 self.cases[written].tests.append(at)
-                return real(document, instance, **options)
             start, verdict = time.process_time(), ""
-            try:
-                with calling() as calls:
+            with calling() as calls:
+                try:
                     report = real(document, instance, **options)
-                verdict = _short(report)
-                return report
-            except Exception as error:
-                verdict = type(error).__name__
-                raise
-            finally:
-                self.cases[written] = Case(written, verdict, time.process_time() - start, calls, [at])
+                    verdict = _short(report)
+                    return report
+                except Exception as error:
+                    verdict = repr(error)
+                    raise
+                finally:
+                    self.cases.setdefault(written, Case(written, verdict, time.process_time() - start, calls, [at]))
 
         with rebound("verify", real, recorded):
             for at in range(len(names)):
-                start, judging = time.process_time(), False
-                if not self.run(at, 1000 * LONG):
+                start = time.process_time()
+                with calling() as calls:
+                    passed = self.run(at, 1000 * LONG)
+                if not passed:
                     raise SystemExit(f"{names[at]} fails without a mutant")
                 self.seconds.append(time.process_time() - start)
-                with calling() as calls:
-                    judging or self.run(at, 1000 * LONG)
                 self.calls.append(calls)
         if self.kept:
             self.kept.write_bytes(pickle.dumps((names, self.cases, self.seconds, self.calls)))
@@ -338,7 +331,7 @@ class Judge:
             with at_most(seconds):
                 return _short(verifier.verify(document, instance, **options))
         except (Exception, Endless) as error:
-            return type(error).__name__
+            return repr(error)
 
     def caught(self, mutant: Mutant) -> bool:
         """Say whether a test fails: one whose document is judged otherwise, or one that calls the function itself."""
@@ -396,7 +389,7 @@ def rebound(name: str, old: Any, new: Any) -> Iterator[None]:
 
 @contextmanager
 def calling() -> Iterator[set[Function]]:
-    """See which functions of the verifier are called in the block, in this thread."""
+    """See which functions of the verifier are called in the block, in this thread, and in no such block inside."""
     folder, ours, met = f"{FOLDER}/", dict[Any, Any](), set[Function]()
 
     def trace(frame: Any, event: str, argument: Any) -> None:
@@ -408,11 +401,12 @@ def calling() -> Iterator[set[Function]]:
         if ours[code]:
             met.add(ours[code])
 
+    before = sys.gettrace()
     sys.settrace(trace)
     try:
         yield met
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
 
 
 def _short(report: Any) -> Any:

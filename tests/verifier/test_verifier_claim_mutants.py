@@ -1,12 +1,15 @@
 """What the verifier says that it does not follow, and how exactly it reads: files that a mutant of that lets pass."""
 
+from copy import deepcopy
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 from test_verifier_mutants import file_of, mutant_of, pool, row, verdict, without_levels
 
 from drfopt import Group, Instance, Machine, Organisation, TaskType
 from drfopt.certificates.verifier import claims, verify
+from drfopt.certificates.verifier.cluster import Cluster
 
 ROWS = {"A": {"a": 1, "b": 1}, "B": {"a": 1, "b": 2}, "C": {"a": 2, "b": 1}}
 
@@ -177,3 +180,114 @@ def test_of_a_limit_only_whole_tasks_count_where_tasks_are_whole():
         for user in found["instance"]["users"]:
             user["max_tasks"] = limit
         assert verify(found).valid is True
+
+
+KINDS = [TaskType({"a": 1}, 2), TaskType({"a": 2}, 1)]
+
+
+def typed(policy="tsf", **cluster):
+    """A user of two types, and another."""
+    cluster = cluster or {"machines": [Machine("m", {"a": 3}, 2), Machine("n", {"a": 4})]}
+    return file_of(Instance({"A": KINDS, "B": {"a": 1}}, **cluster), policy, exact=True)
+
+
+def with_proof(found, **more):
+    found["proof"] |= more
+    return found
+
+
+def wide():
+    """Enclosures on machines, of which the file names no point: that is where its tasks are placed."""
+    found = changed("ceei", machines=True)
+    del found["proof"]["point"]
+    for user in found["users"]:
+        place = Fraction(found["placement"][user["name"]]["m"])
+        user["tasks"] = {"lower": str(place * Fraction(99, 100)), "upper": str(place * Fraction(101, 100))}
+    return found
+
+
+def one_price():
+    found = changed("ceei")
+    del found["proof"]["prices"]
+    return found | {"resources": [{"name": "a", "price": "1"}, {"name": "b", "price": None}]}
+
+
+def ruled(needs, room, policy="drf", max_tasks=None, **rules):
+    return file_of(Instance(needs, room, max_tasks=max_tasks, organisation=Organisation(**rules)), policy, exact=True)
+
+
+TWO = {"A": {"a": 1}, "B": {"a": 1, "b": 1}}
+BESIDE = {"A": {"a": 1, "b": 1}, "B": {"a": 1, "b": 2}, "C": {"a": 2}}
+
+READ = {
+    "where a pool is said to run tasks": (lambda: changed("drf") | {"placement": {"A": {"m": 1}}}, True),
+    "weights per resource, of what is not followed": (
+        lambda: changed("tasks", SURPLUS, {"weight": {"a": 2, "b": 1}}, guarantees={"A": {"a": 1}}), None),
+    "no point but a placement": (wide, True),
+    "a ceiling of nothing": (lambda: ruled(
+        BESIDE, {"a": 12, "b": 13}, groups=[Group("g", ceiling={"b": 0})], paths={"A": "g", "C": "g"}), True),
+    "tiers inside of groups": (lambda: ruled(
+        ROWS, {"a": 12, "b": 13}, groups=[Group("g"), Group("h")], paths={**dict.fromkeys("AB", "g"), "C": "h"},
+        tiers={"A": 1}), True),
+    "one price of two": (one_price, None),
+    "two types alone": (typed, True),
+    "two types alone, under drf": (lambda: with_proof(typed("drf"), alone={"A": None}), True),
+    "two types alone, in a pool": (lambda: with_proof(typed(capacity={"a": 9}), alone={"A": None}), True),
+    "two types of which the sum is not placed": (
+        lambda: (found := typed()) | {"placement": {"B": found["placement"]["B"]}}, True),
+    **{f"who fits nowhere, under {policy}": (lambda policy=policy: file_of(Instance(
+        ROWS, machines=[Machine("m", {"a": 3, "b": 2}, 2)], eligible={"C": []}), policy, exact=True), True)
+        for policy in ("drf", "ceei", "utilitarian")},
+    "two types of a market": (lambda: typed("ceei"), True),
+    "surplus without a promise": (lambda: changed("tasks", SURPLUS, tiers={"A": 1}), True),
+    "less than a promise": (lambda: ruled(
+        TWO, {"a": 12, "b": 13}, max_tasks={"A": 1}, guarantees={"A": {"a": 6}}, meaning="surplus"), True),
+    "a path beside nothing": (
+        lambda: file_of(Instance({"A": {"a": 1}, "B": {"a": 2}}, {"a": 12, "b": 0}), PATH, exact=True), True),
+    "a path on which one has nothing": (
+        lambda: row(changed(PATH), 2, tasks="0"), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_a_file_says_is_read_as_it_is_meant(name):
+    make, valid = READ[name]
+    assert verify(make()).valid is valid
+
+
+@pytest.mark.parametrize("more", [{}, {"guarantees": {"A": {"a": 1}}, "meaning": "surplus"}])
+def test_of_what_only_excluded_resources_make_the_level_is_nothing(more):
+    found = ruled(TWO, {"a": 12, "b": 13}, max_tasks={"A": 4}, excluded=["b"], **more)
+    found["instance"]["users"][0]["demand"] = {"b": 1}
+    for level, right in ((0, True), (1, False)):
+        found["users"][0]["level"] = level
+        (check,) = (check for check in verify(deepcopy(found)).checks if check.name.startswith("levels are"))
+        assert check.holds is right
+
+
+@pytest.mark.parametrize("policy", ["ceei", "tasks"])
+def test_what_counts_tasks_or_incomes_knows_no_weights_per_resource(policy):
+    with pytest.raises(ValueError, match=f"{policy} is not defined for weights per resource"):
+        verify(changed(policy, first={"weight": {"a": 2, "b": 1}}))
+
+
+def test_every_type_is_placed():
+    found = typed()
+    found["types"]["A"].pop()
+    with pytest.raises(ValueError, match="'A' has 2 task types, of which 1 are placed"):
+        verify(found)
+
+
+def test_barred_are_those_who_play_and_have_no_room_for_one_task_below_a_ceiling():
+    instance = Instance(
+        {"A": {"a": 1}, "B": {"a": 2}, "C": {"a": 2}}, {"a": 9}, max_tasks={"C": 0},
+        organisation=Organisation(groups=[Group("g", ceiling={"a": 1})], paths=dict.fromkeys("ABC", "g")),
+    )  # fmt: skip
+    found = file_of(instance, integer=True)
+    assert claims.Claim(Cluster(found["instance"]), found).barred == {1}
+
+
+def test_near_is_up_to_the_accuracy():
+    claim = SimpleNamespace(report=SimpleNamespace(accuracy=claims.ACCURACY))
+    for off, right in ((claims.ACCURACY, True), (claims.ACCURACY * Fraction(11, 10), False)):
+        assert claims.Claim.near(claim, 3 + 3 * off, Fraction(3)) is right

@@ -36,7 +36,7 @@ __all__ = ["assemble"]
 PODS = "pods"
 """What Kubernetes counts as a resource, and what other tables of machines do not have."""
 
-NO_TASK = ("pod", "task", "job", "app ", "workload", "object of kind")
+NO_TASK = ("pod", "task", "job", "app ", "workload", "object of kind", "framework", "queues of a scheduler")
 """How notes begin that say why something is no task, or of nobody."""
 
 EXPLAINED = 12
