@@ -127,11 +127,13 @@ class Model:
         """Return the shares of the whole cluster that one task is."""
         return [d / c if c else Fraction(0) for d, c in zip(self.demands[i], self.capacity, strict=True)]
 
+    def counted(self, i: int) -> list[Fraction]:
+        """Return its shares, of which those of excluded resources are 0."""
+        return [Fraction(0) if f"r{j}" in self.case.excluded else s for j, s in enumerate(self.shares(i))]
+
     def rate(self, i: int, policy: str) -> Fraction:
         """Return the level of one task."""
-        out = {f"r{j}" for j in range(self.m)} & set(self.case.excluded)
-        shares = [Fraction(0) if f"r{j}" in out else s for j, s in enumerate(self.shares(i))]
-        weighted = [s / w for s, w in zip(shares, self.weights[i], strict=True)]
+        weighted = [s / w for s, w in zip(self.counted(i), self.weights[i], strict=True)]
         if policy == "asset":
             return sum(weighted, Fraction(0))
         if policy.startswith("single:"):
@@ -140,7 +142,7 @@ class Model:
             return 1 / self.weights[i][0]
         if policy == "tsf":
             # Of what is excluded there is enough.
-            alone = self.alone(i, [j for j in range(self.m) if f"r{j}" not in out])
+            alone = self.alone(i, [j for j in range(self.m) if f"r{j}" not in self.case.excluded])
             return 1 / alone / self.weights[i][0] if alone else Fraction(0)
         return max(weighted)
 
@@ -369,7 +371,7 @@ def bounded(case: Case) -> Bounded:
     parts = _raised(polytope, promised, ("promise",), Fraction(1)) if promised else {}
     floors = [parts[i] / promised[i] if i in parts else Fraction(0) for i in range(model.n)]
     free = [i for i in model.playing if polytope.maximise(("X", i)) != floors[i]]
-    return Bounded(free, floors, [model.rate(i, "drf") * model.weights[i][0] for i in range(model.n)],
+    return Bounded(free, floors, [max(model.counted(i)) for i in range(model.n)],
                    _incomes(model), polytope, uses)  # fmt: skip
 
 
