@@ -175,7 +175,9 @@ class _Replay:
             self.violations[done] = np.maximum(self.violations[done], self._could_rise(left, price, there, done))
             if not clock.exact:
                 money = float(prices.sum() + bounds.sum())
-                if fault := self._begun(trajectory, np.where(price < np.inf, price, 0), money, done[there[done] == 0]):
+                spent = np.where(price < np.inf, price, 0)
+                at_once = self._priced(prices, bounds) if clock.instance.machines is None else []
+                if fault := self._begun(trajectory, spent, money, done[there[done] == 0], at_once):
                     return f"{name} {fault}"
                 risen = np.where(waiting & (price < np.inf), there - state.has, 0)
                 self._hidden(risen, np.where(risen > 0, price, 0), money, there, done)
@@ -261,8 +263,17 @@ class _Replay:
                 before = np.maximum(trajectory.tasks(trajectory.point(knot)), state.has)
                 self._wrong(users, part * (there - before), there)
 
-    def _begun(self, trajectory: Trajectory, price: np.ndarray, money: float, done: np.ndarray) -> str:
-        """Return, in words, who of some users that are stopped with nothing may be so by rounding only."""
+    def _priced(self, prices: np.ndarray, bounds: np.ndarray) -> list[int]:
+        """Return the columns of a pool that have a price."""
+        return [*np.flatnonzero(prices[0]), *(np.flatnonzero(bounds) + self.clock.instance.m + 1)]
+
+    def _begun(
+        self, trajectory: Trajectory, price: np.ndarray, money: float, done: np.ndarray, at_once: list[int]
+    ) -> str:
+        """Return, in words, who of some users that are stopped with nothing may be so by rounding only.
+
+        Where several columns stop the clock `at_once`, whichever is first may leave something of the others.
+        """
         if not done.size:
             return ""
 
@@ -271,7 +282,8 @@ class _Replay:
 
         knots = range(len(trajectory.level))
         beyond = bisect_left(knots, True, key=lambda knot: float(price @ tasks(knot)) > money * (1 + FULL))
-        unsure = done if beyond == len(knots) else done[tasks(beyond)[done] > 0]
+        late = tasks(beyond)[done] > 0 if beyond < len(knots) else np.ones(len(done), dtype=bool)
+        unsure = done[late | (self.clock.columns[done][:, at_once] == 0).any(axis=1)]
         if not unsure.size:
             return ""
         begins = bisect_left(knots, True, key=lambda knot: bool(tasks(knot)[unsure].any()))

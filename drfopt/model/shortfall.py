@@ -104,6 +104,8 @@ class Shortfall:
         What stopped each, as its certificate says; empty where that is not known.
     used : array (n, m), optional
         What runs of each uses, where that is not so many times its demand: of several task types some may be missing.
+    whole : bool
+        Whether tasks are whole, so that a ceiling stops who has no room for the next one below it.
     """
 
     instance: Instance
@@ -112,6 +114,7 @@ class Shortfall:
     unplaced: np.ndarray
     bottlenecks: Sequence[Any]
     used: np.ndarray | None = None
+    whole: bool = False
 
     @classmethod
     def of(
@@ -124,7 +127,7 @@ class Shortfall:
     ) -> "Shortfall":
         """Return the shortfall of the users when so many tasks of each run."""
         asked = np.floor(instance.asked) if integer else instance.asked
-        return cls(instance, tasks.astype(float), asked, instance.unplaced(integer), bottlenecks, used)
+        return cls(instance, tasks.astype(float), asked, instance.unplaced(integer), bottlenecks, used, integer)
 
     @cached_property
     def met(self) -> np.ndarray:
@@ -259,20 +262,43 @@ class Shortfall:
         rules = [cell.name for cell in self.cells(i) if cell.resource is None]
         where = f" on {_few(classes)}" if classes else ""
         rule = f", stopped by a ceiling: {_few(rules)}" if rules and not classes else ""
-        if not self.cells(i) and len(self.bottlenecks) and self.got[i] >= self.instance.limits[i] * (1 - LEVEL):
+        if not self.cells(i) and self._topped(i):
             own = [self.instance.resources[j] for j in self._own_ceilings(i)]
             what = f"its ceiling of {_few(own)}" if own else "a ceiling or limit"
             rule = f", which {what} does not let it have"
         return where + rule
 
+    def _topped(self, i: int) -> bool:
+        """Say whether user i has all that its limit and its own ceilings allow, of whole tasks that its ceilings do."""
+        if self.whole:
+            return bool(self._own_ceilings(i))
+        return bool(len(self.bottlenecks) and self.got[i] >= self.instance.limits[i] * (1 - LEVEL))
+
     def _own_ceilings(self, i: int) -> list[int]:
         """Return the resources of which user i uses all that its own ceilings allow; where nothing else holds it."""
         rules = self.instance.organisation
-        if rules is None or self.cells(i) or not len(self.bottlenecks):
+        if rules is None or self.cells(i) or not (self.whole or len(self.bottlenecks)):
             return []
+        if self.whole:
+            then = self._with_one_more(i) if rules.ceilings[i] else None
+            return [
+                self.instance.resources.index(r) for r, most in rules.ceilings[i].items() if then and then[r] > most
+            ]
         used = self.got[i] * self.instance.demands[i] if self.used is None else self.used[i]
         most = {self.instance.resources.index(name): float(most) for name, most in rules.ceilings[i].items()}
         return [j for j, most in most.items() if self.instance.demands[i, j] and used[j] >= most * (1 - LEVEL)]
+
+    def _with_one_more(self, i: int) -> dict[str, Fraction]:
+        """Return what user i would use with another whole task; nothing where none is left that fits somewhere."""
+        kinds, x = None if self.instance.task_types is None else self.instance.task_types[i], int(self.got[i]) + 1
+        if kinds and x > sum(self.instance.type_sequences[i].counts):
+            return {}
+        counts = self.instance.types_started(i, x) if kinds else [x]
+        rows = [kind.demand for kind in kinds] if kinds else [self.instance.exact_demands[i]]
+        uses = (
+            sum((c * d for c, d in zip(counts, column, strict=True)), Fraction(0)) for column in zip(*rows, strict=True)
+        )
+        return dict(zip(self.instance.resources, uses, strict=True))
 
     def _part_missing(self, j: int) -> float:
         capacity = self.instance.capacity[j]
@@ -292,7 +318,7 @@ class Shortfall:
             for name in names:
                 counts[name] = counts.get(name, 0) + 1
             # Who names no end has a limit of its ceilings only.
-            own += not names and self.got[i] >= self.instance.limits[i] * (1 - LEVEL)
+            own += not names and self._topped(i)
         held = f": stopped by {_few(sorted(counts, key=lambda name: -counts[name]))}" if counts else ""
         if not own:
             return held

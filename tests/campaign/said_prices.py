@@ -253,12 +253,12 @@ PRICED: tuple[Template, ...] = (
     ),
     Template(
         "lowest",
-        r"lowest level of those who run something and are below their limits: (?P<level><N>)",
+        r"lowest level of those who run something and are below their limits and ceilings: (?P<level><N>)",
         lowest,
     ),
     Template(
         "nobody",
-        r"everybody is at its limit or runs nothing",
+        r"everybody is at its limit or ceiling, or runs nothing",
         nobody_below,
     ),
     Template(

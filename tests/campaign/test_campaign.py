@@ -135,6 +135,7 @@ def test_a_few_random_instances_are_right_or_refused():
         (1001, 6706),
         (1002, 7749),
         (1002, 16159),
+        (801, 50099),
     ],
 )
 def test_what_was_wrong_once_is_right_or_refused(seed, number):

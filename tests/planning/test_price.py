@@ -269,7 +269,15 @@ def test_whoever_is_at_her_limit_waits_for_nothing():
     assert (worth.more.price, worth.more.lowest_level, found.lowest_level) == (0, None, None)
     assert not worth.more.tasks.any()
     assert worth.less.until == pytest.approx(3)
-    assert "everybody is at its limit or runs nothing" in str(found)
+    assert "everybody is at its limit or ceiling, or runs nothing" in str(found)
+
+
+def test_who_is_at_its_ceiling_below_its_limit_is_not_among_the_lowest():
+    rules = Organisation(ceilings={"d": {"mem": 8}})
+    pool = Instance(
+        {"b": {"cpu": 3, "mem": 1}, "d": {"mem": 5}}, {"cpu": 12, "mem": 24}, max_tasks=[6, 3], organisation=rules
+    )
+    assert "below their limits and ceilings: 1" in str(price(pool))
 
 
 def test_nobody_placed():

@@ -125,3 +125,17 @@ def test_where_an_answer_that_is_not_proven_leaves_room_it_is_the_search_that_st
     assert [(row.reason, row.stopped_by) for row in rows] == [("search", ())]
     assert rows[0].remedy.startswith("another of its tasks fits beside the others'")
     assert what_stops(cut) == [("search", ()), ("capacity", ("cpu",))]
+
+
+def test_who_is_short_by_its_ceiling_is_told_so_of_whole_tasks_too():
+    rules = Organisation(ceilings={"d": {"mem": 8}})
+    said = "short of 10 mem, which its ceiling of mem does not let it have"
+    for demand in ({"mem": 5, "cpu": 1}, [TaskType({"mem": 5, "cpu": 1}, 2), TaskType({"mem": 5}, 1)]):
+        limit = {"max_tasks": {"d": 3}} if isinstance(demand, dict) else {}
+        pool = Instance({"d": demand, "e": {"cpu": 1}}, {"cpu": 9, "mem": 24}, organisation=rules, **limit)
+        assert f"d: 1 of 3 tasks (33.3 %), {said}" in str(solve(pool, integer=True))
+    wide = Organisation(ceilings={"d": {"mem": 16}})
+    pool = Instance({"d": {"mem": 5}, "e": {"mem": 5}}, {"mem": 14}, max_tasks={"d": 3}, organisation=wide)
+    assert "does not let it have" not in str(solve(pool, integer=True))
+    endless = Instance({"d": {"mem": 5}}, {"mem": 24}, organisation=rules)
+    assert solve(endless, integer=True).tasks.tolist() == [1] and not solve(endless, integer=True).shortfall.sentences()

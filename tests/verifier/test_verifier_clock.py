@@ -91,6 +91,7 @@ def test_who_plays_could_have_twice_what_it_could_run_alone_and_gains_all_its_sh
     assert clock.plays == [0, 1]
     assert clock.most == {0: 16, 1: 8}
     assert clock.shares == {0: F(1, 8), 1: F(1, 2)}
+    assert RuleClock(claim_of([({"a": 1, "b": 1}, {})], {"a": 4, "b": 6}, [0])).most == {0: 8}
 
 
 @pytest.mark.parametrize(("policy", "more", "rows"), [
@@ -126,6 +127,86 @@ def test_who_has_no_place_or_is_at_its_limit_is_on_no_path():
     clock.promised = {0: F(2), 1: F(4)}
     assert clock.onward({0: F(0), 1: F(0)}, set(), True) == [{0: 0, 1: 0}, {0: 2, 1: 4}]
     assert clock.onward({0: F(1), 1: F(0)}, {1}, True) == [{0: 1, 1: 0}, {0: 2, 1: 0}]
+
+
+# ---- promises of groups ---------------------------------------------------------------------------------------------
+
+A, B, C = {"a": 1}, {"b": 1}, {"c": 1}
+"""Of a there are 10, of b 20, of c 10."""
+
+
+def promised(users, **groups):
+    given = [{"name": name.replace("_", "/"), "guarantee": room} for name, room in groups.items()]
+    return claim_of(users, {"a": 10, "b": 20, "c": 10}, [0] * len(users), groups=given)
+
+
+@pytest.mark.parametrize(("users", "groups", "expected"), [
+    ([({"a": 2}, "g"), (A, "")], {"g": {"a": 4}}, (2, 0)),
+    ([(A, "g"), (B, "g")], {"g": {"a": 4, "b": 2}}, (1, 2)),  # b is used up at level 1/10
+    ([(A, "g"), (B, "g")], {"g": {"a": 4}}, (4, 8)),  # who needs none of it comes to the same level
+    ([(A, "g", 2), (B, "g")], {"g": {"a": 4}}, (2, 4)),  # A is at its limit before a is used up
+    ([(A, "g"), (B, "g")], {"g": {"c": 5}}, (0, 0)),
+    ([(A, "g/h"), (B, "g")], {"g_h": {"a": 4}, "g": {"a": 4}}, (4, 0)),
+    ([(A, "g/h"), (A, "g")], {"g_h": {"a": 4}, "g": {"a": 3}}, (4, 0)),
+    ([(A, "g/h"), (A, "g")], {"g_h": {"a": 4}, "g": {"a": 6}}, (4, 2)),
+    ([(A, "g/h"), (A, "g")], {"g_h": {"a": 4}, "g": {"a": 4, "b": 2}}, (4, 0)),
+    ([(A, "g", 2), (B, "g", 3), (C, "g")], {"g": {"a": 4, "b": 10}}, (2, 3, 2)),
+    ([(A, "g", 2), (B, "g", 10), (C, "g")], {"g": {"a": 4, "b": 10}}, (2, 10, 5)),
+    ([(A, "g", 2, 2), (B, "g")], {"g": {"a": 4}}, (2, 0)),  # A has all it may have before
+    ([(A, "g", 2, 2), (B, "g"), (A, "g")], {"g": {"a": 4}}, (2, 4, 2)),
+    ([(A, "g", 2, 2)], {"g": {"a": 4}}, (2,)),
+    ([({"a": "1/2"}, "g")], {"g": {"a": 4}}, (8,)),
+])  # fmt: skip
+def test_a_guarantee_of_a_group_promises_what_its_users_have_when_it_is_used_up(users, groups, expected):
+    keys = [dict(zip(("group", "max_tasks", "guarantee"), more, strict=False)) for _, *more in users]
+    for row in keys:
+        row |= {"guarantee": {"a": row["guarantee"]}} if "guarantee" in row else {}
+    claim = promised([(d, row) for (d, *_), row in zip(users, keys, strict=True)], **groups)
+    assert tuple(RuleClock(claim).promised.values()) == expected
+
+
+def test_who_needs_nothing_of_a_guarantee_is_promised_more_than_it_could_run_where_its_weight_says_so():
+    claim = promised([(A, {"group": "g"}), (B, {"group": "g", "weight": 10})], g={"a": 4})
+    assert RuleClock(claim).promised == tasks(4, 80)
+
+
+@pytest.mark.parametrize(("keys", "using", "most", "level", "expected"), [
+    # A ends at level 4/10; B, of weight 10, and C are at it with 80 and 8 tasks, which hold 88/20 together.
+    (({}, {"weight": 10}, {}), {0}, (4, 1, 1), F(44, 10), (4, 80, 8)),
+    (({}, {"weight": 10}, {}), {0}, (4, 90, 9), F(99, 20), (4, 90, 9)),
+    (({}, {"weight": 10}, {"max_tasks": 5}), {0}, (4, 1, 1), F(81, 20), (4, 80, 1)),
+    (({}, {"weight": 10}, {}), {0, 1}, (4, 100, 1), F(110, 20), (4, 100, 10)),
+    (({}, {"weight": 10}, {"tier": -1}), {0}, (4, 1, 1), F(81, 20), (4, 80, 1)),
+    (({}, {}, {}), set(), (4, 1, 1), None, (4, 1, 1)),
+    (({}, {}, {"max_tasks": 0}), set(), (4, 1), None, (4, 1)),
+    (({}, {}, {"max_tasks": 0}), {0}, (4, 1), F(4, 10), (4, 8)),
+    # In a group nobody has more than the level allows the group by that one alone; the weight of h is 2.
+    (({}, {"group": "g/h"}, {"group": "g/h"}), {0}, (4, 1, 1), F(32, 20), (4, 16, 16)),
+    (({"group": "g/h"}, {}, {}), {0}, (4, 1, 1), F(8, 20), (4, 4, 4)),
+    (({"group": "g/h"}, {"group": "g/h"}, {}), {0}, (4, 1, 1), F(12, 20), (4, 8, 4)),
+])  # fmt: skip
+def test_who_needs_nothing_of_a_guarantee_comes_to_where_its_users_end(keys, using, most, level, expected):
+    users = [(d, {"group": "g", **row}) for d, row in zip((A, B, B), keys, strict=True)]
+    groups = [{"name": "g"}, {"name": "g/h", "weight": 2}]
+    clock = RuleClock(claim_of(users, {"a": 10, "b": 20}, [0] * 3, groups=groups))
+    found = tasks(*most)
+    assert clock.let_rise(clock.root.groups[0], found, using) == level
+    assert tuple(found.values()) == expected
+
+
+def test_of_several_resources_that_one_counts_by_which_less_is_allowed():
+    users = [(A, {"group": "g"}), ({"a": 1, "b": 4}, {"group": "g"}), ({"a": 1, "b": 4}, {"group": "g/h"})]
+    users[1][1]["guarantee"] = {"b": 4}
+    groups = [{"name": "g", "guarantee": {"b": 2}}, {"name": "g/h", "guarantee": {"b": 2}}]
+    clock = RuleClock(claim_of(users, {"a": 10, "b": 20}, [0] * 3, groups=groups, guarantees="surplus"))
+    found = tasks(4, 0, 0)
+    # Above 4 b that it is promised the second has 8 at 4/10, and the third 8 above the 2 of its group.
+    assert clock.let_rise(clock.root.groups[0], found, {0}) == F(3 + F(5, 2)) * F(1, 5) - F(1, 10)
+    assert found == tasks(4, 3, F(5, 2))
+    # With 3 of b the second is at 4/10 as well.
+    found = tasks(0, 3, 0)
+    assert clock.let_rise(clock.root.groups[0], found, {1}) == 1
+    assert found == tasks(4, 3, F(5, 2))
 
 
 # ---- answers ---------------------------------------------------------------------------------------------------------

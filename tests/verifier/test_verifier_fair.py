@@ -6,6 +6,7 @@ from fractions import Fraction as F
 import pytest
 from test_verifier_stops import ROUNDED, priced
 
+from drfopt.certificates.verifier import markets
 from drfopt.certificates.verifier.cluster import Cluster
 from drfopt.certificates.verifier.markets import MarketClaim, PricedTier, _up
 
@@ -149,6 +150,77 @@ def test_outside_of_an_enclosure_more_is_lost_than_there_is_to_gain(policy):
     claim = market(rows, policy, machines=False, users=users, room=alone, proof=proof)
     assert claim.fair(PricedTier(0, [[F(1), F(1)]], [], [], {}), set()) is True
     assert [check.name for check in claim.report.checks] == ["no optimum is outside of an enclosure"]
+
+
+@pytest.mark.parametrize(("policy", "cap"), [("alpha:1/4", 1), ("ceei", 1), ("alpha:2", 2)])
+def test_an_end_loses_just_so_much_and_none_where_there_is_all(policy, cap):
+    """A has 1 of 16 tasks, where a task more is worth a fraction, at the prices at which it would choose them."""
+    for down, up, most in itertools.product((F(0), F(1, 2), F(1)), (F(1), F(1, 10), F(2)), (None, F(11, 10), F(2))):
+        users = [USERS[0] | {"guarantee": {"a": str(1 - down)}} | ({"max_tasks": str(most)} if most else {})]
+        rows = [{"lower": "1/2", "upper": str(1 + up)}]
+        claim = market(rows, policy, machines=False, users=users, room=(16, 1), proof={"point": {"A": "1"}})
+        a, r = claim.alpha, F(1, 16)
+        worth = claim.income[0] * r * {F(1, 4): 2, F(1): 16, F(2): 256}[a]
+        ends = [worth * a / 8] if down > F(1, 2) else []
+        ends += [worth * a * up**2 / (2 + 2 * cap * up)] if 1 + up < (most or 16) else []
+        for less in (F(0), F(1, 10**9)):
+            claim.report.checks.clear()
+            gain = min(ends, default=F(10**9)) + less
+            claim.enclosures([worth], gain, [0])
+            assert [check.holds for check in claim.report.checks] == [not ends or not less]
+
+
+def test_of_what_a_task_is_worth_that_end_counts_which_proves_less(monkeypatch):
+    """Between 9/10 and 11/10 a task is worth so much: as much as is to gain at most, and to lose at least."""
+    monkeypatch.setattr(markets, "marginal_between", lambda *_: (F(9, 10), F(11, 10)))
+    rows = [{"lower": "1/2", "upper": "16"}]
+    claim = market(rows, machines=False, users=USERS[1:2], room=(16, 16), proof={"point": {"B": "1"}})
+    for price, gain in ((F(1), F(15, 10)), (F(7, 5), F(1, 2))):  # 15 more by 1/10 each, or 1 less by 1/2
+        loss = F(9, 10) / 8
+        for unspent, right in ((loss - gain, True), (loss - gain + F(1, 10**9), False)):
+            claim.report.checks.clear()
+            claim.enclosures([price], unspent, [0])
+            # What is to gain is rounded up, and nothing is lost to who is told so.
+            assert [check.holds for check in claim.report.checks] == [right]
+
+
+def test_who_is_barred_keeps_no_money_for_later():
+    """C may have nothing, whatever it is promised, and pays for the ceiling that bars it."""
+    barred = USERS[2] | {"guarantee": {"b": 2}, "max_tasks": 9, "group": "g"}
+    users = [{"name": "A", "demand": {"a": 1}}, {"name": "B", "demand": {"a": 1}, "tier": -1}, barred]
+    p, bounds = [[F(1), F(0)]], [F(1)]
+    tier = PricedTier(0, p, bounds, [(p, bounds)], {})
+    for tasks, found, spent in (((3, 1, 0), {0}, False), ((4, 1, 0), {0, 1}, True)):
+        groups = [{"name": "g", "ceiling": {"b": 0}, "tier": -1}]
+        claim = market(tasks, machines=False, users=users, room=(4, 9), groups=groups)
+        assert (claim.plays, claim.floor) == ([True, True, False], [0, 0, 1])
+        assert claim.stopped_after(tier, set()) == found
+        claim.fair(tier, set())
+        assert claim.report.checks[-1].holds is spent
+
+
+def test_no_price_is_below_0_where_all_is_spent_after_a_tier():
+    users = [*USERS[:2], USERS[2] | {"guarantee": {"b": 1}}]
+    claim = market((2, 2, 0), machines=False, users=users, room=(4, 2), groups=[{"name": "g", "ceiling": {"a": 4}}])
+    for b, bound, found in ((0, 0, {0, 1}), (1, 0, {0, 1, 2}), (-1, 0, {0, 1}), (1, -1, {0, 1})):
+        p, bounds = [[F(1), F(b)]], [F(bound)]
+        assert claim.stopped_after(PricedTier(0, p, bounds, [(p, bounds)], {}), set()) == found
+
+
+def test_what_is_left_of_a_resource_goes_unnoticed_up_to_the_accuracy_or_where_nobody_would_feel_it():
+    users = [{"name": name, "demand": {"a": 1}} for name in "AC"] + [{"name": "B", "demand": {"b": 1}, "max_tasks": 1}]
+    for room, price, idle in (
+        ((5, 1), (1, 1), False),  # a fifth of a, just as much as the accuracy
+        ((6, 1), (1, 1), True),
+        ((6, 1), (1, F(1, 9)), True),
+        ((4, 2), (1, 1), True),
+        ((4, 2), (1, F(1, 9)), False),  # B has all it may, and what is left costs less than A would feel
+        ((4, 2), (1, F(2, 5)), False),
+    ):
+        claim = market((2, 2, 1), "ceei", F(1, 5), False, users, room=room)
+        claim.fair(PricedTier(0, [[F(price[0]), F(price[1])]], [], [], {}), set())
+        found = {check.name: check.holds for check in claim.report.checks}
+        assert found["what has a price is used up"] is not idle
 
 
 def test_prices_are_not_below_0_and_powers_take_no_high_roots():

@@ -1,6 +1,7 @@
 """Who is stopped by prices, in the verifier: each part of it against its definition, on all of many small claims."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction as F
 from types import SimpleNamespace
 
@@ -491,3 +492,46 @@ def test_rounds_of_a_pool_come_resource_by_resource_and_machines_have_none_of_th
         claim = claim_of(users, cluster, [1, 1, 1])
         finished_in_rounds(claim)
         assert [check.holds for check in claim.report.checks] == expected
+
+
+@pytest.mark.parametrize(("e", "t", "names", "more", "holds", "open_"), [
+    (F(1, 10), 1, "B", F(10), True, {0, 1}),
+    (F(1, 2**40), 2, "", 1 - F(1, 10**7), None, {1}),
+])  # fmt: skip
+def test_prices_that_rounding_may_have_made_close_a_class_where_they_decide(e, t, names, more, holds, open_):
+    """Of m all b is used up, which costs next to nothing there but for A as much as two tasks on n."""
+    rack = {"m": {"a": 10**8, "b": 1}, "n": {"a": 10**8, "b": 1}}
+    claim = claim_of([({"a": 1, "b": 1}, {}), ({"a": 1}, {})], rack, [1, 2 * 10**8 + more], e)
+    prices = {"m": {"a": "1", "b": "2"}, "n": {"a": "1"}}
+    claim.proof = {"rounds": [{"level": str(t), "finished": list(names), "prices": prices}]}
+    finished_in_rounds(claim)
+    assert claim.report.checks[0].holds is holds
+    assert list(map(set, claim.open)) == [open_, {0, 1}]
+
+
+def test_a_class_is_open_to_whom_what_is_left_of_the_money_beyond_rounding_could_take_there():
+    e, level = F(1, 2**40), F(5, 2**9)  # Ten times what is left of 2^-49, for half of a level each, is as dear as this.
+    for part, (left, more, open_) in itertools.product(
+        (F(1), F(1, 2)), ((3, F(1, 9), {0}), (4, 1, {0}), (4, F(99, 100), {0, 1}))
+    ):
+        rack = {"m": {"a": 1, "b": 0}, "n": {"a": 1, "b": 0}}
+        claim = claim_of([({"a": 1}, {}), ({"b": 1}, {})], rack, [(3 - left * ROUNDED) / part, 0], e)
+        claim.c.kinds[0] = replace(claim.c.kinds[0], part=part)
+        prices = {"m": {"a": "1"}, "n": {"a": "2"}}
+        claim.proof = {"rounds": [{"level": str(level / part * more), "finished": [], "prices": prices}]}
+        finished_in_rounds(claim)
+        assert list(map(set, claim.open)) == [open_, set()]
+
+
+def test_a_round_below_level_0_comes_too_late():
+    claim = claim_of([({"a": 1}, {"max_tasks": 1})], {"m": {"a": 1}}, [1])
+    claim.proof = {"rounds": [{"level": "-1/2", "finished": [], "prices": {}}]}
+    finished_in_rounds(claim)
+    assert [check.holds for check in claim.report.checks] == [False, True]
+
+
+def test_what_is_not_spent_goes_unnoticed_by_who_has_the_level_of_a_round_and_no_other():
+    for left, right in ((F(1, 10), True), (F(1, 9), False)):
+        claim = claim_of([({"a": 1}, {}), ({"a": 1}, {})], {"m": {"a": 10}}, [1, F(1, 2)], F(1, 10))
+        claim.c.room[0][0] = F(3, 2) + left
+        assert (not _risers(claim, F(1, 10), [], [[F(1)]])) is right

@@ -21,6 +21,9 @@ __all__ = ["Breakpoint", "Clock", "SettledState", "Trajectory"]
 MENDINGS = 3
 """Newton steps to the last digit of a stop; the first leaves next to nothing."""
 
+AT_ONCE = 1e-10
+"""What two moments may be apart, in tasks of anybody, to be one: a tenth of what an answer may be off by."""
+
 SETTLED = 1e-12
 """Part of what is used that the rounding of a curve hides."""
 
@@ -95,21 +98,19 @@ class Trajectory(Branch):
         for _ in range(MENDINGS if gain > 0 else 0):
             used = math.fsum((self.tasks(self.point(knot, way)) * self.leaves.use[:, column]).tolist())
             way = min(max(way + (room[column] - used) / gain, 0.0), 1.0)
-        here = self._used(knot, way)
-        columns = [c for c, most in room.items() if c == column or here[c] >= most * (1 - SETTLED)]
-        return knot, way, [c for c in columns if c == column or self._together(here, c, room)]
-
-    def _used(self, knot: int, way: float) -> np.ndarray:
         use = self.curve.use
-        return np.asarray(use[knot] + (use[min(knot + 1, len(use) - 1)] - use[knot]) * way)
+        here = use[knot] + (use[min(knot + 1, len(use) - 1)] - use[knot]) * way
+        tasks = self.tasks(self.point(knot, way))
+        columns = [c for c, most in room.items() if c == column or here[c] >= most * (1 - SETTLED)]
+        return knot, way, [c for c in columns if c == column or self._together(tasks, c, room[c])]
 
-    def _together(self, here: np.ndarray, column: int, room: dict[int, Any]) -> bool:
-        """Say whether a column stops the clock where so much is used, but for what rounding hides."""
-        full = first_full(self.curve, {column: room[column]})
+    def _together(self, tasks: np.ndarray, column: int, most: Any) -> bool:
+        """Say whether, when a column is full, everybody has these tasks: who has next to none is told by its own."""
+        full = first_full(self.curve, {column: most})
         if full is None:
             return False
-        there = self._used(*full[:2])
-        return all(abs(there[c] - here[c]) <= SETTLED * most for c, most in room.items())
+        there = self.tasks(self.point(*full[:2]))
+        return bool((abs(there - tasks) <= AT_ONCE * there).all())
 
 
 @lru_cache(maxsize=KEPT)

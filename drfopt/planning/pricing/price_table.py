@@ -208,7 +208,7 @@ class Prices(Result):
 
     @property
     def lowest_level(self) -> float | None:
-        """The lowest level of those who run something and are below their limits; None where nobody is."""
+        """The lowest level of those who run something and are below their limits and ceilings; None where nobody is."""
         instance = self.allocation.instance
         below = (self.allocation.tasks > 0) & (self.allocation.tasks < instance.limits * (1 - LEVEL))
         return float(self.allocation.levels[below].min()) if below.any() else None
@@ -320,9 +320,10 @@ class Prices(Result):
         if unpriced := self.allocation.unpriced:
             notes.append(f"the price leaves out who is left no more and would pay more: {some(unpriced)}")
         if lowest is None:
-            notes.append("everybody is at its limit or runs nothing")
+            notes.append("everybody is at its limit or ceiling, or runs nothing")
         else:
-            notes.append(f"lowest level of those who run something and are below their limits: {lowest:.6g}")
+            who = "those who run something and are below their limits and ceilings"
+            notes.append(f"lowest level of {who}: {lowest:.6g}")
         if sided := [worth.name for worth in self.units if worth.two_sided]:
             notes.append(
                 "a unit less is not the reverse of a unit more (--json has both sides): "
