@@ -155,6 +155,9 @@ def promised(users, **groups):
     ([(A, "g", 2, 2), (B, "g")], {"g": {"a": 4}}, (2, 0)),  # A has all it may have before
     ([(A, "g", 2, 2), (B, "g"), (A, "g")], {"g": {"a": 4}}, (2, 4, 2)),
     ([(A, "g", 2, 2)], {"g": {"a": 4}}, (2,)),
+    ([(A, "g"), (B, "g")], {"g": {"a": 4, "b": 8}}, (4, 8)),
+    ([(A, "g"), (A, "g"), (B, "g")], {"g": {"b": 4, "a": 3}}, (F(3, 2), F(3, 2), 3)),
+    ([(A, "g"), (A, "g"), (B, "g", 3)], {"g": {"a": 4, "b": 10}}, (2, 2, 3)),
     ([({"a": "1/2"}, "g")], {"g": {"a": 4}}, (8,)),
 ])  # fmt: skip
 def test_a_guarantee_of_a_group_promises_what_its_users_have_when_it_is_used_up(users, groups, expected):

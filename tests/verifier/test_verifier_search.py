@@ -4,12 +4,15 @@ import copy
 import itertools
 import math
 from fractions import Fraction as F
+from types import SimpleNamespace
 
 import pytest
 from test_verifier_mutants import file_of, without_levels
 
 from drfopt import Group, Instance, Machine, Organisation
 from drfopt.certificates.verifier import verify, whole_search
+from drfopt.certificates.verifier.claims import Claim
+from drfopt.certificates.verifier.cluster import Cluster
 
 NEEDS = {"A": (1, 0), "B": (2, 1)}
 ROOMS = {"m": (3, 1), "n": (2, 2)}
@@ -191,3 +194,15 @@ def test_what_is_better_in_a_pool_can_be_run(monkeypatch):
     less["users"][0]["tasks"] -= 1
     (check,) = (check for check in verify(less).checks if check.name == "nothing is better")
     assert check.holds is False
+
+
+def test_tasks_need_what_there_is_of_a_ceiling_only_below_it():
+    rules = Organisation(**RULES["a ceiling"])
+    found = file_of(Instance(ROWS, {"a": 5, "b": 3}, organisation=rules), "throughput", integer=True)
+    needs = whole_search._Search(Claim(Cluster(found["instance"]), found)).needs
+    assert (needs[0][1], needs[1][1]) == ((1, 0, 0), (2, 1, 2))
+
+
+def test_the_most_that_is_left_for_one():
+    search = SimpleNamespace(needs=[[(F(x),) for x in range(9)]])
+    assert [whole_search._Search.alone(search, 0, (F(left),)) for left in range(11)] == [*range(9), 8, 8]

@@ -525,9 +525,11 @@ def test_a_class_is_open_to_whom_what_is_left_of_the_money_beyond_rounding_could
 
 def test_a_round_below_level_0_comes_too_late():
     claim = claim_of([({"a": 1}, {"max_tasks": 1})], {"m": {"a": 1}}, [1])
-    claim.proof = {"rounds": [{"level": "-1/2", "finished": [], "prices": {}}]}
-    finished_in_rounds(claim)
-    assert [check.holds for check in claim.report.checks] == [False, True]
+    for proof, holds in (({"rounds": [{"level": "-1/2", "finished": [], "prices": {}}]}, [False, True]), ({}, [True])):
+        claim.proof = proof
+        claim.report.checks.clear()
+        finished_in_rounds(claim)
+        assert [check.holds for check in claim.report.checks] == holds
 
 
 def test_what_is_not_spent_goes_unnoticed_by_who_has_the_level_of_a_round_and_no_other():

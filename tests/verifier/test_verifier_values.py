@@ -87,6 +87,8 @@ def test_what_is_worth_more_exceeds_the_claim_by_the_margin_and_the_claim_does_n
                 assert value.margin[t] * math.lcm(*(v.denominator for v in every)) <= value.unit
             if F(alpha).denominator == 1:
                 assert value.compared(own, t, value.margin[t]) == -1
+            else:  # Nothing is known of how near others are.
+                assert value.margin[t] == 0
 
 
 @pytest.mark.parametrize(("kind", "alpha"), KINDS)
@@ -98,8 +100,10 @@ def test_tasks_are_worth_what_lies_between_low_and_high_and_who_is_served_more_t
         assert value.low(i, 0) == value.high(i, 0) == 0
         for x in range(1, MOST[i] + 1):
             known = F(value.unit) * truth(kind, alpha, [x] * 4, [i])[1] * power
-            served = value.served if kind == "alpha" else 0
+            served = value.served if kind == "alpha" and alpha >= 1 else 0
             assert value.low(i, x) <= known + served <= value.high(i, x)
+    if kind == "alpha" and alpha < 1:
+        assert value.served == 0
     if kind == "alpha" and alpha >= 1:
         rows = [
             ([value.low(i, y) for i, y in enumerate(x)], [value.high(i, y) for i, y in enumerate(x)]) for x in EVERY
@@ -131,12 +135,34 @@ def test_what_a_task_more_is_worth_is_known_to_many_digits(alpha):
 
 
 def test_a_large_product_of_a_tier_is_known_as_well_as_a_small_one_of_another():
-    for own in ((10**25, 1), (1, 10**25)):
-        value = valued("alpha", F(1), own, (10**26, 10**26), turns=(0, 1), weights=(F(1), F(1)), barred=())
+    for own in ((10**25, 1), (1, 10**50)):
+        value = valued("alpha", F(1), own, (10**51, 10**51), turns=(0, 1), weights=(F(1), F(1)), barred=())
         for t in (0, 1):
             assert value.compared(own, t, value.margin[t]) == -1
             more = [x + (p == t) for p, x in enumerate(own)]
             assert value.high(t, more[t]) >= value.least[t] + value.margin[t]
+
+
+def two(alpha, weights, most=(9, 9), own=(1, 1)):
+    return valued("alpha", alpha, own, most, (F(1),) * 2, weights, (0, 0), ())
+
+
+@pytest.mark.parametrize(("alpha", "weight"), [(F(3), 100), (F(1), 10**45)])
+def test_who_is_served_counts_more_than_much_weight(alpha, weight):
+    value = two(alpha, (F(weight), F(weight if alpha > 1 else 1)))
+    assert value.low(0, 1) + value.low(1, 1) > value.high(0, 9)
+
+
+def test_of_much_weight_logarithms_are_known_as_well():
+    value = two(F(1), (F(10**6), F(1)))
+    for x in range(1, 10):
+        known = value.served + value.unit * 10**6 * F(EXACT.ln(Decimal(x)))
+        assert value.low(0, x) <= known <= value.high(0, x)
+
+
+def test_of_many_tasks_a_common_denominator_is_not_too_long():
+    value = two(F(3), (F(1), F(1)), (60, 60))
+    assert value.compared([1, 1], 0, value.margin[0]) == -1
 
 
 def test_products_that_are_too_long_are_compared_by_logarithms(monkeypatch):
@@ -146,6 +172,7 @@ def test_products_that_are_too_long_are_compared_by_logarithms(monkeypatch):
     every = list(itertools.product(range(5), repeat=2))
     for own, x in itertools.product(every, repeat=2):
         value = valued("alpha", F(1), own, most, rates, weights, turns, ())
+        assert value.margin == [0]
         (served, product), (had, known) = ((sum(map(bool, y)), math.prod(v for v in y if v)) for y in (x, own))
         sign = (served, product) > (had, known)
         unsaid = served == had and product == known and sorted(x) != sorted(own)
