@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -475,6 +476,8 @@ class Allocation(Result):
                 return dict(zip(self.resources, map(plain, self.usage[i]), strict=True))
             return {r: long.product(d, self.tasks[i]) for r, d in zip(self.resources, demands[i], strict=True)}
 
+        # A pool's bottleneck is one resource: the first where several run out together, which `explain` lists.
+        one = itemgetter(0) if self.instance.machines is None else list
         users = [
             {
                 "name": name,
@@ -483,7 +486,7 @@ class Allocation(Result):
                 "dominant_resource": self.dominant_resources[i],
                 "dominant_share": shares[i],
                 "usage": usage(i),
-                "bottleneck": list(stop) if isinstance(stop := bottlenecks[i], tuple) else stop,
+                "bottleneck": one(stop) if isinstance(stop := bottlenecks[i], tuple) else stop,
                 "weight": weights[i],
                 "asked": None if (asked := self._asked(i)) is None else plain(asked),
                 "got": tasks,
