@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from drfopt.certificates.verifier.groups import incomes, tree, turns
-from drfopt.certificates.verifier.paths import Knot, at_level, bent, between, counted, first
+from drfopt.certificates.verifier.paths import Knot, at_level, bent, between, counted, first, last
 from drfopt.certificates.verifier.rounds import _highest, above
 
 # ---- the tree of groups ----------------------------------------------------------------------------------------------
@@ -162,6 +162,23 @@ def test_a_path_first_comes_to_an_amount_where_it_had_less_before():
                 way = (amount - held[at - 1]) / (held[at] - held[at - 1])
                 assert found == (at - 1, way, on_way(points[at - 1], points[at], way))
                 assert 0 < way <= 1
+                assert count(found.tasks) == amount
+
+
+def test_a_path_stays_at_an_amount_as_long_as_it_has_no_more():
+    for points, each in itertools.product(POINTS, ([F(1), F(1)], [F(2), F(0)], [F(1, 3), F(2)])):
+        count = counted(each)
+        for amount in (F(-1), F(0), F(1), F(3, 2), F(4), count(points[1]), count(points[-1]), F(99)):
+            found, held = last(points, count, amount), [count(tasks) for tasks in points]
+            at = next((at for at, h in enumerate(held) if h > amount), None)
+            if at is None:
+                assert found is None
+            elif not at:
+                assert found == (0, 0, points[0])
+            else:
+                way = (amount - held[at - 1]) / (held[at] - held[at - 1])
+                assert found == (at - 1, way, on_way(points[at - 1], points[at], way))
+                assert 0 <= way < 1
                 assert count(found.tasks) == amount
 
 

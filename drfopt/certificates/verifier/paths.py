@@ -83,7 +83,7 @@ def last(path: list[Tasks], count: Callable[[Tasks], Fraction], amount: Fraction
         if here > amount:
             if not at:
                 return Reached(at, number(0), tasks)
-            way = max((amount - before) / (here - before), number(0))
+            way = (amount - before) / (here - before)
             return Reached(at - 1, way, between(path[at - 1], tasks, way))
         before = here
     return None
