@@ -58,6 +58,9 @@ def gives_in_sums(world: World, changes: list[str], i: int, tasks: float, will: 
         return f"with {tasks} after {changes} the sum is smaller"
     if world.as_good_with(changes, i, tasks * (1 + 1e-3)):
         return f"after {changes} it could have more"
+    rules = world.instance.organisation
+    if will == "would" and rules is not None and any(rules.guarantees[i].values()):
+        raise Unjudged("what is promised is owed, and a lower limit would lower it")
     must = not world.as_good_without(changes, i, tasks)
     return "" if must is (will == "would") or will == "could" else f"after {changes} it need not have {tasks}"
 
