@@ -118,7 +118,9 @@ def test_more_of_everything_keeps_the_rest():
 def test_what_a_sweep_says_no_to(paper):
     with pytest.raises(InstanceError, match=r"no resource 'cpus': did you mean 'cpu'\? \(there are cpu, memory\)"):
         sweep(paper, [1], resource="cpus")
-    with pytest.raises(InstanceError, match="factor of all capacities=-1: a sweep is over amounts, 0 or more"):
+    with pytest.raises(
+        InstanceError, match="factor of all capacities=-1: a sweep is over amounts: give positive numbers"
+    ):
         sweep(paper, [-1])
 
 
