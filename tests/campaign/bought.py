@@ -4,7 +4,6 @@
 shows one.  A purchase is made on plain rows, and what a target asks for is computed from the rows (`plain`).
 """
 
-import argparse
 import copy
 import itertools
 import json
@@ -12,7 +11,6 @@ import math
 import random
 import re
 import sys
-import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
@@ -25,6 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # as a script too
 
 from changed import MARKETS, NUMBER, SUMS, Wrong, near, need, number, read, shown
+from many import judge_many
 from plain import POLICIES, Document, Yardstick, asked, demand_of, drawn_cluster, entry_of, resources_of, users_of
 from simplex import Polytope
 
@@ -624,28 +623,9 @@ def _refusal(case: Case, why: str) -> tuple[str, str]:
 
 def main() -> int:
     """Judge some and print what came of them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", type=int, help="print this one and what comes of it")
-    given = parser.parse_args()
-    if given.only is not None:
-        case = drawn(given.seed, given.only)
-        print(case, *judged(case), sep="\n")
-        return 0
-    words, said = Counter[str](), Counter[str]()
-    for at in range(given.first, given.first + given.count):
-        case = drawn(given.seed, at)
-        word, why = judged(case)
-        words[word, why if word == "right" else ""] += 1
-        said += case.said
-        if word in ("wrong", "late", "not judged"):
-            print(at, word, why, flush=True)
-    print(*sorted(words.items()), sep="\n")
-    print(*(f"{count:8} {what}" for what, count in said.most_common()), sep="\n")
-    print(f"{sum(said.values())} judged, {time.process_time():.0f} s of CPU")
-    return int(any(word == "wrong" for word, _ in words))
+    return judge_many(
+        __doc__, drawn, judged, lambda _, word, why: why if word == "right" else "", ("wrong", "late", "not judged")
+    )
 
 
 if __name__ == "__main__":

@@ -6,12 +6,10 @@ judge knows is wrong too.  ``--only N`` shows one.  The changes are made on plai
 more in fractions, and levels, sums, winners and the rest are computed from the rows (`plain`).
 """
 
-import argparse
 import json
 import random
 import re
 import sys
-import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
@@ -23,6 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # as a script too
 
+from many import judge_many
 from plain import (
     POLICIES,
     Document,
@@ -882,28 +881,7 @@ def _capacities(document: Document) -> list:
 
 def main() -> int:
     """Judge some and print what came of them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", type=int, help="print this one and what comes of it")
-    asked = parser.parse_args()
-    if asked.only is not None:
-        case = drawn(asked.seed, asked.only)
-        print(case, *judged(case), sep="\n")
-        return 0
-    words, said = Counter[str](), Counter[str]()
-    for at in range(asked.first, asked.first + asked.count):
-        case = drawn(asked.seed, at)
-        word, why = judged(case)
-        words[word, case.mode] += 1
-        said += case.said
-        if word == "wrong":
-            print(at, word, why, flush=True)
-    print(*sorted(words.items()), sep="\n")
-    print(*(f"{count:8} {what}" for what, count in said.most_common()), sep="\n")
-    print(f"{sum(said.values())} judged, {time.process_time():.0f} s of CPU")
-    return int(any(word == "wrong" for word, _ in words))
+    return judge_many(__doc__, drawn, judged, lambda case, *_: case.mode)
 
 
 if __name__ == "__main__":

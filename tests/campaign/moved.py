@@ -4,13 +4,11 @@
 one.  What is best is enumerated (`engines.whole_reference`), and so is how few tasks have to leave their places for it.
 """
 
-import argparse
 import json
 import math
 import random
 import re
 import sys
-import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # as a script t
 
 from changed import Wrong, near, need, read
 from engines.whole_reference import Enumeration, Groups
+from many import judge_many
 from plain import POLICIES, Document, Yardstick, drawn_cluster, users_of
 
 from drfopt import DrfoptError, Instance, Machine, PolicyError, rebalance
@@ -573,28 +572,7 @@ def _refused(case: Case, error: DrfoptError) -> tuple[str, str]:
 
 def main() -> int:
     """Judge some and print what came of them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", type=int, help="print this one and what comes of it")
-    given = parser.parse_args()
-    if given.only is not None:
-        case = drawn(given.seed, given.only)
-        print(case, *judged(case), sep="\n")
-        return 0
-    words, said = Counter[str](), Counter[str]()
-    for at in range(given.first, given.first + given.count):
-        case = drawn(given.seed, at)
-        word, why = judged(case)
-        words[word, why if word in ("right", "refused") else ""] += 1
-        said += case.said
-        if word == "wrong":
-            print(at, word, why, flush=True)
-    print(*sorted(words.items()), sep="\n")
-    print(*(f"{count:8} {what}" for what, count in said.most_common()), sep="\n")
-    print(f"{sum(said.values())} judged, {time.process_time():.0f} s of CPU")
-    return int(any(word == "wrong" for word, _ in words))
+    return judge_many(__doc__, drawn, judged, lambda _, word, why: why if word in ("right", "refused") else "")
 
 
 if __name__ == "__main__":
