@@ -22,7 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # as a script too
 
-from changed import MARKETS, NUMBER, SUMS, Wrong, near, need, number, read, shown
+from changed import MARKETS, NUMBER, SUMS, Wrong, by_template, near, need, number, read, shown
 from many import judge_many
 from plain import POLICIES, Document, Yardstick, asked, demand_of, drawn_cluster, entry_of, resources_of, users_of
 from simplex import Polytope
@@ -450,14 +450,7 @@ NOTES: dict[str, Callable[[Asked, re.Match], None]] = {
 
 def _told(asked: Asked) -> None:
     case, sheet = asked.case, asked.found.sheet()
-    for note in sheet.notes:
-        for template, judge in NOTES.items():
-            if match := re.fullmatch(template, note):
-                judge(asked, match)
-                case.said[template] += 1
-                break
-        else:
-            raise Wrong(f"no judge knows: {note}")
+    by_template(sheet.notes, NOTES, asked, case.said)
     whose = {aim.user for aim in case.aims}
     if asked.trial is not None:
         lost = [u for u in asked.trial.unplaced if u not in whose]

@@ -47,7 +47,7 @@ from drfopt.planning.sweeping import Sweep
 from drfopt.reporting.figures.changes import figure, sweep_figure
 from drfopt.reporting.whatifs import sweep_to_dict, whatif_to_dict
 
-__all__ = ["Case", "Wrong", "drawn", "judged", "main"]
+__all__ = ["Case", "Wrong", "by_template", "drawn", "judged", "main"]
 
 MARKETS = ("ceei", "alpha:")
 SUMS = ("utilitarian", "throughput")
@@ -439,7 +439,7 @@ NOTES: dict[str, Callable[[Asked, re.Match], None]] = {
 """Every sentence below the table of a comparison, and who judges it."""
 
 
-def _by_template(notes: Any, templates: dict[str, Callable], asked: Any, said: Counter) -> list[str]:
+def by_template(notes: Any, templates: dict[str, Callable], asked: Any, said: Counter) -> list[str]:
     """Judge every sentence; return the templates that were met."""
     met = []
     for note in notes:
@@ -458,7 +458,7 @@ def _told(asked: Asked) -> None:
     """Judge the table of a comparison and what stands below."""
     case, found = asked.case, asked.found
     sheet = found.sheet()
-    met = _by_template(sheet.notes, NOTES, asked, case.said)
+    met = by_template(sheet.notes, NOTES, asked, case.said)
     text = "\n".join(sheet.notes)
     for when, division in (("before", asked.before), ("after", asked.after)):
         need(bool(division.broken) == (f"met {when}:" in text), f"broken {when}: {division.broken}")
@@ -617,7 +617,7 @@ def _page(asked: Asked) -> None:
     moved = [row for row in document["users"] if row["part"]]
     need((drawn is None) == (not moved), "a figure")
     if drawn is not None:
-        _by_template([drawn.alternative], FIGURES, (asked, moved, count), asked.case.said)
+        by_template([drawn.alternative], FIGURES, (asked, moved, count), asked.case.said)
 
 
 def _figure(given: Any, match: re.Match) -> None:
@@ -657,7 +657,7 @@ def _page_totals(asked: Asked, value: Any) -> None:
 def _caveats(asked: Any, value: list[str]) -> None:
     """Judge what the page says beside the numbers: the sentences of the table, none left out."""
     templates: dict[str, Callable] = NOTES if isinstance(asked, Asked) else SWEEP_NOTES
-    _by_template(value, templates, asked, asked.case.said)
+    by_template(value, templates, asked, asked.case.said)
     told = [note for note in asked.found.sheet().notes if re.match("a task of|optima|not proven", note)]
     need(value == told, f"{value}, and below the table {told}")
 
@@ -716,7 +716,7 @@ SWEEP_NOTES: dict[str, Callable[[Swept, re.Match], None]] = {
 
 def _swept(asked: Swept) -> None:
     case, sheet = asked.case, asked.found.sheet()
-    _by_template(sheet.notes, SWEEP_NOTES, asked, case.said)
+    by_template(sheet.notes, SWEEP_NOTES, asked, case.said)
     text = "\n".join(sheet.notes)
     need(("guarantees" in text) == any(step.broken for step in asked.steps), "broken guarantees")
     headings = [column.heading for column in sheet.columns]
@@ -743,7 +743,7 @@ def _swept(asked: Swept) -> None:
     _by_key(document, SWEEP_KEYS, asked)
     page = sweep_to_dict(asked.found)
     _by_key(page, SWEEP_PAGE_KEYS, asked)
-    _by_template([sweep_figure(page, 1).alternative], SWEEP_FIGURES, asked, case.said)
+    by_template([sweep_figure(page, 1).alternative], SWEEP_FIGURES, asked, case.said)
 
 
 def _sweep_figure(asked: Swept, match: re.Match) -> None:

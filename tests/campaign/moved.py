@@ -21,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # as a script too
 
-from changed import Wrong, near, need, read
+from changed import Wrong, by_template, near, need, read
 from engines.whole_reference import Enumeration, Groups
 from many import judge_many
 from plain import POLICIES, Document, Yardstick, drawn_cluster, users_of
@@ -389,14 +389,7 @@ NOTES: dict[str, Callable[[Asked, re.Match], None]] = {
 def _told(asked: Asked) -> None:
     case, found = asked.case, asked.found
     sheet = found.sheet()
-    for note in sheet.notes:
-        for template, judge in NOTES.items():
-            if match := re.fullmatch(template, note):
-                judge(asked, match)
-                case.said[template] += 1
-                break
-        else:
-            raise Wrong(f"no judge knows: {note}")
+    by_template(sheet.notes, NOTES, asked, case.said)
     text = "\n".join(sheet.notes)
     odd = [place for place, _, _ in case.places if _odd(asked, place)]
     if "not decided" not in text:
