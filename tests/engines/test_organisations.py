@@ -469,6 +469,21 @@ BELOW = {"A": {"cpu": 5, "mem": 2}, "B": {"cpu": 3, "mem": 2}}
 """Worth two tasks each, with which A is 3/10 below what it is promised, and B 1/10."""
 
 
+@pytest.mark.parametrize("how", [{}, {"exact": True}, {"integer": True}], ids=str)
+@pytest.mark.parametrize("closed", [{"max_tasks": {"A": 0}}, {"ceiling": 0}, {"demand": 8}], ids=str)
+def test_who_can_run_nothing_has_no_level_below_that_of_nothing(closed, how):
+    groups = [Group("g", ceiling={"cpu": closed.get("ceiling", 5)})]
+    rules = Organisation(guarantees={"A": {"cpu": 3}}, paths={"A": "g"}, groups=groups, meaning="surplus")
+    users = {"A": {"cpu": closed.get("demand", 1)}, "B": {"cpu": 1}}
+    instance = Instance(
+        users, machines=[Machine("m", {"cpu": 5})], max_tasks=closed.get("max_tasks"), organisation=rules
+    )
+    found = solve(instance, "drf", **how)
+    assert (found.tasks.tolist(), found.levels.tolist()) == ([0, 5], [0, 1])
+    assert verify(found).valid
+    assert crosscheck(instance, "drf", integer=bool(how.get("integer"))).agree is not False
+
+
 @pytest.mark.parametrize("grouped", [False, True])
 def test_who_is_furthest_below_its_guarantee_comes_first(grouped):
     """A has 3/4 task to itself until it is as far below as B; counted as 0 both went the same part of their way."""
