@@ -76,7 +76,8 @@ def _one_of_alone(instance: Instance, exact: bool) -> Any:
         for i, mine in enumerate(instance.alone):
             if mine is not None:
                 alone[i] = float(mine.tasks)
-        return 1 / np.where(alone > 0, alone, 1.0)
+        uses = ((instance.demands > 0) & counted).any(axis=1)
+        return uses / np.where(alone > 0, alone, 1.0)
     rates = []
     for row, mine in zip(instance.exact_demands, instance.alone, strict=True):
         whole = Fraction(0)
