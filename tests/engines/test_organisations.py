@@ -470,16 +470,18 @@ BELOW = {"A": {"cpu": 5, "mem": 2}, "B": {"cpu": 3, "mem": 2}}
 
 
 @pytest.mark.parametrize("how", [{}, {"exact": True}, {"integer": True}], ids=str)
-@pytest.mark.parametrize("closed", [{"max_tasks": {"A": 0}}, {"ceiling": 0}, {"demand": 8}], ids=str)
-def test_who_can_run_nothing_has_no_level_below_that_of_nothing(closed, how):
-    groups = [Group("g", ceiling={"cpu": closed.get("ceiling", 5)})]
+@pytest.mark.parametrize(
+    ("limit", "demand", "ceiling", "level"), [(0, 1, 5, 0), (None, 8, 5, 0), (None, 1, 0, F(-3, 5))]
+)
+def test_who_can_run_nothing_by_itself_has_no_level_below_that_of_nothing(limit, demand, ceiling, level, how):
+    groups = [Group("g", ceiling={"cpu": ceiling})]
     rules = Organisation(guarantees={"A": {"cpu": 3}}, paths={"A": "g"}, groups=groups, meaning="surplus")
-    users = {"A": {"cpu": closed.get("demand", 1)}, "B": {"cpu": 1}}
+    users = {"A": {"cpu": demand}, "B": {"cpu": 1}}
     instance = Instance(
-        users, machines=[Machine("m", {"cpu": 5})], max_tasks=closed.get("max_tasks"), organisation=rules
+        users, machines=[Machine("m", {"cpu": 5})], max_tasks={"A": limit, "B": None}, organisation=rules
     )
     found = solve(instance, "drf", **how)
-    assert (found.tasks.tolist(), found.levels.tolist()) == ([0, 5], [0, 1])
+    assert (found.tasks.tolist(), [*map(float, found.levels)]) == ([0, 5], [float(level), 1])
     assert verify(found).valid
     assert crosscheck(instance, "drf", integer=bool(how.get("integer"))).agree is not False
 

@@ -92,6 +92,7 @@ class Claim:
         self.report = Report(ACCURACY if floats else number(0))
         self.u: list[Any] = [u if u is None or not self.whole else number(math.floor(u)) for u in cluster.u]
         self.plays = [all(self.fits[q] for q in cluster.kinds_of[i]) and self.u[i] != 0 for i in self.n]
+        closed: set[int] = set()
         if self.whole:
             self.sequences = sequences(cluster)
             for i in cluster.typed:
@@ -120,8 +121,9 @@ class Claim:
             ]
         self.turns = turns(cluster) or [0] * len(self.rows)
         self.r = [max(slope for slope, _ in mine) for mine in self.lines]
-        # Who can run nothing has no level, not one below 0 for a guarantee it cannot use.
-        self.y = [self.level(i, self.x[i]) if self.plays[i] else number(0) for i in self.n if self.lines]
+        # Who can run nothing by itself has no level, not one below 0 for a guarantee it cannot use.
+        levelled = [plays or i in closed for i, plays in enumerate(self.plays)]
+        self.y = [self.level(i, self.x[i]) if levelled[i] else number(0) for i in self.n if self.lines]
         prices = self.proof.get("prices", data.get("prices"))
         if prices is None and all(row.get("price") is not None for row in data.get("resources", [{}])):
             prices = {row["name"]: row["price"] for row in data["resources"]}
