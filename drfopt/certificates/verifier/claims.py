@@ -102,7 +102,8 @@ class Claim:
                 self.u[i] = number(self.sequences[i].most)
         else:  # Who is below a ceiling of 0 is at its limit.
             empty = [(j, members) for _, j, most, members in cluster.ceilings if not most]
-            for i in (i for j, members in empty for i in members if cluster.d[i][j]):
+            closed = {i for j, members in empty for i in members if cluster.d[i][j] and self.plays[i]}
+            for i in closed:
                 self.u[i], self.plays[i] = number(0), False
         # Along a path a task is worth what it is at this place: the bottleneck condition asks for the order only.
         if word == "path" and (self.whole or not cluster.pool):
