@@ -271,7 +271,10 @@ class Cluster:
         ]
 
     def lines(self, i: int, policy: str, most: Mapping[int, Fraction]) -> list[tuple[Fraction, Fraction]]:
-        """Return slopes and offsets: the level is the largest slope * x - offset; `most` are tasks run alone."""
+        """Return slopes and offsets: the level is the largest slope * x - offset; `most` are tasks run alone.
+
+        A resource that it does not need is in no level of a user, were it promised to it; one without any has slope 0.
+        """
         word, _, argument = policy.partition(":")
         plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
         nothing = number(0)
@@ -292,7 +295,7 @@ class Cluster:
             unit = (promised if promised and self.meaning == "normalised" else c) * (1 if plain else w)
             found.append((d / unit, promised / unit if self.meaning == "surplus" else nothing))
         if word == "asset":
-            return [(total(slope for slope, _ in found), total(offset for _, offset in found))]
-        if not any(offset for _, offset in found):  # The steepest is above the others.
-            return [(max((slope for slope, _ in found), default=nothing), nothing)]
-        return found
+            found = [(total(slope for slope, _ in found), total(offset for _, offset in found))]
+        elif not any(offset for _, offset in found):  # The steepest is above the others.
+            found = [max(found, default=(nothing, nothing))]
+        return [line for line in found if line[0]] or [(nothing, nothing)]
