@@ -41,12 +41,12 @@ def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[ListedMac
         if pod.fixed and pod.node is not None:
             belongs.setdefault(pod.node, []).append(pod)
         elif pod.fixed:
-            notes.unused("pod that is no user's task and has no node yet", f"{pod.namespace}/{pod.name}", pod.count)
+            notes.no_task("pod that is no user's task and has no node yet", f"{pod.namespace}/{pod.name}", pod.count)
     found = []
     for item in objects.take("Node"):
         reason = _out_of_use(item)
         if reason:
-            notes.unused(f"node that {reason}", name(item))
+            notes.no_machine(f"node that {reason}", name(item))
             continue
         there = labels(item) | {NODE_NAME: name(item)}
         features = features_of(there, item["spec"]["taints"].each(), looked_at)
@@ -55,7 +55,7 @@ def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[ListedMac
         capacity = _left(item, belongs.pop(name(item), []), notes)
         found.append(ListedMachine(name(item), capacity, kind, features, marks))
     for home, some in belongs.items():
-        notes.unused("fixed pod on a node that is not in use or not listed", f"{some[0].name} on {home}", len(some))
+        notes.no_task("fixed pod on a node that is not in use or not listed", f"{some[0].name} on {home}", len(some))
     return found
 
 
