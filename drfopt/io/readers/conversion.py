@@ -94,10 +94,10 @@ class Notes:
         """Note that something in the files plays no part in the instance."""
         self._add(UNUSED, what, example, count)
 
-    def no_task(self, what: str, example: object = "", count: int = 1) -> None:
+    def no_task(self, what: str, example: object = "", count: int = 1, kind: str = UNUSED) -> None:
         """Note that something in the files is no task, or nobody's: the first is named where there is none at all."""
         self._lost.setdefault(TASK, what)
-        self.unused(what, example, count)
+        self._add(kind, what, example, count)
 
     def no_machine(self, what: str, example: object = "", count: int = 1) -> None:
         """Note the same of a machine."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from ...text.parts import TreePart
 from ...writers.amounts import KUBERNETES
-from ..conversion import ListedMachine, Notes, ReadOptions, Task
+from ..conversion import ASSUMED, ListedMachine, Notes, ReadOptions, Task
 from .eligibility import NODE_NAME, Features, features_of
 from .objects import Objects, annotations, labels, name
 from .pods import Pod
@@ -114,5 +114,5 @@ def _left(item: TreePart, pods: list[Pod], notes: Notes) -> dict[str, Fraction]:
                 notes.assumed(f"node has no {resource} left: its fixed pods ask for more than it has", name(item))
             capacity[resource] = max(Fraction(0), capacity.get(resource, Fraction(0)) - amount)
     if pods:
-        notes.assumed("pod that stays where it is: subtracted from its node", pods[0].name, len(pods))
+        notes.no_task("pod that stays where it is: subtracted from its node", pods[0].name, len(pods), ASSUMED)
     return capacity
