@@ -271,10 +271,7 @@ class Cluster:
         ]
 
     def lines(self, i: int, policy: str, most: Mapping[int, Fraction]) -> list[tuple[Fraction, Fraction]]:
-        """Return slopes and offsets: the level is the largest slope * x - offset; `most` are tasks run alone.
-
-        A resource that it does not need is in no level of a user, were it promised to it; one without any has slope 0.
-        """
+        """Return slopes and offsets: the level is the largest slope * x - offset; `most` are tasks run alone."""
         word, _, argument = policy.partition(":")
         plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
         nothing = number(0)
@@ -298,4 +295,4 @@ class Cluster:
             found = [(total(slope for slope, _ in found), total(offset for _, offset in found))]
         elif not any(offset for _, offset in found):  # The steepest is above the others.
             found = [max(found, default=(nothing, nothing))]
-        return [line for line in found if line[0]] or [(nothing, nothing)]
+        return [line for line in found if line[0]] or [(nothing, nothing)]  # What it does not need counts in none.
