@@ -1,17 +1,20 @@
 """What whole tasks are worth on the way to a leximin, and what guarantees are worth in whole tasks, by enumeration."""
 
 import itertools
+import random
+from collections import Counter
 from fractions import Fraction as F
 from types import SimpleNamespace
 
 import pytest
 from test_verifier_mutants import file_of
+from test_verifier_values import claimed
 
 from drfopt import Group, Instance, Organisation
-from drfopt.certificates.verifier.branches import Undecided
+from drfopt.certificates.verifier.branches import Undecided, rounded
 from drfopt.certificates.verifier.claims import Claim
 from drfopt.certificates.verifier.cluster import Cluster
-from drfopt.certificates.verifier.whole_levels import Scale, whole_promises
+from drfopt.certificates.verifier.whole_levels import LevelProof, Scale, whole_promises
 
 UNIT = 6
 LINES = {
@@ -31,7 +34,7 @@ def scale(lines, most=7, rank=(1, 0), promise=0, parts=24, place=0):
 
 
 @pytest.mark.parametrize("name", LINES)
-@pytest.mark.parametrize(("promise", "place"), [(0, 0), (3, 0), (3, 1), (4, 1), (8, 1)])
+@pytest.mark.parametrize(("promise", "place"), [(0, 0), (1, 0), (3, 0), (3, 1), (4, 1), (8, 1)])
 def test_tasks_are_worth_their_part_of_a_promise_and_then_their_level(name, promise, place):
     mine = scale(LINES[name], promise=promise, place=place)
 
@@ -85,3 +88,137 @@ PROMISES = [
 def test_a_promise_is_worth_what_divisible_tasks_are_rounded_down(policy, rows, more, rules, promised):
     found = file_of(Instance(rows, {"a": 30}, organisation=Organisation(**rules), **more), policy, integer=True)
     assert whole_promises(Claim(Cluster(found["instance"]), found)) == promised
+
+
+# ---- leaves ------------------------------------------------------------------------------------------------------
+
+
+def drawn(chance, ranks=1):
+    """A claim of a pool, of users some of whom are alike, with limits and promises; their order, and nothing else."""
+    rows = [{"a": 1}, {"a": 1, "b": 2}, {"b": 1}, {"a": 2, "b": 1}]
+    users = {}
+    for name in "ABCD":
+        users[name] = said = {"demand": dict(chance.choice(rows)), "tier": chance.randrange(ranks)}
+        if chance.random() < 0.3:
+            said["max_tasks"] = chance.randint(1, 3)
+        if chance.random() < 0.3:
+            said["guarantee"] = dict.fromkeys(said["demand"], chance.randint(1, 4))
+    own = [chance.randint(0, said.get("max_tasks", 3)) for said in users.values()]
+    return claimed("drf", users, {"a": 7, "b": 9}, own)
+
+
+class Chosen:
+    """Who may choose what, user by user: the most that a leaf leaves is its least over all that they choose."""
+
+    def __init__(self, proof, options, allowed, fixed=()):
+        self.proof, self.allowed, self.fixed = proof, allowed, list(fixed)
+        self.options, self.rows = options, []
+
+    def costs(self, leaf):
+        """Return what is left before anybody chooses, and what each option costs."""
+        rows, room = self.proof.cluster.rows[0]
+        prices, counts = [F(leaf["prices"][r]) for r in "ab"], [F(v) for v in leaf["levels"]]
+
+        def cost(i, x):
+            (good,) = self.proof.cluster.goods[i]
+            return x * sum(p * row for p, row in zip(prices, rows[self.proof.cluster.shape_of[good]], strict=True))
+
+        left = sum(p * c for p, c in zip(prices, room, strict=True)) - sum(cost(i, x) for i, x in self.fixed)
+        left += sum(c * n for c, n in zip(counts, self.allowed, strict=True))
+        each = {(i, x): cost(i, x) + (0 if r is None else counts[r]) for i, o in self.options.items() for x, r in o}
+        for times, (most, row) in zip(map(F, leaf.get("rounds", ())), self.rows, strict=False):
+            left += times * most
+            each = {option: price + times * row[option] for option, price in each.items()}
+        return left, each
+
+    def add(self, node):
+        """Add a rounded row: what everybody pays more than at its base, of what is left when all are there."""
+        left, each = self.costs(node)
+        base = {i: said[-1][0] for i, said in self.options.items()}
+        kinds = {self.proof.alike[self.proof.cluster.at[name]]: x for name, x in node["base"].items()}
+        base |= {i: kinds[self.proof.alike[i]] for i in base if self.proof.alike[i] in kinds}
+        most, divisor = left - sum(each[i, x] for i, x in base.items()), int(node["divisor"])
+        row = {(i, x): rounded(int(price - each[i, base[i]]), int(most), divisor) for (i, x), price in each.items()}
+        self.rows.append((rounded(int(most), int(most), divisor), row))
+
+    def left(self, leaf, allows=lambda choice: True):
+        """Return what is left where all choose what costs least of what is allowed; below 0 that refutes it."""
+        left, each = self.costs(leaf)
+        ways = itertools.product(*([(i, x) for x, _ in said] for i, said in self.options.items()))
+        return left - min((sum(map(each.get, way)) for way in ways if allows(way)), default=left + 1)
+
+
+def told(left):
+    return "" if left < 0 else f"tasks cost less than all that can be run is worth, by {left}"
+
+
+def priced(chance, levels, rounds=0):
+    leaf = {"prices": {r: str(chance.randint(0, 4)) for r in "ab"}}
+    leaf["levels"] = [str(chance.randint(0, 9)) for _ in range(levels)]
+    return leaf | ({"rounds": [str(chance.randint(0, 2)) for _ in range(rounds)]} if rounds else {})
+
+
+def stages(claim):
+    """Yield a proof level by level, with who stops at which of those before, surely or not; its level and count."""
+    proof = LevelProof(claim)
+    waiting, fixed, stops = list(proof.cluster.users), [], []
+    for level, count in proof.own:
+        yield proof, waiting, fixed, stops, level, count
+        proof._settle(level, count)
+        may = [i for i in waiting if proof.scale[i].at(level) is not None]
+        earlier = {i for i in may for at, _ in stops if proof.scale[i].at(at) is not None}
+        must = [i for i in may if proof.scale[i].at(level) == claim.sequences[i].most and i not in earlier]
+        surely = next((those for those in (may, must) if len(those) == count), [])
+        fixed = fixed + [(i, proof.scale[i].at(level)) for i in surely]
+        waiting = [i for i in waiting if i not in surely]
+        stops = stops if surely else [*stops, (level, count)]
+
+
+def stays(proof, users, rows):
+    """Return the tasks at which users may stop at a level of which there may be some, by its row."""
+    return {
+        i: [(x, row) for row, (level, n) in enumerate(rows) if n and (x := proof.scale[i].at(level)) is not None]
+        for i in users
+    }
+
+
+def above(proof, i, level):
+    """Return the fewest tasks of a user that are worth more."""
+    found = (x for x in range(proof.scale[i].most + 1) if proof.scale[i].value(x) > level)
+    return [(x, None) for x in itertools.islice(found, 1)]
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_leaf_leaves_of_a_level_what_all_who_choose_at_least_cost_pay(ranks):
+    met = Counter()
+    for seed in range(120):
+        chance = random.Random(seed)
+        for proof, waiting, fixed, stops, level, count in stages(drawn(chance, ranks)):
+            rows = [*stops, (level, count - 1)]
+            options = {i: said + above(proof, i, level) for i, said in stays(proof, waiting, rows).items()}
+            chosen, tree = Chosen(proof, options, [n for _, n in rows], fixed), []
+            for at in range(chance.randint(0, 2) if all(options.values()) else 0):
+                node = priced(chance, len(rows), at) | {"divisor": str(chance.randint(1, 4))}
+                named = chance.sample(waiting, min(len(waiting), chance.randint(0, 2)))
+                node["base"] = {"ABCD"[i]: chance.choice(options[i])[0] for i in named}
+                tree.append(node)
+                chosen.add(node)
+            met["rounded"] += bool(tree)
+            leaves = [priced(chance, len(rows), len(tree)) for _ in range(2)]
+            if chance.random() < 0.5 or not waiting or not all(options.values()):
+                met["leaf"] += 1
+                assert proof._fewer(level, count, [*tree, leaves[0]]) == told(chosen.left(leaves[0]))
+                continue
+            met["branch"] += 1
+            who = chance.choice(waiting)
+            (x, _), most = chance.choice(options[who]), chance.randint(0, 1)
+            alike = [i for i in waiting if proof.alike[i] == proof.alike[who]]
+
+            def taken(way, alike=alike, x=x):
+                return sum((i, x) in way for i in alike)
+
+            low = chosen.left(leaves[0], lambda way, most=most, taken=taken: taken(way) <= most)
+            high = chosen.left(leaves[1], lambda way, most=most, taken=taken: taken(way) > most)
+            branch = {"user": "ABCD"[who], "tasks": x, "most": most}
+            assert proof._fewer(level, count, [*tree, branch, *leaves]) == (told(low) or told(high))
+    assert min(met.values()) > 40, met

@@ -25,16 +25,13 @@ Value = tuple[Any, int]
 def whole_promises(claim: Claim) -> list[int]:
     """Return the whole tasks that guarantees are worth to everybody: those of divisible ones, rounded down."""
     # In a market, or a sum, members of a group rise to its promise by the shares, or tasks, that are summed.
-    rising = "tasks" if claim.policy == "throughput" else "drf"
-    policy, cluster = claim.policy if claim.objective == "leximin" else rising, copy(claim.c)
+    cluster, said = copy(claim.c), {"alone": claim.proof.get("alone", {})}
     if claim.objective == "sum":  # Weights of users play no part.
         cluster.w = [[number(1)] * len(row) for row in cluster.w]
     rows = [{"name": name, "tasks": "0"} for name in cluster.users]
-    known = {"alone": claim.proof["alone"]} if "alone" in claim.proof else {}
-    divisible = Claim(cluster, {"policy": policy, "integer": False, "users": rows, "proof": known})
-    grouped = any(group.get("guarantee") for group in cluster.groups)
-    worth = RuleClock(divisible).promised if grouped else dict(enumerate(cluster.floor))
-    return [math.floor(worth[i]) if plays else 0 for i, plays in enumerate(divisible.plays)]
+    divisible = Claim(cluster, {"policy": claim.policy, "integer": False, "users": rows, "proof": said})
+    worth = RuleClock(divisible).promised
+    return [math.floor(worth.get(i, 0)) for i in claim.n]
 
 
 class Scale:
@@ -51,7 +48,7 @@ class Scale:
         if not lines:
             raise Undecided(f"the level of {claim.c.users[i]} is 0 whatever it has")
         self.promise = promise
-        self.part, self.place = parts // self.promise if self.promise else 0, place
+        self.part, self.place = parts // max(promise, 1), place
         self.alike = (self.most, self.rank, self.lines, self.promise)
 
     def value(self, x: int) -> Value:
@@ -64,12 +61,12 @@ class Scale:
         """Return the fewest tasks that are worth so much, which may be more than there can be."""
         stage, level = value
         if stage == (0,):
-            return min(max(0, -((self.place - level) // self.part)), self.promise) if self.promise else 0
+            return min(max(0, -((self.place - level) // self.part)), self.promise)
         if stage < (1, self.rank):
             return self.promise
         if stage > (1, self.rank):
             return max(self.most, self.promise) + 1
-        return max(self.promise, min(-((-level - offset) // slope) for slope, offset in self.lines), 0)
+        return max(self.promise, min(-((-level - offset) // slope) for slope, offset in self.lines))
 
     def at(self, value: Value) -> int | None:
         """Return the tasks that are worth exactly so much."""
@@ -99,7 +96,7 @@ class LevelProof:
         promised = whole_promises(claim)
         places = {rank: place for place, rank in enumerate(sorted({claim.c.rank[i] for i in users}))}
         self.ranks, rank = len(places), claim.c.rank
-        self.parts = math.lcm(*(promised[i] or 1 for i in users)) * self.ranks
+        self.parts = math.lcm(*(promise for i in users if (promise := promised[i]))) * self.ranks
         self.scale = {i: Scale(claim, i, self.unit, promised[i], self.parts, places[rank[i]]) for i in users}
         self.alike = {i: (self.cluster.goods[i], claim.sequences[i].counts, self.scale[i].alike) for i in users}
         self.first = {kind: i for i, kind in reversed(self.alike.items())}
@@ -149,7 +146,7 @@ class LevelProof:
             mine, above = self.scale[self.first[kind]], self._above(kind, self._most(bound))
             least = mine.least(here)
             # Whose fewest tasks are above the bound already is not spared; options differ in their tasks.
-            spare = [(least, spared)] if before and least <= mine.most and above[:1] != [(least, None)] else []
+            spare = [(least, spared)] if before and least <= mine.most and above != [(least, None)] else []
             options[kind] = [*spare, *above]
         return self._refuted(bound["tree"], [*self.stops, (here, before)], options, spared)
 
