@@ -219,7 +219,7 @@ def drawn(chance, policy):
     own = [chance.randint(0, 2) for _ in users]
     claim = claimed(policy, users, {"a": 7, "b": 9}, own)
     leaf = {"prices": {r: str(F(chance.randint(0, 9), chance.randint(1, 3))) for r in "ab"}}
-    leaf["held"] = {"0": str(F(chance.randint(1, 5), 2))}
+    leaf["held"] = {"0": str(F(chance.randint(1, 5), 2))} if chance.random() < 0.7 else {}
     most = [sequence.most for sequence in claim.sequences]
     if chance.random() < 0.4:
         near = [max(0, min(x + chance.randint(-1, 1), u)) for x, u in zip(own, most, strict=True)]
@@ -233,7 +233,7 @@ def left_by(proof, claim, t, leaf, ends):
     """By how much what there is costs more than tasks within bounds are worth less, of the claim's; in value units."""
     value, (rows, room) = proof.value, proof.cluster.rows[0]
     prices = [F(leaf["prices"][r]) * (value.unit if value.curved else 1) for r in "ab"]
-    counts = [F(leaf["held"]["0"]), 1] if t else [1, 0]
+    counts = [F(leaf["held"].get("0", 0)), 1] if t else [1, 0]
 
     def gain(i, x):
         shapes = [proof.cluster.shape_of[good] for good in proof.cluster.goods[i]]

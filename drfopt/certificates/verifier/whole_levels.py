@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from copy import copy
 from fractions import Fraction
 from itertools import takewhile
 from operator import mul
@@ -25,12 +24,9 @@ Value = tuple[Any, int]
 def whole_promises(claim: Claim) -> list[int]:
     """Return the whole tasks that guarantees are worth to everybody: those of divisible ones, rounded down."""
     # In a market, or a sum, members of a group rise to its promise by the shares, or tasks, that are summed.
-    cluster, said = copy(claim.c), {"alone": claim.proof.get("alone", {})}
-    if claim.objective == "sum":  # Weights of users play no part.
-        cluster.w = [[number(1)] * len(row) for row in cluster.w]
-    rows = [{"name": name, "tasks": "0"} for name in cluster.users]
-    divisible = Claim(cluster, {"policy": claim.policy, "integer": False, "users": rows, "proof": said})
-    worth = RuleClock(divisible).promised
+    rows = [{"name": name, "tasks": "0"} for name in claim.c.users]
+    said = {"users": rows, "proof": {"alone": claim.proof.get("alone", {})}}
+    worth = RuleClock(Claim(claim.c, {"policy": claim.policy, "integer": False, **said})).promised
     return [math.floor(worth.get(i, 0)) for i in claim.n]
 
 
@@ -140,12 +136,15 @@ class LevelProof:
         be there at least.
         """
         before = sum(count for _, count in unproven[: place + 1]) - 1 if place else 0
-        here, spared = unproven[0][0], len(self.stops)
+        here, spared, most = unproven[0][0], len(self.stops), self._most(bound)
+        # Options differ in their tasks, or a branch on some would be of two: above the bound nobody stops.
+        if most < unproven[place][0]:
+            raise Undecided(f"a bound is below the level {shown(self.shown(unproven[place][0]))} that it is of")
         options: dict[Any, list[tuple[int, int | None]]] = {}
         for kind in self.waiting:
-            mine, above = self.scale[self.first[kind]], self._above(kind, self._most(bound))
+            mine, above = self.scale[self.first[kind]], self._above(kind, most)
             least = mine.least(here)
-            # Whose fewest tasks are above the bound already is not spared; options differ in their tasks.
+            # Whose fewest tasks are above the bound already is not spared.
             spare = [(least, spared)] if before and least <= mine.most and above != [(least, None)] else []
             options[kind] = [*spare, *above]
         return self._refuted(bound["tree"], [*self.stops, (here, before)], options, spared)
@@ -241,7 +240,10 @@ def _level(
         return left + sum(t * most for t, _, most in some), prices
 
     def add(node: dict[str, Any]) -> None:
-        """Add a rounded row; of each kind of users what others pay more than those who take its base is rounded."""
+        """Add a rounded row; of each kind of users what others pay more than those who take its base is rounded.
+
+        The base of a kind that is not named is that of the row before, of the first one the last of its options.
+        """
         divisor, found = int(number(node["divisor"])), costed(node, {})
         if divisor < 1 or found is None:
             raise Undecided("a row is divided by nothing, or says nothing")
@@ -276,7 +278,7 @@ def _level(
         left, prices = found
         closer = dict(bounds)
         for kind, each in prices.items():
-            new = tightened(each, ends(kind, bounds), number_of[kind], math.floor(left))
+            new = tightened(each, ends(kind, bounds), number_of[kind], left)
             closer |= {("user", kind, x): both for (x, _), both in zip(options[kind], new, strict=True)}
         return closer
 
