@@ -379,3 +379,13 @@ def test_a_row_is_rounded_of_whole_room():
     row = {"tasks": {"A": "3", "B": "1"}, "classes": {"m": {"a": "1"}}, "levels": ["0"], "divisor": "1"}
     proof = racked((1, 2), 3, 3)
     assert proof._fewer(*proof.own[0], [row, {"levels": ["0"], "rounds": ["1"]}]) == told(4 + 3 + 1)
+
+
+def test_nobody_is_spared_beyond_what_it_can_run():
+    """A can run one task: it is at the first level for certain, who else is there is not, and of others one is spared."""
+    users = {"A": {"demand": {"a": 1}, "max_tasks": 1}, **{name: {"demand": {"a": 1}} for name in "BCD"}}
+    proof = leveled((1, 1, 2, 3), 7, users)
+    proof._settle(*proof.own[0])
+    assert proof.stops == proof.own[:1]
+    bound = {"most": {"user": "D", "tasks": 3}, "tree": [leaf(1, 9, 0)]}
+    assert proof._bound(proof.own[1:], 1, bound) == told(7 + 2 * 9 - (1 + 9) - 3 * 2)
