@@ -382,7 +382,7 @@ def test_a_row_is_rounded_of_whole_room():
 
 
 def test_nobody_is_spared_beyond_what_it_can_run():
-    """A can run one task: it is at the first level for certain, who else is there is not, and of others one is spared."""
+    """A can run one task: it is at the first level for certain, who else is not, and of others one is spared."""
     users = {"A": {"demand": {"a": 1}, "max_tasks": 1}, **{name: {"demand": {"a": 1}} for name in "BCD"}}
     proof = leveled((1, 1, 2, 3), 7, users)
     proof._settle(*proof.own[0])
