@@ -83,19 +83,18 @@ TREE = [
     {"prices": {"a": "1"}},
 ]
 
-RISING = '"tasks" if claim.policy == "throughput" else "drf"'
+POLICY, COUNTED = '"policy": claim.policy', 'number(1) if word == "throughput" else c.w[i][0]'
 
 MUTANTS = [
-    (RISING, '"drf"', summed),
-    (RISING, '"tasks"', multiplied),
-    ('if claim.objective == "sum":', "if False:", lambda: summed(3)),
-    ("if grouped else dict", "if False else dict", multiplied),
-    ("grouped = any(", "grouped = all(", multiplied),
+    ("whole_levels.py", POLICY, '"policy": "drf"', summed),
+    ("whole_levels.py", POLICY, '"policy": "tasks"', multiplied),
+    ("clock.py", COUNTED, "c.w[i][0]", lambda: summed(3)),
+    ("whole_levels.py", "worth.get(i, 0)", "claim.c.floor[i]", multiplied),
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "forge"), MUTANTS, ids=[f"{row[0]} {row[1]}"[:40] for row in MUTANTS])
-def test_a_mutant_of_what_groups_are_promised_is_found_out(tmp_path, old, new, forge):
-    mutant = mutant_of(tmp_path, "whole_levels.py", old, new)
+@pytest.mark.parametrize(("file", "old", "new", "forge"), MUTANTS, ids=[f"{row[1]} {row[2]}"[:40] for row in MUTANTS])
+def test_a_mutant_of_what_groups_are_promised_is_found_out(tmp_path, file, old, new, forge):
+    mutant = mutant_of(tmp_path, file, old, new)
     assert verdict(verify, forge()) is not True
     assert verdict(mutant, forge()) is True
