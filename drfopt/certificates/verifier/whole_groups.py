@@ -119,7 +119,7 @@ class StopProof:
         clock = RuleClock(claim)
         self.members = {id(group): sorted(self.place[i] for i in group.everyone() if i in self.place)
                         for group in self.root.nodes()}  # fmt: skip
-        rows = {id(group): clock.rows(group) for group in self.root.nodes() if group.name}
+        rows = {id(group): clock.rows(group) for group in self.root.nodes()}
         lines = [[line for line in claim.lines[i] if line[0]] or [(number(0), number(0))] for i in self.users]
         numbers = [v for mine in lines for line in mine for v in line]
         numbers += [v for mine in rows.values() for row, offset in mine for v in (*row.values(), offset)]
