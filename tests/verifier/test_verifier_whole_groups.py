@@ -207,8 +207,8 @@ def test_whose_turn_it_is():
 
 def test_stops_are_proven_one_after_the_other():
     proof = proof_of(POOLS["one at its limit"])
-    assert proof.onward(proof.start, ((2,), 0)) is None
-    first, _ = proof.own_stop()
+    first = proof.onward(proof.start)
+    assert first == proof.own_stop()[0]
     assert first.tasks == (1, 1, 1) and proof.level(first.moment) == F(1, 6) and first.active == {0, 1, 2}
     assert proof.onward(proof.start, first.time) == first
     assert proof.onward(proof.start, ((1, (0, False), first.moment[-1] + 1), 0)) is None

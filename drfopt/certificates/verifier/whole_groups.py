@@ -42,6 +42,9 @@ Marks = dict[str, tuple[int, int]]
 Stop = tuple[tuple[Any, ...], int, int]
 """What the clock shows, how often it was somebody's turn then, and how many stop."""
 
+NEVER: tuple[tuple[Any, ...], int] = (2,), 0
+"""A time after all others."""
+
 
 @dataclass(frozen=True)
 class Way:
@@ -177,15 +180,15 @@ class StopProof:
                 return way, stopping
             way = replace(way, tasks=_more(way.tasks, turn))
 
-    def onward(self, way: Way, until: tuple[tuple[Any, ...], int]) -> Way | None:
-        """Return a way that stops at a time, or once it is past that; None where it stops before."""
+    def onward(self, way: Way, until: tuple[tuple[Any, ...], int] = NEVER) -> Way | None:
+        """Return a way at its next stop, or once it is past a time; None where it stops before."""
         while True:
             way, turn = self.due(way)
             if way.time > until:
                 return way
             after = _more(way.tasks, turn)
             if any(after[p] > self.most[p] for p in turn) or self.cuts.refuted(after):
-                return way if way.time == until else None
+                return way if way.time == until or until == NEVER else None
             way = replace(way, tasks=after)
 
     def stopped(self, ways: list[Way], most: int) -> list[Way] | Way:
