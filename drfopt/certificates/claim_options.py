@@ -188,11 +188,13 @@ class ClaimOptions:
         """Return what all options cost at least, and how many users take each then, within bounds that allow it."""
         if bounds is self.free:
             each = np.minimum.reduceat(prices, self.first[:-1])
-            at, cheapest = np.flatnonzero(prices == each[self.choice])[::-1], np.empty(len(each), dtype=np.int64)
-            cheapest[self.choice[at]] = at  # Of several the first.
-            taken = np.zeros(len(prices), dtype=np.int64)
-            taken[cheapest] = self.number
-            return int((each * self.number).sum()), taken
+            return int((each * self.number).sum()), self._cheapest(prices, each)
+        if self.single:
+            # What somebody has to take before all else, and what nobody can after all.
+            none = prices.max(initial=0) + 1
+            ranked = np.where(bounds.low > 0, -1, np.where(bounds.high > 0, prices, none))
+            taken = self._cheapest(ranked, np.minimum.reduceat(ranked, self.first[:-1]))
+            return int((prices * taken).sum()), taken
         order = np.lexsort((prices, self.choice)) if prices.dtype != object else self._ordered(prices)
         room = (bounds.high - bounds.low)[order]
         before = np.cumsum(room) - room
@@ -201,6 +203,19 @@ class ClaimOptions:
         taken = bounds.low.copy()
         taken[order] += np.clip(left - before, 0, room)
         return int((prices * taken).sum()), taken
+
+    def _cheapest(self, prices: np.ndarray, each: np.ndarray) -> np.ndarray:
+        """Return how many users take each option where all of a choice take the first of those at its least price."""
+        at, cheapest = np.flatnonzero(prices == each[self.choice])[::-1], np.empty(len(each), dtype=np.int64)
+        cheapest[self.choice[at]] = at
+        taken = np.zeros(len(prices), dtype=np.int64)
+        taken[cheapest] = self.number
+        return taken
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether every choice is one user's."""
+        return bool((self.number == 1).all())
 
     def _ordered(self, prices: np.ndarray) -> np.ndarray:
         """Return the options by choice and price, where prices are Python's integers."""

@@ -63,14 +63,18 @@ class ClaimPoints:
             if ways > WAYS:
                 ways //= len(among[at])
                 among[at] = among[at][[int(np.argmax(parts[among[at]]))]]
-        uses = np.zeros((1, self.uses.shape[1]))
-        for some in among:
+        room = self.most - whole @ self.uses
+        room += MISSED * (1 + np.abs(self.most))
+        # What those who are still to choose need at least of each thing.
+        rest = np.cumsum([self.uses[some].min(axis=0) for some in among[::-1]], axis=0)[::-1]
+        uses, way = np.zeros((1, self.uses.shape[1])), np.zeros(1, dtype=np.int64)
+        for some, later in zip(among, [*rest[1:], 0.0], strict=False):
             uses = (uses[:, None] + self.uses[some]).reshape(-1, uses.shape[1])
-        spare = self.most - whole @ self.uses - uses
-        fits = np.flatnonzero((spare >= -MISSED * (1 + np.abs(self.most))).all(axis=1))
-        if not len(fits):
-            return None
-        best = fits[np.argmax(spare[fits, -1])]
+            fits = np.flatnonzero((uses + later <= room).all(axis=1))
+            if not len(fits):
+                return None
+            uses, way = uses[fits], (way[:, None] * len(some) + np.arange(len(some))).ravel()[fits]
+        best = way[np.argmin(uses[:, -1])]
         numbers = whole.astype(np.int64)
         for some, chosen in zip(among, np.unravel_index(best, [len(some) for some in among]), strict=True):
             numbers[some[chosen]] += 1

@@ -89,22 +89,26 @@ class ClaimProgram(PackingProgram):
             low, high, (at, values) = self.rows[row]
             both = np.append(at, [self.excess, self.spare]), np.append(values, [-change, change])
             self.rows[row] = low, high, both
-        self.beyond: list[int] = []  # Columns of those who stop beyond those allowed.
-        self.counted = [self._stops(row, allowed) for row, allowed in enumerate(self.claim.allowed)]
+        # Columns of those who stop beyond those allowed, level by level.
+        self.beyond = [self.column(math.inf, BEYOND) for _ in self.claim.allowed]
+        self.counted = self._stops()
         self.place = {load: at for at, load in enumerate(self.loads)}
         self.rounds: list[tuple[int, float]] = []  # Rows that are rounded, and their units.
         self._load()
 
     # ---- rows ---------------------------------------------------------------------------------------------------
 
-    def _stops(self, row: int, allowed: int) -> int:
-        """Add the row that no more than are allowed stop at a level."""
+    def _stops(self) -> list[int]:
+        """Add the rows that no more than are allowed stop at each level."""
         options = self.options
-        stops, usual = options.row == row, options.row[self.usual] == row
-        self.beyond.append(self.column(math.inf, BEYOND))
-        at, values = self._terms(stops.astype(float) - usual[options.choice])
-        terms = np.append(at, self.beyond[-1]), np.append(values, -1.0)
-        return self._added(-math.inf, allowed - int(options.number[usual].sum()), terms)
+        stops = np.equal.outer(np.arange(len(self.beyond)), options.row).astype(float)
+        usual = stops[:, self.usual]
+        own = stops[:, self.own] - usual[:, options.choice[self.own]]
+        left, added = np.array(self.claim.allowed, dtype=float) - usual @ options.number, []
+        for changes, most, beyond in zip(own, left.tolist(), self.beyond, strict=True):
+            at = np.flatnonzero(changes)
+            added.append(self._added(-math.inf, most, (np.append(at, beyond), np.append(changes[at], -1.0))))
+        return added
 
     def _added(self, low: float, high: float, terms: Terms) -> int:
         self.rows.append((low, high, terms))

@@ -109,15 +109,18 @@ class ListedChoices(Sequence[Choice]):
     level: int
     own: int  # The row of the level, or `ABOVE` where nobody may stop at it.
     rest: np.ndarray
-    stops: list[tuple[tuple[int, int], ...]]
+    stops: tuple[np.ndarray, ...]  # Options to stop below it: kind, tasks and row of each.
 
     @cached_property
     def made(self) -> tuple[Choice, ...]:
         """The choices."""
         table, found = self.claims.table, []
+        known: list[list[tuple[int, int]]] = [[] for _ in self.claims.kinds]
+        for kind, x, row in zip(*(part.tolist() for part in self.stops), strict=True):
+            known[kind].append((x, row))
         least, above = table.least(self.level).tolist(), table.least(self.level + 1).tolist()
         for (sequence, scale), number, stops, x, more in zip(
-            self.claims.kinds, self.rest.tolist(), self.stops, least, above, strict=True
+            self.claims.kinds, self.rest.tolist(), known, least, above, strict=True
         ):
             if number:
                 here = ((x, self.own),) if self.own != ABOVE and x < more and x <= scale.most else ()
@@ -131,21 +134,18 @@ class ListedChoices(Sequence[Choice]):
         table, goods = self.claims.table, self.claims.goods
         if goods is None:
             return None
-        playing = np.flatnonzero(self.rest)
-        least, more, most = (x[playing] for x in (table.least(self.level), table.least(self.level + 1), table.most))
-        here, beyond = (least < more) & (least <= most) & (self.own != ABOVE), more <= most
-        stops = [self.stops[kind] for kind in playing.tolist()]
-        before = np.array(list(map(len, stops)), dtype=np.int64)
-        sizes = before + here + beyond
-        ends = np.cumsum(sizes)
-        tasks, row = np.zeros(ends[-1] if len(ends) else 0, dtype=table.kind), np.full(sizes.sum(), ABOVE)
-        tasks[ends[beyond] - 1] = more[beyond]
-        own = (ends - sizes + before)[here]
-        tasks[own], row[own] = least[here], self.own
-        if known := [option for mine in stops for option in mine]:
-            at = np.arange(len(known)) + np.repeat(ends - sizes - (np.cumsum(before) - before), before)
-            tasks[at], row[at] = zip(*known, strict=True)
-        return self.rest[playing], goods[playing], sizes, tasks, row
+        playing = self.rest > 0
+        least, more, most = table.least(self.level), table.least(self.level + 1), table.most
+        here, beyond = (np.flatnonzero(playing & good) for good in ((least < more) & (least <= most), more <= most))
+        here = here if self.own != ABOVE else here[:0]
+        of, tasks, row = self.stops
+        kept = playing[of]
+        kind = np.concatenate([of[kept], here, beyond])
+        tasks = np.concatenate([tasks[kept], least[here], more[beyond]])
+        row = np.concatenate([row[kept], np.repeat([self.own, ABOVE], [len(here), len(beyond)])])
+        order = np.argsort(kind, kind="stable")
+        sizes = np.bincount(kind, minlength=len(playing))[playing]
+        return self.rest[playing], goods[playing], sizes, tasks[order], row[order]
 
     def __len__(self) -> int:
         return len(self.made)
@@ -180,13 +180,15 @@ class ClaimList:
         self.rows: list[int] = []
         self._opened: list[int] = []  # How many stop at them.
         self._fixed = [0] * len(users.goods)
-        self._stops: list[tuple[tuple[int, int], ...]] = [()] * len(self.kinds)  # The options to stop there.
+        none = np.zeros(0, dtype=np.int64)
+        # Options to stop there: kind, tasks and row of each.
+        self._stops: tuple[np.ndarray, ...] = (none, none.astype(self.table.kind), none)
         self._may_have = np.zeros(len(self.kinds), dtype=bool)  # Whether there are any.
 
     def claim(self, level: int, count: int) -> LevelClaim:
         """Return the claim that no fewer than so many can stop at a level."""
         own = len(self.rows) if count > 1 else ABOVE
-        choices = ListedChoices(self, level, own, self.rest.copy(), self._stops.copy())
+        choices = ListedChoices(self, level, own, self.rest.copy(), self._stops)
         allowed, surely = (*self._opened, count - 1), int(self.must(level).sum())
         return LevelClaim(level, self.users.told(level), count, allowed, tuple(self._fixed), choices, surely)
 
@@ -196,8 +198,9 @@ class ClaimList:
         surely = may if may.sum() == count else self.must(level)
         tasks = self.table.least(level)
         if surely.sum() != count:
-            for kind in np.flatnonzero(may).tolist():
-                self._stops[kind] = (*self._stops[kind], (int(tasks[kind]), len(self.rows)))
+            kinds = np.flatnonzero(may)
+            fresh = kinds, tasks[kinds], np.full(len(kinds), len(self.rows))
+            self._stops = tuple(map(np.append, self._stops, fresh))
             self._may_have |= may > 0
             self.rows.append(level)
             self._opened.append(count)

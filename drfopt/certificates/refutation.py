@@ -53,6 +53,9 @@ ROUNDS, ROWS = 1, 300
 HINTS = 3
 """Multipliers of claims before that are asked, and those of the last."""
 
+FEW = 2
+"""Rows of a claim up to which multipliers of one resource mostly refute it; of more they hardly ever do."""
+
 SHRUNK = 0.7
 """Part of the options at most to which bounds have to narrow a program for it to be written anew."""
 
@@ -318,7 +321,7 @@ def _simple(checks: _Checks) -> Iterator[Refutation]:
             yield Refutation((_unit(j, len(needs.left)),), (0,) * rows)
     for row in np.flatnonzero(options.forced() > np.array(checks.claim.allowed, dtype=np.int64)).tolist():
         yield Refutation(checks.worth.free, _unit(row, rows))
-    if needs is not None and rows and len(options.number) and needs.table.dtype != object:
+    if needs is not None and 0 < rows <= FEW and len(options.number) and needs.table.dtype != object:
         short = np.flatnonzero(options.number @ needs.table[options.first[1:] - 1] > needs.left)
         counts, least = options.counts(needs.table[:, short].T)
         for at in np.flatnonzero(least > needs.left[short]).tolist():
@@ -451,7 +454,7 @@ class _Tree:
         """Return a tree with the rounded rows that have multipliers in it, of all options."""
         for leaf in reversed(self.chain):
             proof = replace(leaf, then=proof)
-        used = [k for k in range(len(self.rows)) if any(leaf.rounds[k : k + 1] > (0,) for leaf in _nodes(proof))]
+        used = sorted({k for leaf in _nodes(proof) for k, times in enumerate(leaf.rounds) if times})
         rows = tuple(replace(self.rows[k], base=tuple(np.array(self.rows[k].base).tolist())) for k in used)
         return replace(_only(proof, used, self.kept), rows=rows)
 
@@ -496,7 +499,10 @@ class _Tree:
         own = self.options.row == len(self.claim.allowed) - 1
         if self.points is None or not numbers[own].any():
             return self._better(numbers)
-        values, duals = self.program.fewest()
+        try:
+            values, duals = self.program.fewest()
+        except Unsolved:
+            return self._better(numbers)
         other = self.points.near(values)
         numbers = numbers if other is None or other[own].sum() > numbers[own].sum() else other
         return self._better(numbers, self._with_rows(Refutation(*duals.whole(GRIDS[0]))))

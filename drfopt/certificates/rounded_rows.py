@@ -21,9 +21,6 @@ from .packing_bound import Prices
 
 __all__ = ["Rounding", "Row", "RowFinder", "rounded"]
 
-TIMES = (1, 2, 3)
-"""A change that the solution divides is a divisor, and so are its double and its triple."""
-
 LARGEST = 2**36
 """What coefficients of a row may be at most: multipliers of it are to stay within numpy's integers."""
 
@@ -33,7 +30,7 @@ SUMMED, RATIO = 2**50, 2**10
 VIOLATED = 1e-4
 """By how much, in its own length, the solution violates a row that is worth adding."""
 
-TRIED = 32
+TRIED = 64
 """Rows that are looked at closely, in full length, and added at once where they are violated."""
 
 
@@ -166,7 +163,7 @@ class RowFinder:
         most = of @ (self.left - self.needs[:, base] @ options.number)
         most += at @ (self.allowed - self.stops[:, base] @ options.number)
         # Each row with each of its divisors, once.
-        divisors = np.sort(np.concatenate([some * times for times in TIMES], axis=1), axis=1)
+        divisors = np.sort(some, axis=1)
         first = (divisors > 1) & (divisors < LARGEST)
         first[:, 1:] &= divisors[:, 1:] != divisors[:, :-1]
         k, place = np.nonzero(first)

@@ -23,7 +23,7 @@ __all__ = ["schedule", "solve"]
 
 def in_tables(instance: str) -> bool:
     """Say whether INSTANCE is Parquet: a folder, or one such file."""
-    return Path(instance).is_dir() or instance.endswith(".parquet")
+    return (instance != "" and Path(instance).is_dir()) or instance.endswith(".parquet")
 
 
 def solve(

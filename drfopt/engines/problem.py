@@ -22,7 +22,7 @@ from ..certificates.task_errors import FinePoint
 from ..model.evidence import Evidence
 from ..model.instance import Instance
 from ..model.packings import maximal_patterns, shapes
-from ..model.policies import Policy, shares_per_task
+from ..model.policies import Policy, parts_per_task
 from ..model.whole_values import WholeUsers
 
 __all__ = ["Answer", "ByType", "Problem", "exact_types", "in_floats"]
@@ -100,8 +100,8 @@ class Problem:
 
     @cached_property
     def shares(self) -> np.ndarray:
-        """Share of the whole cluster that one task takes, (n, m)."""
-        return self.of_members(shares_per_task(self.instance))
+        """Part of the whole cluster that one task takes, (n, m)."""
+        return self.of_members(parts_per_task(self.instance))
 
     @cached_property
     def all_rates(self) -> np.ndarray:

@@ -23,8 +23,8 @@ from .evidence import Evidence, QuotedEvidence, WholeEvidence
 from .instance import Instance
 from .monopolies import monopolies_written
 from .naming import some
-from .policies import policy_named
-from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means, left_out, shares_of_tasks
+from .policies import exact_shares, policy_named, shares_per_task
+from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means, left_out
 
 __all__ = ["Allocation", "Broken", "Certificate", "Portion", "stopped"]
 
@@ -367,9 +367,8 @@ class Allocation(Result):
     @property
     def _needed_most(self) -> np.ndarray:
         if not self.exact:
-            return np.asarray(shares_of_tasks(self.instance).argmax(axis=1))
-        capacity = self._counted
-        shares = [[d / c if c else Fraction(0) for d, c in zip(row, capacity, strict=True)] for row in self._demands]
+            return np.asarray(shares_per_task(self.instance).argmax(axis=1))
+        shares = [exact_shares(row, self.instance) for row in self.instance.exact_demands]
         return np.array([row.index(max(row)) for row in shares])
 
     @property

@@ -4,6 +4,7 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -758,6 +759,8 @@ class Instance:
             smallest = self._demands.extent.lowest[positive] / self.capacity[positive]
         for j, low, high in zip(np.flatnonzero(positive), smallest, largest, strict=True):
             if high > RATIOS[1] or low < RATIOS[0]:
+                extent, room = self._demands.extent, Decimal(self.capacity[j])  # floats may have lost the ratio
+                low, high = (Decimal(side[j]) / room for side in (extent.lowest, extent.highest))
                 raise InstanceError(
                     f"demands of {self.resources[j]!r} are {low:.0e} to {high:.0e} of its capacity "
                     f"{self.capacity[j]:g}, beyond 1e-150 to 1e150: check the units"

@@ -32,8 +32,11 @@ __all__ = [
     "Measure",
     "Policy",
     "dominant_rates",
+    "exact_shares",
+    "parts_per_task",
     "policy_named",
     "policy_on",
+    "shares_per_task",
     "without_level",
 ]
 
@@ -73,7 +76,8 @@ def _one_of_alone(instance: Instance, exact: bool) -> Any:
         for i, mine in enumerate(instance.alone):
             if mine is not None:
                 alone[i] = float(mine.tasks)
-        return 1 / np.where(alone > 0, alone, 1.0)
+        uses = ((instance.demands > 0) & counted).any(axis=1)
+        return uses / np.where(alone > 0, alone, 1.0)
     rates = []
     for row, mine in zip(instance.exact_demands, instance.alone, strict=True):
         whole = Fraction(0)
@@ -275,7 +279,7 @@ class Policy:
         if whole is not None and instance.machines is not None:
             return [rate / w for rate, w in zip(whole(instance, True), instance.exact_weights, strict=True)]
         # Of many users alike one is computed.
-        known = {i: _exact_shares(instance.exact_demands[i], instance) for i in set(instance.same_demands)}
+        known = {i: exact_shares(instance.exact_demands[i], instance) for i in set(instance.same_demands)}
         shares = [known[i] for i in instance.same_demands]
         return self.exact_levels(shares, instance.exact_weights, instance.weights_per_resource, self.column(instance))
 
@@ -312,7 +316,7 @@ class Policy:
 
     def travellers(self, instance: Instance) -> list[Traveller]:
         """Return the users of an instance on the path of a policy that has one, (n,)."""
-        shares = [_exact_shares(row, instance) for row in instance.exact_demands]
+        shares = [exact_shares(row, instance) for row in instance.exact_demands]
         return self.on_path(shares, instance.exact_weights)
 
     def on_path(self, shares: Sequence[Sequence[Fraction]], weights: Sequence) -> list[Traveller]:
@@ -519,20 +523,26 @@ def _title(path: str) -> str:
     return words.splitlines()[0] if words else "a formulation file"
 
 
+def parts_per_task(instance: Instance, users: Any = slice(None)) -> np.ndarray:
+    """Return the part of each capacity that one task takes, (n, m), or of some users; 0 of what there is none of."""
+    return np.asarray(instance.demands[users] / np.where(instance.capacity > 0, instance.capacity, np.inf))
+
+
 def shares_per_task(instance: Instance) -> np.ndarray:
-    """Return each task's share of the whole cluster, (n, m); what is not there has share 0 (its users are unplaced)."""
-    return instance.demands / np.where(instance.capacity > 0, instance.capacity, np.inf)
+    """Return the same as it is counted in shares: 0 of the resources that are excluded from them."""
+    return np.where(instance.counted, parts_per_task(instance), 0.0)
 
 
 def dominant_rates(instance: Instance) -> np.ndarray:
     """Return the dominant share of one task of each user, (n,), weights ignored."""
-    return shares_per_task(instance).max(axis=1)
+    return np.asarray(shares_per_task(instance).max(axis=1))
 
 
 NO_SHARE = Fraction(0)
 
 
-def _exact_shares(row: tuple[Fraction, ...], instance: Instance) -> list[Fraction]:
+def exact_shares(row: Sequence[Fraction], instance: Instance) -> list[Fraction]:
+    """Return the share of every resource that a task with these demands, (m,), is; 0 of what is excluded from them."""
     cells = zip(row, instance.exact_capacity, instance.counted.tolist(), strict=True)
     return [d / c if d and c and counts else NO_SHARE for d, c, counts in cells]
 

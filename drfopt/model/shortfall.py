@@ -22,8 +22,9 @@ from ..base.numbers.shown import counted, in_units, number, percent
 from ..base.tolerances import LEVEL
 from .instance import Instance
 from .naming import some
+from .policies import dominant_rates, parts_per_task
 
-__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of", "counted_as_means", "left_out", "shares_of_tasks"]
+__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of", "counted_as_means", "left_out"]
 
 HAS_ALL = "has all it asked for"
 """What a table says of who is stopped by nothing."""
@@ -48,12 +49,6 @@ def left_out(misfits: Mapping[str, Sequence[str]]) -> list[str]:
     """Return what is to be said of task types that fit nowhere, by user, of which whole tasks have none."""
     kinds = [f"task {kind} of {user}" for user, missing in misfits.items() for kind in missing]
     return [f"types left out (a task fits on nothing open to it): {some(kinds)}"] if kinds else []
-
-
-def shares_of_tasks(instance: Instance) -> np.ndarray:
-    """Return the share of every resource that one task of each user is, (n, m); 0 of what is excluded from shares."""
-    there = (instance.capacity > 0) & instance.counted
-    return np.asarray(instance.demands * np.divide(1.0, instance.capacity, where=there, out=np.zeros(instance.m)))
 
 
 @dataclass(frozen=True)
@@ -145,7 +140,7 @@ class Shortfall:
     @cached_property
     def shares(self) -> np.ndarray:
         """Dominant share of one task of each user, (n,)."""
-        return np.asarray(shares_of_tasks(self.instance).max(axis=1))
+        return dominant_rates(self.instance)
 
     @cached_property
     def standing(self) -> np.ndarray:
@@ -199,7 +194,7 @@ class Shortfall:
         if not self.missing[i]:
             return ""
         held = {cell.resource for cell in self.cells(i) if cell.resource is not None} or set(self._own_ceilings(i))
-        share = self.instance.demands[i] / np.where(self.instance.capacity > 0, self.instance.capacity, np.inf)
+        share = parts_per_task(self.instance, i)
         lacking = self.lacking(np.array([i]))[0]
         holding = [j for j in held if lacking[j] > 0]
         among = holding or np.flatnonzero(lacking).tolist() or list(range(self.instance.m))

@@ -21,7 +21,7 @@ from ..base.numbers.shown import counted, in_units, number, percent
 from ..base.tolerances import LEVEL, TINY
 from ..model.allocation import Allocation
 from ..model.instance import Instance
-from ..model.policies import policy_on
+from ..model.policies import parts_per_task, policy_on
 from ..model.shortfall import ENDLESS, SHORT, Hold, Shortfall, cells_of
 from ..solving.allocating import solve
 from .before_and_after import WhatIf, as_float
@@ -302,7 +302,7 @@ def _wanted(short: Shortfall, users: np.ndarray, integer: bool) -> Iterator[tupl
 def _open_to(short: Shortfall, i: int) -> list[Hold]:
     """Return where more would serve user i, when nothing is known of what holds it: wherever its task fits."""
     instance = short.instance
-    j = int((instance.demands[i] / np.where(instance.capacity > 0, instance.capacity, np.inf)).argmax())
+    j = int(parts_per_task(instance, i).argmax())
     if instance.machines is None:
         return [Hold(instance.resources[j], j)]
     # One of several task types may fit where there is nothing of what all of them together need most.

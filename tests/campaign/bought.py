@@ -185,7 +185,7 @@ class Trial:
             if aim.measure == "tasks":
                 self.reached[row] = x
             elif aim.measure == "level":
-                self.reached[row] = stick.level(user, x, aim.user not in found.unplaced)
+                self.reached[row] = stick.level(user, x, aim.user not in found.unplaced, case.integer)
             elif case.integer and "tasks" in user:
                 i = found.users.index(aim.user)
                 rows = zip(stick.resources, found.usage[i].tolist(), strict=True)

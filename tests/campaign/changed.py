@@ -217,7 +217,7 @@ class Division:
     def levels_of(self, tasks: dict[str, Fraction]) -> dict[str, Fraction]:
         stick = self.case.yardstick
         lost = self.case.unplaced_before
-        return {u: stick.level(self.users[u], x, u not in lost) for u, x in tasks.items()}
+        return {u: stick.level(self.users[u], x, u not in lost, self.case.whole) for u, x in tasks.items()}
 
     @cached_property
     def levels(self) -> dict[str, Fraction]:

@@ -56,6 +56,8 @@ def judge(case: Case, found: Allocation) -> Verdict:
         return _judged(case, found)
     except Wrong as wrong:
         return Verdict("wrong", str(wrong))
+    except oracle.NoLevel:
+        return Verdict("wrong", "it is answered, and somebody has no level")
     except oracle.TooMany:
         return Verdict("not judged", "too many allocations")
 

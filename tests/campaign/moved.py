@@ -414,7 +414,8 @@ def _told(asked: Asked) -> None:
             lost = {case.instance.users[i] for i in range(case.instance.n) if case.instance.unplaced()[i]}
             for cell, tasks, when in ((row[3], before[user], "today"), (row[4], after[user], "then")):
                 if user not in lost:
-                    near(cell, stick.level(entry, Fraction(tasks)), f"level of {user} {when}", 9, Fraction(1, 10**12))
+                    level = stick.level(entry, Fraction(tasks), whole=True)
+                    near(cell, level, f"level of {user} {when}", 9, Fraction(1, 10**12))
         case.said["row of a plan"] += 1
     for key in asked.document:
         need(key in KEYS, f"no judge knows the key {key}")

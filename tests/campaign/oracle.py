@@ -22,6 +22,7 @@ from simplex import Polytope
 __all__ = [
     "Bounded",
     "Model",
+    "NoLevel",
     "NotDefinedHere",
     "TooMany",
     "best_whole",
@@ -42,6 +43,10 @@ class TooMany(Exception):
 
 class NotDefinedHere(Exception):
     """The rules are beyond this oracle."""
+
+
+class NoLevel(Exception):
+    """Somebody's level is 0 whatever it has, so that there is no answer."""
 
 
 class Model:
@@ -203,6 +208,8 @@ def leximin(case: Case) -> list[Fraction]:
     if case.paths or case.groups or (promised and case.meaning != "floor"):
         raise NotDefinedHere("groups, and guarantees that are no floors")
     rates = {i: model.rate(i, case.policy) for i in model.playing}
+    if not all(rates.values()):
+        raise NoLevel
     if model.pool and not case.guarantees and not any(case.tiers.values()) and not any(case.last):
         return _filled(model, rates)
     return _by_programs(model, rates)

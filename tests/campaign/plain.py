@@ -475,8 +475,8 @@ class Yardstick:
         row = given if isinstance(given, dict) else dict.fromkeys(self.resources, given)
         return {r: Fraction(row.get(r, 1)) or Fraction(1) for r in self.resources}
 
-    def level(self, user: Document, tasks: Fraction, placed: bool = True) -> Fraction:
-        """Return the level of so many tasks."""
+    def level(self, user: Document, tasks: Fraction, placed: bool = True, whole: bool = False) -> Fraction:
+        """Return the level of so many tasks; who can run nothing by itself has none, which is told as 0."""
         policy, weights = self.policy, self.weights(user)
         one = next(iter(weights.values()))
         if policy == "utilitarian":
@@ -493,7 +493,7 @@ class Yardstick:
         promised = self.users.get(user["name"], user).get("guarantee", {})
         meaning = self.document.get("guarantees", "floor")
         parts = {}
-        if not placed and not tasks:
+        if not tasks and not (placed and limit(user, whole) != 0):
             return Fraction(0)
         for r in self.there:
             unit, owed = self.capacity[r], Fraction(promised.get(r, 0))

@@ -173,6 +173,13 @@ def test_a_wrong_answer_is_called_wrong():
     assert judged > 10
 
 
+def test_an_answer_where_somebody_has_no_level_is_called_wrong():
+    case = cases.Case("small", "tsf", "divisible", [[0, 1]], None, machines=[([1, 1], 1)], tiers={0: 1})
+    found = solve(case.instance(), "tsf")
+    assert judge(case, found).word == "right"
+    assert judge(replace(case, excluded=("r1",)), found).word == "wrong"
+
+
 def test_a_wrong_market_under_rules_is_called_wrong():
     case = cases.Case("small", "ceei", "divisible", [[1], [1]], [10], guarantees={0: {"r0": 4}}, weights=[1, 3])
     found = solve(case.instance(), "ceei")

@@ -9,7 +9,9 @@ import pytest
 
 from drfopt.base.deadline import NEVER, Deadline
 from drfopt.certificates import meet_in_the_middle, refutation, whole
-from drfopt.certificates.claim_options import ClaimOptions
+from drfopt.certificates.claim_options import Bounds, ClaimOptions, OptionNeeds
+from drfopt.certificates.claim_points import ClaimPoints
+from drfopt.certificates.claim_program import ClaimProgram, Unsolved
 from drfopt.certificates.exhaustive_search import playing
 from drfopt.certificates.level_claims import ABOVE, ClaimList, claims
 from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
@@ -125,6 +127,70 @@ def test_a_wrong_claim_is_answered_with_the_fewest():
         refutation.refute(ClaimList(users).claim(users.unit, 9), worth_of(users))
     found = ClaimOptions(ClaimList(users).claim(users.unit, 9))
     assert np.array(better.value.numbers)[found.row == 0].sum() == 1
+
+
+def test_something_better_is_told_where_a_solver_does_not_say_how_few(monkeypatch):
+    def unsolved(program):
+        raise Unsolved
+
+    monkeypatch.setattr(ClaimProgram, "fewest", unsolved)
+    instance, policy = Instance([[10, 1]] * 6 + [[1, 10]] * 6, [122, 132]), policy_named("tasks")
+    users = WholeUsers(instance, policy, playing(instance))
+    with pytest.raises(Better) as better:
+        refutation.refute(ClaimList(users).claim(users.unit, 9), worth_of(users))
+    assert better.value.proof is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_allocation_near_a_solution_is_the_best_of_all_ways(seed):
+    # Users who are divided take one of their parts: of all ways that fit, one at which the fewest stop.
+    rng = np.random.default_rng(seed)
+    instance = Instance(rng.integers(1, 6, (6, 2)), rng.integers(40, 60, 2))
+    users = WholeUsers(instance, policy_named("tasks"), playing(instance))
+    claims_of = ClaimList(users)
+    claims_of.record(users.unit, 2)
+    claim = claims_of.claim(2 * users.unit, 4)
+    options, fitting = ClaimOptions(claim), 0
+    points = ClaimPoints(options, OptionNeeds.of(options, worth_of(users)))
+    own = options.row == len(claim.allowed) - 1
+    for divided in (0, 2, len(options.number)):
+        values, parts = np.zeros(len(options.choice)), []
+        for k, (a, b) in enumerate(zip(options.first[:-1], options.first[1:], strict=True)):
+            if k < divided:
+                values[a:b] = options.number[k] / (b - a)
+                parts += [range(a, b)] * int(options.number[k])
+            else:
+                values[b - 1] = options.number[k]
+        ways = []
+        for way in product(*parts) if (options.number[:divided] == 1).all() else ():
+            numbers = np.floor(values + 1e-6).astype(np.int64)
+            np.add.at(numbers, list(way), 1)
+            ways += [numbers[own].sum()] if points.satisfies(numbers) else []
+        found = points.near(values)
+        assert (None if found is None else found[own].sum()) == min(ways, default=None)
+        fitting += bool(ways)
+    assert fitting or seed, "some fit"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_options_of_single_users_cost_what_those_of_several_do(seed):
+    rng = np.random.default_rng(seed)
+    users = WholeUsers(pool(1), policy_named("tasks"), playing(pool(1)))
+    claims_of = ClaimList(users)
+    claims_of.record(users.unit, 2)
+    claim = claims_of.claim(2 * users.unit, 3)
+    options, other = ClaimOptions(claim), ClaimOptions(claim)
+    assert options.single
+    other.single = False
+    low, high = np.zeros(len(options.choice), dtype=np.int64), options.free.high.copy()
+    for a, b in zip(options.first[:-1], options.first[1:], strict=True):
+        forced = rng.integers(3) == 0
+        (low if forced else high)[rng.integers(a, b)] = int(forced)
+    bounds, prices = Bounds(low, high), rng.integers(0, 4, len(low))
+    cost, taken = options.least(prices, bounds)
+    assert cost == other.least(prices, bounds)[0] == int(prices @ taken)
+    assert taken.tolist() == other.least(prices, bounds)[1].tolist()
+    assert options.least(prices.astype(object), bounds)[0] == cost
 
 
 def test_one_resource_refutes_without_a_program(monkeypatch):

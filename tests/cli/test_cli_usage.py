@@ -127,3 +127,4 @@ def test_a_solver_is_refused_where_none_is_asked_or_none_is_there(drfopt, refuse
 
 def test_a_folder_without_parquet_is_none(drfopt, refused, tmp_path):
     refused(drfopt("solve", tmp_path), "is a folder without files *.parquet")
+    refused(drfopt("solve", ""), "'' is neither a file nor a library instance")

@@ -212,6 +212,16 @@ def test_money_beyond_the_largest_float_is_an_error_with_a_sentence():
         solve(cluster, "alpha:2")
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_what_tasks_are_worth_below_the_smallest_float_is_an_error_with_a_sentence(exact):
+    """Under a guarantee equations are relative to it, and were divided by 0."""
+    rules = Organisation(guarantees={"B": {"a": 1}})
+    users = {"A": {"a": 3}, "B": {"a": 3}}
+    cluster = Instance(users, machines=[Machine("m", {"a": 22})], weights=["1e-150"] * 2, organisation=rules)
+    with pytest.raises((SolverError, CertificateError), match=r"beyond the range of floats|at the prices by inf"):
+        solve(cluster, "alpha:7", exact=exact)
+
+
 def test_money_below_the_smallest_float_is_one_too():
     cluster = Instance(
         [[2.5e-139, 3e-140], [2.5e-139, 0]], [2.2e-139, 1e-140], weights=[1e-150] * 2, max_tasks=["7/3"] * 2

@@ -469,6 +469,23 @@ BELOW = {"A": {"cpu": 5, "mem": 2}, "B": {"cpu": 3, "mem": 2}}
 """Worth two tasks each, with which A is 3/10 below what it is promised, and B 1/10."""
 
 
+@pytest.mark.parametrize("how", [{}, {"exact": True}, {"integer": True}], ids=str)
+@pytest.mark.parametrize(
+    ("limit", "demand", "ceiling", "level"), [(0, 1, 5, 0), (None, 8, 5, 0), (None, 1, 0, F(-3, 5))]
+)
+def test_who_can_run_nothing_by_itself_has_no_level_below_that_of_nothing(limit, demand, ceiling, level, how):
+    groups = [Group("g", ceiling={"cpu": ceiling})]
+    rules = Organisation(guarantees={"A": {"cpu": 3}}, paths={"A": "g"}, groups=groups, meaning="surplus")
+    users = {"A": {"cpu": demand}, "B": {"cpu": 1}}
+    instance = Instance(
+        users, machines=[Machine("m", {"cpu": 5})], max_tasks={"A": limit, "B": None}, organisation=rules
+    )
+    found = solve(instance, "drf", **how)
+    assert (found.tasks.tolist(), [*map(float, found.levels)]) == ([0, 5], [float(level), 1])
+    assert verify(found).valid
+    assert crosscheck(instance, "drf", integer=bool(how.get("integer"))).agree is not False
+
+
 @pytest.mark.parametrize("grouped", [False, True])
 def test_who_is_furthest_below_its_guarantee_comes_first(grouped):
     """A has 3/4 task to itself until it is as far below as B; counted as 0 both went the same part of their way."""

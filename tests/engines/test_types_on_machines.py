@@ -219,6 +219,15 @@ def test_what_types_run_alone_anywhere_is_what_their_program_says(instance: Inst
     assert policy_named("tsf").rates(instance) == pytest.approx([float(rate) for rate in rates], rel=1e-15)
 
 
+@pytest.mark.parametrize("how", [{}, {"exact": True}, {"integer": True}], ids=str)
+def test_types_that_use_only_what_is_excluded_have_no_level(how: dict):
+    types = [TaskType({"gpu": 2}, 1), TaskType({"gpu": 1}, 1)]
+    machines = [Machine("m", {"cpu": 2, "gpu": 5})]
+    instance = Instance({"A": {"cpu": 1}, "B": types}, machines=machines, organisation=Organisation(excluded=["gpu"]))
+    with pytest.raises(PolicyError, match="user 'B' uses only resources that are excluded from the shares"):
+        solve(instance, "tsf", **how)
+
+
 def test_what_types_run_alone_by_hand():
     # Of every three tasks two take the memory of one machine and one the cpu of any, though it may use one only.
     kinds = [TaskType({"cpu": 1, "memory": 4}, 2), TaskType({"cpu": 3}, 1, ["b"])]

@@ -51,6 +51,7 @@ def test_missing_files(tmp_path: Path, error_of: Callable) -> None:
     assert error_of(tmp_path / "clutser.toml").endswith("there is no such file: did you mean 'cluster.toml'?")
     assert "the folder" in error_of(tmp_path / "nowhere" / "cluster.toml")
     assert error_of(tmp_path).endswith("is a folder: name a file in it")
+    assert error_of("") == ".: is this folder, and so is an empty name: name a file in it"
     assert "cannot be read" in error_of("a\0b.toml")
     assert "cannot be read" in error_of(tmp_path / ("a" * 5000 + ".toml"))
     assert "cannot be read" in error_of(tmp_path / "cluster.toml" / "more.toml")

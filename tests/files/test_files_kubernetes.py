@@ -341,7 +341,7 @@ def test_a_cluster_is_solved(tmp_path: Path) -> None:
 
 BAD = {
     "no objects": ('{"a": 1}', "is no object of Kubernetes, it has no kind"),
-    "a text": ('"words"', "holds 'words': a list of objects"),
+    "a text": ('"words"', "holds 'words', no object or list in JSON or YAML: give what 'drfopt formats' names"),
     "item without kind": ('{"kind": "List", "items": [{"a": 1}]}', r"items\[0\]: has no kind"),
     "items": ('{"kind": "List", "items": {"a": 1}}', r"items: is a table: a list belongs here"),
     "quantity": (json.dumps(pod("p", cpu="much")), r"containers\[0\]\.resources\.requests\.cpu: 'much' is no"),

@@ -175,6 +175,8 @@ BAD = [
     ({"demands": [[1]], "machines": [Machine("m", [1]), Machine("m", [2])]}, "machine class 'm' is listed twice"),
     ({"demands": [[1]], "machines": [Machine("m", [1, 2]), Machine("n", [1])]}, "has"),
     ({"demands": [[1e-200]], "capacity": [1]}, "check the units"),
+    ({"demands": [[1e-200]], "capacity": [1e200]}, "are 1e-400 to 1e-400 of its capacity"),
+    ({"demands": [[1e200]], "capacity": [1e-200]}, "are 1e[+]400 to 1e[+]400 of its capacity"),
     ({"demands": [[Fraction(1, 10**400)]], "capacity": [1]}, "outside the range of floats"),
     ({"demands": 5, "capacity": [1]}, "demands must be"),
     ({"demands": "abc", "capacity": [1]}, "demands must be"),

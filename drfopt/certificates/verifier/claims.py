@@ -99,10 +99,6 @@ class Claim:
             self.plays = [bool(mine.kinds) and u != 0 for mine, u in zip(self.sequences, self.u, strict=True)]
             for i in cluster.typed:
                 self.u[i] = number(self.sequences[i].most)
-        else:  # Who is below a ceiling of 0 is at its limit.
-            empty = [(j, members) for _, j, most, members in cluster.ceilings if not most]
-            for i in (i for j, members in empty for i in members if cluster.d[i][j]):
-                self.u[i], self.plays[i] = number(0), False
         # Along a path a task is worth what it is at this place: the bottleneck condition asks for the order only.
         if word == "path" and (self.whole or not cluster.pool):
             raise ValueError(f"{self.policy} is defined for one pool and divisible tasks")
@@ -120,8 +116,12 @@ class Claim:
             ]
         self.turns = turns(cluster) or [0] * len(self.rows)
         self.r = [max(slope for slope, _ in mine) for mine in self.lines]
-        # Who can run nothing has no level, not one below 0 for a guarantee it cannot use.
+        # Who can run nothing by itself has no level, not one below 0 for a guarantee it cannot use.
         self.y = [self.level(i, self.x[i]) if self.plays[i] else number(0) for i in self.n if self.lines]
+        if not self.whole:  # Who is below a ceiling of 0 is at its limit.
+            empty = [(j, members) for _, j, most, members in cluster.ceilings if not most]
+            for i in (i for j, members in empty for i in members if cluster.d[i][j]):
+                self.u[i], self.plays[i] = number(0), False
         prices = self.proof.get("prices", data.get("prices"))
         if prices is None and all(row.get("price") is not None for row in data.get("resources", [{}])):
             prices = {row["name"]: row["price"] for row in data["resources"]}
@@ -160,9 +160,7 @@ class Claim:
 
     def level(self, i: int, tasks: Fraction) -> Fraction:
         """Return the level of user i with so many tasks."""
-        if len(self.lines[i]) == 1 and not self.lines[i][0][1]:
-            return self.r[i] * tasks
-        return max((slope * tasks - offset for slope, offset in self.lines[i] if slope), default=number(0))
+        return max(slope * tasks - offset for slope, offset in self.lines[i])
 
     def on_path(self, i: int) -> list[tuple[Fraction, Fraction]]:
         """Return the part of the level of user i along a path of bundles that one of its tasks makes, as a line."""

@@ -332,7 +332,9 @@ class _Market:
                 f"{len(self.size)} unknowns are more than the {LARGEST} that are solved to many digits here: "
                 "ask for an answer in floats, which has a certificate"
             )
-        rows = self._terms()
+        rows, beyond = self._terms(), "what users pay is beyond the range of floats: check weights and demands"
+        if not all(float(size) for _, _, size in rows):
+            raise SolverError(beyond)
         matrix = np.zeros((len(rows), len(self.size)))
         if not all(size for _, _, size in rows):
             raise SolverError("what users have or pay is beyond the range of floats: check weights and demands")
@@ -343,7 +345,7 @@ class _Market:
                 place = self.cut[0] + self.free.index(right)
                 matrix[at, place] += float(self.alpha) * self.size[place] / self.start[place]
         if not np.isfinite(matrix).all():
-            raise SolverError("what users pay is beyond the range of floats: check weights and demands")
+            raise SolverError(beyond)
         self.decimals = {i: (_decimal(self.w[i]), _decimal(self.r[i])) for i in self.free}
         self.rows = [
             (

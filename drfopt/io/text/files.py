@@ -89,6 +89,10 @@ def _cut(message: str) -> str:
     return f"{message[:half]} ... {message[-half:]}"
 
 
+IS_A_FOLDER = ("is a folder: name a file in it", "is this folder, and so is an empty name: name a file in it")
+"""What is said of a folder where a file is asked for, and of ``.``, which a path makes of an empty name."""
+
+
 def failure(place: str, sentence: object) -> InstanceError:
     """Return the error ``place: sentence`` on one line."""
     return InstanceError(one_line(f"{place}: {sentence}"))
@@ -189,15 +193,15 @@ def read_text(path: str | Path, empty: str = EMPTY) -> str:
         raise InstanceError(f"a file is named by a {type(path).__name__}: give its path as text")
     if str(path) == "-":
         return _decoded(_standard_input(), STANDARD_INPUT, empty)
-    place = str(path)
+    place = str(path) or "."
     try:
         with Path(path).open("rb") as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError:
         raise failure(place, f"there is no such file{_near(Path(path))}") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        if os.path.isdir(path):  # noqa: PTH112  Path.is_dir raises on some of the names that bring us here
-            raise failure(place, "is a folder: name a file in it") from None
+        if os.path.isdir(place):  # noqa: PTH112  Path.is_dir raises on some of the names that bring us here
+            raise failure(place, IS_A_FOLDER[place == "."]) from None
         reason = getattr(error, "strerror", None) or str(error)
         raise failure(place, f"cannot be read ({reason}): check its name and its permissions") from None
     return _decoded(data, place, empty)
@@ -301,7 +305,7 @@ def write_whole(path: str | Path, text: str | bytes) -> None:
         if isinstance(error, FileNotFoundError):
             raise failure(place, f"the folder {str(Path(path).parent)!r} does not exist: make it first") from None
         if isinstance(error, IsADirectoryError):
-            raise failure(place, "is a folder: name a file in it") from None
+            raise failure(place, IS_A_FOLDER[place == "."]) from None
         reason = getattr(error, "strerror", None) or str(error)
         raise failure(place, f"cannot be written ({reason}): name another file") from None
 

@@ -139,7 +139,10 @@ def parts(file: File) -> list[TreePart]:
     found = [TreePart(value, file.place) for value in trees(file.text, file.place) if value is not None]
     for part in found:
         if not isinstance(part.value, dict | list):
-            raise failure(file.place, f"holds {shown(part.value)}: a list of objects in JSON or YAML belongs here")
+            raise failure(
+                file.place,
+                f"holds {shown(part.value)}, no object or list in JSON or YAML: give what 'drfopt formats' names",
+            )
     return found
 
 

@@ -17,18 +17,20 @@ at everybody.
 import math
 from collections.abc import Collection
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ...base.numbers.shown import counted, in_units, not_above
 from ...base.tolerances import LEVEL
+from ...certificates.bottleneck import certify
 from ...certificates.chain import unit_costs
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.policies import policy_on
 from ...solving.allocating import solve
 from ..pricing.binding_rounds import Held, held
-from ..pricing.feasible_growth import TIGHT, Room
+from ..pricing.feasible_growth import TIGHT, Grown, Room
 from ..pricing.price_table import Prices, Worth
 from ..pricing.sensitivity import NOTHING
 from ..pricing.unit_price import price
@@ -211,16 +213,17 @@ class Remedies(RemedyTrials):
             if more is None:
                 known = False
             elif self.instance.machines is None:
-                known = self._full_where(more, worth) == _full_of(here, self.instance.room)
+                now, then = _bottlenecks(here, self.instance.room), _bottlenecks(more, self._room_with(worth))
+                known = all(now[i] == then[i] for i in now.keys() & then.keys())
             else:
                 known = more.stops() == here.stops()
             self._same[worth.name] = known
         return known
 
-    def _full_where(self, more: Held, worth: Worth) -> dict[int, tuple[int, ...]]:
-        """Return what runs out for whom where there is more of a unit: some way off, as next to it all is full yet."""
+    def _room_with(self, worth: Worth) -> np.ndarray:
+        """Return the room where there is more of a unit: some way off, as next to what there is all is full yet."""
         end = MOST * worth.now if worth.more is None or worth.more.until is None else worth.more.until
-        return _full_of(more, self.instance.room + (end - worth.now) / 2 * worth.unit.growth)
+        return self.instance.room + (end - worth.now) / 2 * worth.unit.growth
 
     def _of_everything(self, i: int) -> str:
         """Return what a hundredth more of everything does: where several things run out together, none alone helps."""
@@ -263,16 +266,13 @@ class Remedies(RemedyTrials):
         return "its limit stops it, and prices do at the same point: a higher limit alone does not help"
 
 
-def _full_of(held: Held, room: np.ndarray) -> dict[int, tuple[int, ...]]:
-    """Return the resources (by number) of a pool that stop each user below its limit: full, and needed by none above.
-
-    Several may run out together.
-    """
-    point, demands = held.at(room), held.instance.demands
-    levels, full = point.rates * point.tasks, demands.T @ point.tasks >= room[0] * (1 - LEVEL)
-    highest = np.where(demands > 0, levels[:, None], 0.0).max(axis=0)
-    stops = (demands > 0) & full & (levels[:, None] >= highest * (1 - LEVEL))
-    return {i: tuple(np.flatnonzero(stops[i]).tolist()) for i in np.flatnonzero(~held.capped).tolist()}
+def _bottlenecks(held: Held, room: np.ndarray) -> dict[int, Any]:
+    """Return what stops each user below its limit in a pool with this room, as its certificate would name it."""
+    pool: Any = Grown(held.instance, room)
+    point = held.at(room)
+    names = certify(pool, held.policy, point.tasks, point.rates).bottlenecks
+    # Who comes to its limit just here is still stopped by what it was.
+    return {i: names[i] for i in np.flatnonzero(~held.capped).tolist() if names[i] is not None}
 
 
 def _rounded_down(amount: float) -> float:

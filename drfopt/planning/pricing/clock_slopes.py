@@ -24,7 +24,7 @@ from ...engines.problem import Problem
 from ...model.allocation import Allocation
 from ...model.evidence import StopEvidence
 from ...model.hierarchy import BranchPoint, Breakpoint, Clock, SettledState, Trajectory
-from ...model.policies import Policy, policy_named, policy_on
+from ...model.policies import Policy, dominant_rates, policy_named, policy_on
 from ...solving.allocating import solve
 from .feasible_growth import TIGHT, Grown, Room, slopes_of_rates
 from .market_slopes import CURVED
@@ -333,9 +333,7 @@ class _Clocked(Divided):
         over = any(tasks @ clock.columns[:, c] > most * (1 + TIGHT) for c, most in clock.room.items() if c >= first)
         if fault or over or not (placed or self.room.asked(tasks, room) <= 1 + 2 * TIGHT):
             return None
-        there = (instance.capacity > 0) & self.instance.counted
-        shares = (self.instance.demands / np.where(there, instance.capacity, np.inf)).max(axis=1)
-        return _Point(tasks, clock.levels(tasks), float(shares @ tasks), breakpoints, of)
+        return _Point(tasks, clock.levels(tasks), float(dominant_rates(instance) @ tasks), breakpoints, of)
 
 
 class _RememberingClock(Clock):

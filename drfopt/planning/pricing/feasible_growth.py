@@ -25,7 +25,7 @@ from ...base.errors import SolverError
 from ...engines.problem import Problem
 from ...model.instance import Instance
 from ...model.monopolies import Monopoly, monopolies
-from ...model.policies import Policy
+from ...model.policies import Policy, shares_per_task
 
 __all__ = ["CUTS", "TIGHT", "Grown", "Room", "slopes_of_rates"]
 
@@ -170,7 +170,7 @@ def slopes_of_rates(policy: Policy, instance: Instance, growth: np.ndarray, more
     if policy.measure == "alone" and instance.machines is not None:
         return _of_alone(policy, instance, growth, more)
     capacity = np.where(instance.capacity > 0, instance.capacity, np.inf)
-    shares = np.where(instance.counted, instance.demands / capacity, 0.0)
+    shares = shares_per_task(instance)
     if policy.weights != "none" and instance.weighted:
         shares = shares / (instance.weights if instance.weights_per_resource else instance.weights[:, None])
     turning = -shares * (growth.sum(axis=0) / capacity)
