@@ -336,8 +336,6 @@ class _Market:
         if not all(float(size) for _, _, size in rows):
             raise SolverError(beyond)
         matrix = np.zeros((len(rows), len(self.size)))
-        if not all(size for _, _, size in rows):
-            raise SolverError("what users have or pay is beyond the range of floats: check weights and demands")
         for at, (terms, right, size) in enumerate(rows):
             for place, factor in terms:
                 matrix[at, place] += float(factor) * self.size[place] / size
