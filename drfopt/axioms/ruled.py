@@ -8,7 +8,7 @@ nobody loses when another leaves or the cluster grows, nobody gains by a report 
 With task types and no rules a user's part of every machine and another's bundle are rooms, and the most tasks it could
 run in a room, every type on its own classes, is a linear program.
 
-Numbers here are floats with a certificate: what they decide is decided beyond `DIFFERENT`.  Whole tasks are counted;
+Numbers here are floats with a certificate: what they decide is decided beyond `NOTICED`.  Whole tasks are counted;
 what they need of rooms is in `ruled_whole`.
 """
 
@@ -24,6 +24,7 @@ from ..base.deadline import Deadline
 from ..base.errors import DrfoptError, PolicyError, TimeLimitError
 from ..base.numbers.shown import counted
 from ..base.progress import report
+from ..base.tolerances import LEVEL, NOTICED
 from ..model.allocation import Allocation
 from ..model.hierarchy.tree import closed_by
 from ..model.instance import Instance
@@ -34,12 +35,6 @@ from . import ruled_whole
 from .verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 
 __all__ = ["beyond", "findings"]
-
-DIFFERENT = 1e-6
-"""Part of a user's tasks from which on a difference is one: far above the error of certified floats."""
-
-TINY = 1e-9
-"""Part of the most that anybody has, which is nothing to who has nothing."""
 
 REPORTS = (0.5, 0.9, 1.1, 2.0, 4.0)
 """Times its demand of a resource, that a user is made to report."""
@@ -180,14 +175,15 @@ class _RuledCase:
         trials = 0
         whole = 0.5 if self.integer else 0.0
         for trials, loss in enumerate(losses, start=1):  # noqa: B007 -- how many there were is told
-            more = whole or loss.tasks * DIFFERENT + TINY * float(self.tasks.max(initial=0.0))
+            # To who has nothing, what others' tasks may be off by is nothing.
+            more = whole or loss.tasks * NOTICED + LEVEL * float(self.tasks.max(initial=0.0))
             if loss.instead > loss.tasks + more and self._pooled(name, loss.user):
                 return Finding(name, UNDECIDED, exact=False, note=POOLED.format(loss.user), tied=self.tied)
             if loss.instead > loss.tasks + more:
                 said = note if self.integer else ""
                 return Finding(name, FAILS, loss, exact=self.proven, tied=self.tied, note=said)
         if not self.integer:
-            note = f"to a part of {DIFFERENT:g} of the tasks, which are computed in floats" if decided else ""
+            note = f"to a part of {NOTICED:g} of the tasks, which are computed in floats" if decided else ""
         verdict = HOLDS if decided else UNDECIDED
         exact = decided and self.proven
         return Finding(name, verdict, exact=exact, trials=0 if decided else trials, note=note, tied=self.tied)
@@ -222,7 +218,7 @@ def _pareto(case: _RuledCase) -> Finding:
         alone = np.where(demands > 0, instance.capacity / demands, np.inf).min(axis=1)
     rows = (
         Loss(instance.users[i], float(x), float(y), "would take nothing from anybody else")
-        for i, x, y in zip(problem.members.tolist(), held, more - DIFFERENT * alone, strict=True)
+        for i, x, y in zip(problem.members.tolist(), held, more - NOTICED * alone, strict=True)
     )
     return case.finding(name, rows, decided=True)
 

@@ -5,13 +5,17 @@ none has two homes.  The verifier, which imports nothing, has those of its own.
 """
 
 __all__ = [
+    "AT_LIMIT",
     "CAPACITY",
+    "CONIC",
     "DUAL_POSITIVE",
     "EXACT",
+    "FILE_ERROR",
     "FIRST_ORDER",
     "GAP",
     "LEVEL",
     "LEVEL_CEEI",
+    "NOTICED",
     "RATIOS",
     "RIDGE",
     "ROUNDING",
@@ -44,9 +48,19 @@ solver's feasibility tolerance lets a zero price drift; whom only smaller ones h
 SOLVER_FEASIBILITY = 1e-10
 """Primal and dual feasibility asked of HiGHS, the tightest it takes; rows and levels are scaled near 1."""
 
+CONIC = 1e-12
+"""Gap and feasibility asked of Clarabel: at its default of 1e-8 tasks are off by 1e-5, and "optimal" all the same."""
+
 SPARE = 2e-10
 """By how much who is finished, or has a floor, may fall in a later program, so that rounding makes no contradiction of
 it: twice what the solver is asked for, a fifth of what a capacity may be exceeded by when it is made good."""
+
+AT_LIMIT = 1e-12
+"""Relative distance from a limit or a floor at which somebody counts as at it: a few roundings."""
+
+NOTICED = 1e-6
+"""Relative difference of tasks or levels that no error is which certified floats may have: a hundred times the largest
+of those."""
 
 FILE_ERROR = 1e-6
 """Relative error granted to a user's formulation: it is solved as it is written, in its own units."""

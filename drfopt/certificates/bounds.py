@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from ..base.numbers.enclosures import Enclosure, lower, upper
-from ..base.tolerances import CAPACITY, FIRST_ORDER, GAP, LEVEL
+from ..base.tolerances import AT_LIMIT, CAPACITY, FIRST_ORDER, GAP, LEVEL
 from ..model.allocation import Certificate
 from ..model.evidence import BoundsEvidence, TierEvidence
 from ..model.hierarchy import Clock, broken
@@ -54,9 +54,6 @@ __all__ = ["certify", "certify_exactly", "left_by_promises", "most_alone", "tang
 
 FRACTIONS = 1_000
 """Users up to whom it is proven in fractions that somebody is left nothing, as `drfopt.engines.promised` does."""
-
-AT = 1e-12
-"""Relative distance from a floor or limit at which somebody counts as at it: a few roundings."""
 
 
 def certify(
@@ -372,8 +369,8 @@ def _judged(
     levels = rates * tasks
     worth = incomes * rates * levels**-alpha
     ratio = cheapest / worth - 1  # above 0: it would have less, below 0: more
-    at_limit = tasks >= high * (1 - AT)
-    at_floor = (tasks <= low * (1 + AT)) & (low > 0)
+    at_limit = tasks >= high * (1 - AT_LIMIT)
+    at_floor = (tasks <= low * (1 + AT_LIMIT)) & (low > 0)
     # Levels follow prices to the power 1/alpha: so far is everybody from the level it would choose.
     off = np.abs(ratio) / alpha
     off = np.where((at_limit & (ratio < 0)) | (at_floor & (ratio > 0)), 0.0, off)

@@ -80,12 +80,12 @@ class BoxProgram(PackingProgram):
     What tasks are worth to one tier is made the most; to those before it they are worth what they are, or more.
     """
 
-    def __init__(self, proof: ValueProof, worth: Pool | Machines, whole: WholeUsers):
+    def __init__(self, proof: ValueProof, tier: int, worth: Pool | Machines, whole: WholeUsers):
         import highspy
 
         super().__init__()
         self.value, self.worth, self.cluster, self.whole = proof.value, worth, proof.cluster, whole
-        before, self.mine = proof.value.tiers[: proof.tier], set(proof.value.tiers[proof.tier])
+        before, self.mine = proof.value.tiers[:tier], set(proof.value.tiers[tier])
         users = proof.cluster.users
         self.least, self.most = [proof.floor[i] for i in users], [proof.value.most[i] for i in users]
         # Several types of tasks need what they do by steps: every number of them is a column of its own.

@@ -161,8 +161,8 @@ class _Search:
 
     def grow(self, tier: int, deadline: Deadline, nodes: int, impatient: bool = False) -> Searched:
         """Split the box that leaves most room to a tier, until none does."""
-        self.proof.tier = tier
-        self.program = BoxProgram(self.proof, self.worth, self.whole)
+        self.tier = tier
+        self.program = BoxProgram(self.proof, tier, self.worth, self.whole)
         root = _Box({})
         count, most_of_all = 0, Fraction(0)
         waiting: list[tuple[Any, int, _Box, Any]] = []
@@ -176,7 +176,7 @@ class _Search:
             leaves = self.leaves(found)
             more = None
             for leaf in leaves:
-                room = self.proof.bound(leaf, box.bounds)
+                room = self.proof.bound(tier, leaf, box.bounds)
                 if room is None:
                     box.leaf = leaf
                     return None
@@ -216,7 +216,7 @@ class _Search:
     def is_better(self, point: list[int]) -> bool:
         """Say whether tasks are worth more than those at hand: exactly, whatever the weights."""
         value = self.proof.value
-        for t in range(self.proof.tier + 1):
+        for t in range(self.tier + 1):
             sign = value.compared(point, t)
             if sign is None and value.utility is None:
                 # Who has nothing is no factor.

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..base.loops import compiled
 from ..base.partitions import Partitions
-from ..base.tolerances import CAPACITY, FIRST_ORDER, GAP, LEVEL_CEEI
+from ..base.tolerances import AT_LIMIT, CAPACITY, FIRST_ORDER, GAP, LEVEL_CEEI
 from ..model.allocation import Certificate
 from ..model.arrays import LONG, columns, in_blocks
 from ..model.evidence import PriceEvidence
@@ -38,9 +38,6 @@ from .point_errors import DoublePoint, point_error
 from .task_errors import FinePoint, Spending, fine_error, pool_error
 
 __all__ = ["Buyers", "certify", "certify_parts"]
-
-AT_LIMIT = 1e-12
-"""Relative distance from the limit at which a user counts as at it: a few roundings."""
 
 SERIES = 1e-5
 """Distance of r from 1 up to which a loss is the first term of its series: the terms as written leave rounding only."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..base.errors import InstanceError, PolicyError, suggestion
 from ..base.numbers.enclosures import Enclosure
+from ..base.tolerances import NOTICED
 from ..certificates.feasibility import infeasibility
 from ..certificates.verifier import Multiple, long_numbers, number, with_long
 from ..io.native.reading import built
@@ -26,9 +27,6 @@ __all__ = ["allocation_of"]
 
 READ = ("drfopt allocation 1", "drfopt certificate 1")
 """Documents that are read, with their newest versions."""
-
-UNLIKE = 1e-6
-"""Relative difference of levels that is none of rounding."""
 
 Number = Callable[[TreePart], Any]
 
@@ -109,7 +107,7 @@ def _unlike(instance: Instance, name: str, tasks: np.ndarray, levels: np.ndarray
     if policy.objective in ("servers", "formulation"):
         return ""
     expected = policy.levels(instance, np.asarray(tasks, dtype=float))
-    off = np.flatnonzero(np.abs(levels - expected) > UNLIKE * expected)
+    off = np.flatnonzero(np.abs(levels - expected) > NOTICED * expected)
     if not len(off):
         return ""
     i = int(off[0])

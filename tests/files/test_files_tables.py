@@ -167,6 +167,27 @@ BAD = {
 }
 
 
+@pytest.mark.parametrize(
+    ("format", "files", "reason"),
+    [
+        (
+            "alibaba2018",
+            {"machines": "m_1,0,1,2,96,100,USING\n", "containers": "c_1,m_1,0,app,stopped,400,400,1.5\n"},
+            r"no task .* running \(not used: container that has ended \(c_1\)\)",
+        ),
+        (
+            "alibaba2018",
+            {"machines": "m_1,0,1,2,96,100,OFF\n", "containers": "c_1,m_1,0,app,started,400,400,1.5\n"},
+            r"no machine to run on \(not used: machine that is OFF \(m_1\)\)",
+        ),
+    ],
+    ids=["task", "machine"],
+)
+def test_where_no_task_or_no_machine_is_left_the_first_that_is_none_is_named(tmp_path, format, files, reason):
+    with pytest.raises(InstanceError, match=reason):
+        read(format, saved(tmp_path, **files))
+
+
 @pytest.mark.parametrize(("which", "content", "pattern"), BAD.values(), ids=BAD)
 def test_bad_csv(tmp_path: Path, which: str, content: str, pattern: str) -> None:
     files = {"machines": "machine,cpu,memory\na,1,1\n", "tasks": "user,cpu\na,1\n"} | {which: content}

@@ -485,7 +485,7 @@ MUTANTS = [
     ("trees.py", "if (price := integer(value)) < 0:", "if (price := integer(value)) < -(10**99):", below_nothing),
     ("branches.py", "    if waiting:\n        raise Undecided", "    if False:\n        raise Undecided", half_a_tree),
     ("whole_levels.py", "is not None and found[0] >= 0:", "is not None and found[0] > 0:", nothing_priced),
-    ("whole_values.py", "if (more := proof.bound(leaf, bounds)) is not None:", "if False:", nothing_priced),
+    ("whole_values.py", "if (more := proof.bound(tier, leaf, bounds)) is not None:", "if False:", nothing_priced),
     ("order.py", "and abs(unspent) <= claim.report.accuracy * least", "", noisy),
 ]
 

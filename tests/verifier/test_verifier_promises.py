@@ -58,18 +58,18 @@ def test_who_has_no_level_has_no_scale():
 # ---- promises to groups ----------------------------------------------------------------------------------------------
 
 
-def promised_together(policy, tasks, trees, weight=1):
+def promised_together(policy, tasks, trees):
     """A and B, whose task is three times as large, in a group that is promised 6, and C beside them, on 8."""
     rows = {"A": {"a": 1}, "B": {"a": 3}, "C": {"a": "1/2" if policy == "throughput" else 1}}
     groups = [Group("g", guarantee={"a": 6}), Group("h")]
     rules = Organisation(paths={"A": "g", "B": "g", "C": "h"}, groups=groups)
-    pool = Instance(rows, {"a": 8}, organisation=rules, weights={"A": weight, "B": 1, "C": 1})
+    pool = Instance(rows, {"a": 8}, organisation=rules)
     return claimed(pool, list(tasks), [], trees, policy)
 
 
-def summed(weight=1):
-    """The most tasks beside three and one, which are promised by shares or by weight; of tasks one each is."""
-    return promised_together("throughput", (3, 1, 4), [[{"prices": {"a": "1"}}]], weight)
+def summed():
+    """The most tasks beside three and one, which are promised by shares; of tasks one each is."""
+    return promised_together("throughput", (3, 1, 4), [[{"prices": {"a": "1"}}]])
 
 
 def multiplied():
@@ -83,14 +83,12 @@ TREE = [
     {"prices": {"a": "1"}},
 ]
 
-RISING = '"tasks" if claim.policy == "throughput" else "drf"'
+POLICY = '"policy": claim.policy'
 
 MUTANTS = [
-    (RISING, '"drf"', summed),
-    (RISING, '"tasks"', multiplied),
-    ('if claim.objective == "sum":', "if False:", lambda: summed(3)),
-    ("if grouped else dict", "if False else dict", multiplied),
-    ("grouped = any(", "grouped = all(", multiplied),
+    (POLICY, '"policy": "drf"', summed),
+    (POLICY, '"policy": "tasks"', multiplied),
+    ("worth.get(i, 0)", "claim.c.floor[i]", multiplied),
 ]
 
 

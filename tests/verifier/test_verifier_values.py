@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import random
+from collections import Counter
 from decimal import Context, Decimal
 from fractions import Fraction as F
 from types import SimpleNamespace
@@ -10,7 +12,9 @@ import pytest
 
 from drfopt.certificates.verifier import whole_values
 from drfopt.certificates.verifier.branches import Undecided
-from drfopt.certificates.verifier.whole_values import Value
+from drfopt.certificates.verifier.claims import Claim
+from drfopt.certificates.verifier.cluster import Cluster
+from drfopt.certificates.verifier.whole_values import Value, ValueProof, value_refuted
 
 EXACT = Context(prec=300)
 SAME = F(1, 10**200)
@@ -193,3 +197,123 @@ def test_who_has_no_level_has_no_utility_but_who_is_barred_needs_none():
 def test_powers_that_are_too_long_are_not_followed():
     with pytest.raises(Undecided, match="levels to the power -2999 are too far apart"):
         valued("alpha", F(3000), (1, 1), (99, 99), turns=(0, 0), barred=())
+
+
+# ---- leaves ------------------------------------------------------------------------------------------------------
+
+
+def claimed(policy, users, room, own, **more):
+    """The claim that users, by name with what is said of them, have these whole tasks of a pool."""
+    rows = [{"name": name, **said} for name, said in users.items()]
+    said = [{"name": name, "tasks": x} for name, x in zip(users, own, strict=True)]
+    cluster = Cluster({"capacity": room, "users": rows, **more})
+    return Claim(cluster, {"policy": policy, "integer": True, "users": said})
+
+
+def drawn(chance, policy):
+    """A claim of two tiers of a pool, with a user of two types; prices, what the first tier counts, and bounds."""
+    needs = [{"a": chance.randint(1, 2), "b": chance.randint(0, 3)} for _ in range(3)]
+    kinds = [{"demand": {"a": 1, "b": chance.randint(0, 2)}, "count": chance.randint(1, 3)} for _ in range(2)]
+    users = {name: {"demand": row, "tier": chance.randint(0, 1)} for name, row in zip("ABC", needs, strict=True)}
+    users["D"] = {"tasks": kinds, "tier": chance.randint(0, 1)}
+    own = [chance.randint(0, 2) for _ in users]
+    claim = claimed(policy, users, {"a": 7, "b": 9}, own)
+    leaf = {"prices": {r: str(F(chance.randint(0, 9), chance.randint(1, 3))) for r in "ab"}}
+    leaf["held"] = {"0": str(F(chance.randint(1, 5), 2))} if chance.random() < 0.7 else {}
+    most = [sequence.most for sequence in claim.sequences]
+    if chance.random() < 0.4:
+        near = [max(0, min(x + chance.randint(-1, 1), u)) for x, u in zip(own, most, strict=True)]
+        return claim, leaf, {("user", i): (x, x) for i, x in enumerate(near if chance.random() < 0.5 else own)}
+    ends = [[chance.randint(0, u), chance.randint(0, u)] for u in most]
+    ends = [both if chance.random() < 0.1 else sorted(both) for both in ends]
+    return claim, leaf, {("user", i): tuple(ends[i]) for i in chance.sample(range(4), chance.randint(0, 4))}
+
+
+def left_by(proof, claim, t, leaf, ends):
+    """By how much what there is costs more than tasks within bounds are worth less, of the claim's; in value units."""
+    value, (rows, room) = proof.value, proof.cluster.rows[0]
+    prices = [F(leaf["prices"][r]) * (value.unit if value.curved else 1) for r in "ab"]
+    counts = [F(leaf["held"].get("0", 0)), 1] if t else [1, 0]
+
+    def gain(i, x):
+        shapes = [proof.cluster.shape_of[good] for good in proof.cluster.goods[i]]
+        tasks = zip(claim.sequences[i].started(x), shapes, strict=True)
+        return counts[claim.turns[i]] * value.low(i, x) - sum(
+            n * p * rows[s][j] for n, s in tasks for j, p in enumerate(prices)
+        )
+
+    best = sum(max(gain(i, x) for x in range(low, high + 1)) for i, (low, high) in enumerate(ends))
+    return (
+        sum(map(math.prod, zip(prices, room, strict=True)))
+        + best
+        - sum(map(math.prod, zip(counts, value.least, strict=False)))
+    )
+
+
+@pytest.mark.parametrize("policy", ["utilitarian", "ceei", "alpha:2", "alpha:1/2"])
+def test_a_leaf_bounds_what_is_better_by_what_its_prices_leave(policy):
+    """At most what there is costs, and what everybody's tasks are worth beyond their cost; of sums that is exact."""
+    met = Counter()
+    for seed in range(150):
+        claim, leaf, bounds = drawn(random.Random(seed), policy)
+        proof = ValueProof(claim)
+        value = proof.value
+        ends = [bounds.get(("user", i), (0, value.most[i])) for i in range(4)]
+        for t in range(len(value.turns)):
+            found = proof.bound(t, leaf, bounds)
+            if any(low > high for low, high in ends):
+                met["nothing within bounds"] += 1
+                assert found is None
+                continue
+            left = left_by(proof, claim, t, leaf, ends)
+            if all(low == high for low, high in ends) and not value.better([low for low, _ in ends], t + 1):
+                met["one, and no better"] += 1
+                assert found is None
+            elif left < value.margin[t]:
+                met["refuted"] += 1
+                assert found is None
+            else:
+                met["left"] += 1
+                assert abs(found - left) <= (value.unit // 10**30 if value.curved else 0)
+    assert len(met) == 4 and min(met.values()) > 5, met
+
+
+def test_where_nothing_is_branched_upon_tasks_are_between_promise_and_most_and_loads_are_on_all_machines():
+    rack = {"machines": [{"name": "m", "capacity": {"a": 3}, "count": 2}], "guarantees": "floor"}
+    users = [{"name": "A", "demand": {"a": 2}}, {"name": "B", "demand": {"a": 1}, "guarantee": {"a": 3}}]
+    rows = [{"name": "A", "tasks": 1}, {"name": "B", "tasks": 4}]
+    claim = Claim(Cluster({**rack, "users": users}), {"policy": "throughput", "integer": True, "users": rows})
+    proof = ValueProof(claim)
+    load = proof.key({"class": "m", "load": {"A": 1, "B": 1}})
+    assert (load, proof.free(load)) == ((0, (1, 1)), (0, 2))
+    assert proof.key({"user": "B"}) == ("user", 1)
+    assert [proof.free(("user", i)) for i in (0, 1)] == [(0, 2), (3, 6)]
+
+
+def test_who_has_less_than_it_is_promised_has_no_tree():
+    users = {"A": {"demand": {"a": 2}}, "B": {"demand": {"a": 1}, "guarantee": {"a": 3}}}
+    with pytest.raises(Undecided, match="B has less than it is promised, which comes before all else"):
+        ValueProof(claimed("throughput", users, {"a": 6}, (2, 2)))
+    assert ValueProof(claimed("throughput", users, {"a": 6}, (1, 3))).floor == {0: 0, 1: 3}
+
+
+def test_a_sum_is_refuted_by_a_tree_of_each_tier():
+    users = {"A": {"demand": {"a": 2}, "tier": 1}, "B": {"demand": {"a": 1}}}
+    half, whole = [{"prices": {"a": "1/2"}}], [{"prices": {"a": "1"}, "held": {"0": "2"}}]
+    assert value_refuted(claimed("throughput", users, {"a": 6}, (3, 0)), [half, whole]) == ""
+    # Of 7 one is left, which B can have.
+    assert (
+        value_refuted(claimed("throughput", users, {"a": 7}, (3, 0)), [half, whole]) == "a leaf leaves room for 1 more"
+    )
+    assert value_refuted(claimed("throughput", users, {"a": 8}, (3, 0)), [half]) == "a leaf leaves room for 1 more"
+    with pytest.raises(Undecided, match="ends before all its branches do"):
+        value_refuted(claimed("throughput", users, {"a": 6}, (3, 0)), [half])
+
+
+def test_a_branch_of_a_sum_has_a_leaf_on_both_sides():
+    """Of one task at most of both nothing needs a price; of more of A's something does."""
+    users = {"A": {"demand": {"a": 2}}, "B": {"demand": {"a": 2}, "max_tasks": 1}}
+    own, branch = claimed("throughput", users, {"a": 5}, (1, 1)), {"user": "A", "most": 1}
+    free, priced = {"prices": {}}, {"prices": {"a": "1/2"}}
+    assert value_refuted(own, [[branch, free, priced]]) == ""
+    assert value_refuted(own, [[branch, priced, free]]) == "a leaf leaves room for 1 more"

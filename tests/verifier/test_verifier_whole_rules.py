@@ -328,7 +328,7 @@ MUTANTS = [
     (VALUES, "if broken := [", "if not [", better_broken),
     (VALUES, "weights = [claim.income[i] for", "weights = [claim.c.w[i][0] for", of_other_incomes),
     (VALUES, "range(low, high + 1)", "(low, high)", one_of_two_types),
-    ("whole_levels.py", "return [math.floor(worth[i]) if", "return [math.ceil(worth[i]) if",
+    ("whole_levels.py", "math.floor(worth.get(i, 0))", "math.ceil(worth.get(i, 0))",
      lambda: of_seed((1, 2, 0), 1)),
 ]  # fmt: skip
 

@@ -16,6 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ...base.tolerances import CONIC
 from ..case import AuditCase
 from ..economy import Number, Row, below, exactly, high, low, times
 from ..exact_market import clear
@@ -24,10 +25,6 @@ from .misreports import Response, rescaled, worth
 from .option_set import POWERS, SIMPLE, OptionMarket, bound, dot, market_of, rounded, sets, worth_of
 
 __all__ = ["WITHIN", "best", "optima"]
-
-
-TIGHT = 1e-12
-"""Tolerances asked of Clarabel: the bound is off by what its prices are off, and it may stop before, almost there."""
 
 
 def optima(market: OptionMarket, target: Fraction) -> list[tuple[float, Row]]:
@@ -90,7 +87,8 @@ def _solved(market: OptionMarket, at_limit: frozenset[int], target: float) -> tu
         cones.append(clarabel.PowerConeT(1 - 1 / alpha))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TIGHT
+    # The bound is off by what its prices are off; it may stop before, almost there.
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = CONIC
     objective = np.zeros(width)
     objective[m] = -1.0
     solver = clarabel.DefaultSolver(

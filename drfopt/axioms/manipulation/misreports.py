@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ...base.tolerances import NOTICED
 from ...solving.allocating import solve
 from ...solving.batches.batch import solve_many
 from ..case import AuditCase
@@ -83,9 +84,6 @@ FACTORS = tuple(Fraction(p, q) for p, q in COMMON)
 
 ROUNDS = 3
 """Times the search starts again from the best report."""
-
-NOTICED = 1e-6
-"""Relative gain in floats that is worth a look: a hundred times what a certificate leaves open."""
 
 LOOKS = 3
 """Reports of a round that are verified, the most promising first: ties may spoil one."""

@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from copy import copy
 from fractions import Fraction
 from itertools import takewhile
 from operator import mul
@@ -25,16 +24,10 @@ Value = tuple[Any, int]
 def whole_promises(claim: Claim) -> list[int]:
     """Return the whole tasks that guarantees are worth to everybody: those of divisible ones, rounded down."""
     # In a market, or a sum, members of a group rise to its promise by the shares, or tasks, that are summed.
-    rising = "tasks" if claim.policy == "throughput" else "drf"
-    policy, cluster = claim.policy if claim.objective == "leximin" else rising, copy(claim.c)
-    if claim.objective == "sum":  # Weights of users play no part.
-        cluster.w = [[number(1)] * len(row) for row in cluster.w]
-    rows = [{"name": name, "tasks": "0"} for name in cluster.users]
-    known = {"alone": claim.proof["alone"]} if "alone" in claim.proof else {}
-    divisible = Claim(cluster, {"policy": policy, "integer": False, "users": rows, "proof": known})
-    grouped = any(group.get("guarantee") for group in cluster.groups)
-    worth = RuleClock(divisible).promised if grouped else dict(enumerate(cluster.floor))
-    return [math.floor(worth[i]) if plays else 0 for i, plays in enumerate(divisible.plays)]
+    rows = [{"name": name, "tasks": "0"} for name in claim.c.users]
+    said = {"users": rows, "proof": {"alone": claim.proof.get("alone", {})}}
+    worth = RuleClock(Claim(claim.c, {"policy": claim.policy, "integer": False, **said})).promised
+    return [math.floor(worth.get(i, 0)) for i in claim.n]
 
 
 class Scale:
@@ -45,13 +38,13 @@ class Scale:
 
     def __init__(self, claim: Claim, i: int, unit: int, promise: int, parts: int, place: int):
         self.most, self.rank = claim.sequences[i].most, claim.c.rank[i]
-        lines = {(int(slope * unit), int(offset * unit)) for slope, offset in claim.lines[i] if slope}
+        lines = {(int(slope * unit), int(offset * unit)) for slope, offset in claim.lines[i]}
         below = {(a, o) for a, o in lines for b, q in lines if b >= a and q <= o and (a, o) != (b, q)}
         self.lines = tuple(sorted(lines - below))
-        if not lines:
+        if not any(slope for slope, _ in lines):
             raise Undecided(f"the level of {claim.c.users[i]} is 0 whatever it has")
         self.promise = promise
-        self.part, self.place = parts // self.promise if self.promise else 0, place
+        self.part, self.place = parts // max(promise, 1), place
         self.alike = (self.most, self.rank, self.lines, self.promise)
 
     def value(self, x: int) -> Value:
@@ -64,12 +57,12 @@ class Scale:
         """Return the fewest tasks that are worth so much, which may be more than there can be."""
         stage, level = value
         if stage == (0,):
-            return min(max(0, -((self.place - level) // self.part)), self.promise) if self.promise else 0
+            return min(max(0, -((self.place - level) // self.part)), self.promise)
         if stage < (1, self.rank):
             return self.promise
         if stage > (1, self.rank):
             return max(self.most, self.promise) + 1
-        return max(self.promise, min(-((-level - offset) // slope) for slope, offset in self.lines), 0)
+        return max(self.promise, min(-((-level - offset) // slope) for slope, offset in self.lines))
 
     def at(self, value: Value) -> int | None:
         """Return the tasks that are worth exactly so much."""
@@ -99,7 +92,7 @@ class LevelProof:
         promised = whole_promises(claim)
         places = {rank: place for place, rank in enumerate(sorted({claim.c.rank[i] for i in users}))}
         self.ranks, rank = len(places), claim.c.rank
-        self.parts = math.lcm(*(promised[i] or 1 for i in users)) * self.ranks
+        self.parts = math.lcm(*(promise for i in users if (promise := promised[i]))) * self.ranks
         self.scale = {i: Scale(claim, i, self.unit, promised[i], self.parts, places[rank[i]]) for i in users}
         self.alike = {i: (self.cluster.goods[i], claim.sequences[i].counts, self.scale[i].alike) for i in users}
         self.first = {kind: i for i, kind in reversed(self.alike.items())}
@@ -143,13 +136,16 @@ class LevelProof:
         be there at least.
         """
         before = sum(count for _, count in unproven[: place + 1]) - 1 if place else 0
-        here, spared = unproven[0][0], len(self.stops)
+        here, spared, most = unproven[0][0], len(self.stops), self._most(bound)
+        # Options differ in their tasks, or a branch on some would be of two: above the bound nobody stops.
+        if most < unproven[place][0]:
+            raise Undecided(f"a bound is below the level {shown(self.shown(unproven[place][0]))} that it is of")
         options: dict[Any, list[tuple[int, int | None]]] = {}
         for kind in self.waiting:
-            mine, above = self.scale[self.first[kind]], self._above(kind, self._most(bound))
+            mine, above = self.scale[self.first[kind]], self._above(kind, most)
             least = mine.least(here)
-            # Whose fewest tasks are above the bound already is not spared; options differ in their tasks.
-            spare = [(least, spared)] if before and least <= mine.most and above[:1] != [(least, None)] else []
+            # Whose fewest tasks are above the bound already is not spared.
+            spare = [(least, spared)] if before and least <= mine.most and above != [(least, None)] else []
             options[kind] = [*spare, *above]
         return self._refuted(bound["tree"], [*self.stops, (here, before)], options, spared)
 
@@ -244,7 +240,10 @@ def _level(
         return left + sum(t * most for t, _, most in some), prices
 
     def add(node: dict[str, Any]) -> None:
-        """Add a rounded row; of each kind of users what others pay more than those who take its base is rounded."""
+        """Add a rounded row; of each kind of users what others pay more than those who take its base is rounded.
+
+        The base of a kind that is not named is that of the row before, of the first one the last of its options.
+        """
         divisor, found = int(number(node["divisor"])), costed(node, {})
         if divisor < 1 or found is None:
             raise Undecided("a row is divided by nothing, or says nothing")
@@ -279,7 +278,7 @@ def _level(
         left, prices = found
         closer = dict(bounds)
         for kind, each in prices.items():
-            new = tightened(each, ends(kind, bounds), number_of[kind], math.floor(left))
+            new = tightened(each, ends(kind, bounds), number_of[kind], left)
             closer |= {("user", kind, x): both for (x, _), both in zip(options[kind], new, strict=True)}
         return closer
 

@@ -188,7 +188,7 @@ class ValueProof:
     """
 
     def __init__(self, claim: Claim):
-        self.cluster, self.tier = Carried(claim), 0
+        self.cluster = Carried(claim)
         self.value = Value(claim, self.cluster)
         promised = whole_promises(claim)
         self.floor = {i: promised[i] for i in self.cluster.users}
@@ -205,16 +205,16 @@ class ValueProof:
             return self.floor[what[1]], self.value.most[what[1]]
         return 0, self.cluster.count[what[0]]
 
-    def bound(self, leaf: dict[str, Any], bounds: Bounds) -> Fraction | None:
-        """Return by how much all within bounds is worth more than the file's at most; None where nothing better is."""
-        cluster, value, t = self.cluster, self.value, self.tier
+    def bound(self, t: int, leaf: dict[str, Any], bounds: Bounds) -> Fraction | None:
+        """Return by how much what is within bounds is worth more to a tier at most; None where nothing is."""
+        cluster, value = self.cluster, self.value
         ends = [bounds.get(("user", i), (self.floor[i], value.most[i])) for i in cluster.users]
         spend(value.unit.bit_length(), len(ends))
         if any(low > high for low, high in ends):
             return None
         if all(low == high for low, high in ends) and value.better([low for low, _ in ends], t + 1) is False:
             return None
-        integer, counts = self.scaled(leaf)
+        integer, counts = self.scaled(t, leaf)
         if (found := cluster.priced(leaf, integer, bounds)) is None:
             return None
         costs, most = found
@@ -223,7 +223,7 @@ class ValueProof:
         least = sum(map(mul, counts, value.least))
         return None if most < least + counts[t] * value.margin[t] else Fraction(most - least, counts[t])
 
-    def scaled(self, leaf: dict[str, Any]) -> tuple[Scale, list[int]]:
+    def scaled(self, t: int, leaf: dict[str, Any]) -> tuple[Scale, list[int]]:
         """Return what makes the prices of a leaf integers, and how often it counts what each tier's tasks are worth.
 
         Prices are of units in which tasks are worth integers; of sums also in parts of them.
@@ -232,8 +232,8 @@ class ValueProof:
         unit = math.lcm(*(weight.denominator for weight in held.values()))
         integer: Scale = (lambda p: math.floor(number(p) * unit * value.unit)) if value.curved else scale_of(leaf)
         parts = unit if value.curved else integer(1)
-        before = [price_of(held.get(turn, 0), lambda h: int(h * parts)) for turn in value.turns[: self.tier]]
-        return integer, [*before, parts, *(0 for _ in value.turns[self.tier + 1 :])]
+        before = [price_of(held.get(turn, 0), lambda h: int(h * parts)) for turn in value.turns[:t]]
+        return integer, [*before, parts, *(0 for _ in value.turns[t + 1 :])]
 
     def best(self, i: int, costs: list[int], low: int, high: int, parts: int) -> int:
         """Return a bound of what so many of a user's tasks are worth beyond their cost: of types, number by number."""
@@ -248,8 +248,8 @@ def value_refuted(claim: Claim, trees: list[Tree]) -> str:
     """Return why trees, one of each tier, do not prove that no sum, product or utility is larger; "" where they do."""
     proof = ValueProof(claim)
     for tier in range(len(proof.value.tiers)):
-        tree, proof.tier = trees[tier] if tier < len(trees) else [], tier
+        tree = trees[tier] if tier < len(trees) else []
         for leaf, bounds in leaves(tree, proof.key, proof.free):
-            if (more := proof.bound(leaf, bounds)) is not None:
+            if (more := proof.bound(tier, leaf, bounds)) is not None:
                 return f"a leaf leaves room for {float(more / proof.value.unit):.6g} more"
     return ""

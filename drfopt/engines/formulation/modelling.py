@@ -13,15 +13,10 @@ import numpy as np
 
 from ...base.deadline import Deadline
 from ...base.errors import SolverError
+from ...base.tolerances import CONIC, SOLVER_FEASIBILITY
 from ..whole.integer_program import ASKING, stop
 
 __all__ = ["SOLVERS"]
-
-TIGHT = 1e-10
-"""Feasibility asked of linear programs: the tightest that HiGHS takes."""
-
-CONIC = 1e-12
-"""Gap and feasibility asked of Clarabel: at its default of 1e-8 tasks are off by 1e-5, and "optimal" all the same."""
 
 LEAST = 0.1
 """Seconds that a solver is given at least: some take 0 for no limit."""
@@ -32,7 +27,9 @@ FEASIBLE = 1e-6
 ALMOST = 1e-8
 """What Clarabel may call almost solved, where rounding lets it go no further: what it calls solved by itself."""
 
-HIGHS = {"primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT, "mip_rel_gap": 0, "mip_abs_gap": 0}
+HIGHS = {f"{which}_feasibility_tolerance": SOLVER_FEASIBILITY for which in ("primal", "dual")} | {
+    f"mip_{which}_gap": 0 for which in ("rel", "abs")
+}
 
 CLARABEL = {"tol_gap_abs": CONIC, "tol_gap_rel": CONIC, "tol_feas": CONIC} | {
     f"reduced_tol_{what}": ALMOST for what in ("gap_abs", "gap_rel", "feas")

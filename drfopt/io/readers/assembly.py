@@ -18,7 +18,7 @@ from typing import Any
 from ...base.errors import InstanceError
 from ...base.numbers.shown import counted
 from ..native import reading
-from .conversion import POOL, Contents, Conversion, ListedMachine, Notes, Task
+from .conversion import MACHINE, POOL, TASK, Contents, Conversion, ListedMachine, Notes, Task
 from .machine_classes import (
     AlikeTasks,
     MachineClass,
@@ -35,9 +35,6 @@ __all__ = ["assemble"]
 
 PODS = "pods"
 """What Kubernetes counts as a resource, and what other tables of machines do not have."""
-
-NO_TASK = ("pod", "task", "job", "app ", "workload", "object of kind", "framework", "queues of a scheduler")
-"""How notes begin that say why something is no task, or of nobody."""
 
 EXPLAINED = 12
 """Notes on single types of tasks; what comes after is counted."""
@@ -125,19 +122,17 @@ def assemble(cluster: Contents) -> Conversion:
     cluster = _unlimited(cluster)
     tasks = _useful(cluster)
     if not tasks:
-        hint = next((f" ({note})" for note in cluster.notes.taken() if note.what.lower().startswith(NO_TASK)), "")
         bare = not cluster.nodes and cluster.pool is None
         asks = "--saturate, with a file of machines as --machines" if bare else "--saturate"
         many = len(cluster.members)
         queues = f", or say {asks}: its {counted(many, 'queue')} want{'s' * (many == 1)} everything" if many else ""
         raise InstanceError(
-            f"{cluster.place}: no task of a user is waiting or running{hint}: "
+            f"{cluster.place}: no task of a user is waiting or running{cluster.notes.why_none(TASK)}: "
             f"give the files that list the tasks too{queues}"
         )
     if not cluster.nodes and cluster.pool is None:
-        hint = next((f" ({note})" for note in cluster.notes.taken() if " node " in f" {note.what} "), "")
         raise InstanceError(
-            f"{cluster.place}: there is no machine to run on{hint}: "
+            f"{cluster.place}: there is no machine to run on{cluster.notes.why_none(MACHINE)}: "
             "give the files that list them too, or an instance file with --machines"
         )
     # What runs on a machine names it, and would take any of that name for it.
@@ -232,7 +227,7 @@ def _useful(cluster: Contents) -> list[Task]:
     useful = []
     for task in cluster.tasks:
         if not any(task.demand.values()):
-            cluster.notes.unused("task that demands nothing", f"{task.user}/{task.name}".rstrip("/"), int(task.count))
+            cluster.notes.no_task("task that demands nothing", f"{task.user}/{task.name}".rstrip("/"), int(task.count))
         elif task.count:
             useful.append(task)
     return useful

@@ -27,7 +27,9 @@ from ..writers.amounts import LEAST_MEMORY, MEMORY_WORDS, TargetName
 
 __all__ = [
     "ASSUMED",
+    "MACHINE",
     "POOL",
+    "TASK",
     "UNUSED",
     "Amounts",
     "Contents",
@@ -42,6 +44,9 @@ __all__ = [
 ]
 
 UNUSED, ASSUMED = "not used", "assumed"
+
+TASK, MACHINE = "task", "machine"
+"""What an instance cannot be without."""
 
 POOL = "the pool"
 """What stands for the class of what runs in a pool."""
@@ -83,10 +88,25 @@ class Notes:
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._examples: dict[tuple[str, str], str] = {}
+        self._lost: dict[str, str] = {}
 
     def unused(self, what: str, example: object = "", count: int = 1) -> None:
         """Note that something in the files plays no part in the instance."""
         self._add(UNUSED, what, example, count)
+
+    def no_task(self, what: str, example: object = "", count: int = 1, kind: str = UNUSED) -> None:
+        """Note that something in the files is no task, or nobody's: the first is named where there is none at all."""
+        self._lost.setdefault(TASK, what)
+        self._add(kind, what, example, count)
+
+    def no_machine(self, what: str, example: object = "", count: int = 1) -> None:
+        """Note the same of a machine."""
+        self._lost.setdefault(MACHINE, what)
+        self.unused(what, example, count)
+
+    def why_none(self, kind: str) -> str:
+        """Return what was met first that is no `TASK`, or no `MACHINE`, in brackets; empty where nothing was."""
+        return next((f" ({note})" for note in self.taken() if note.what == self._lost.get(kind)), "")
 
     def assumed(self, what: str, example: object = "", count: int = 1) -> None:
         """Note what the instance says though the files do not."""

@@ -20,9 +20,9 @@ from .queues.tree import QueueNode, organised
 __all__ = ["read"]
 
 LEFT_OUT = {
-    "orphan_tasks": "task without a framework",
-    "unregistered_frameworks": "framework that is not registered",
-    "recovered_slaves": "agent that has not come back",
+    "orphan_tasks": (Notes.no_task, "task without a framework"),
+    "unregistered_frameworks": (Notes.no_task, "framework that is not registered"),
+    "recovered_slaves": (Notes.no_machine, "agent that has not come back"),
 }
 """What else a state lists that may hold something, which nobody knows."""
 
@@ -62,9 +62,9 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
                 # Who runs nothing would be no user either.
                 frameworks.update([one["name"].text() or one["id"].text()] if runs else [])
             # /state lists roles by name, /roles tells about them.
-            for key, what in LEFT_OUT.items():
+            for key, (note, what) in LEFT_OUT.items():
                 if lost := len(list(part[key].each())):
-                    notes.unused(what, key, lost)
+                    note(notes, what, key, lost)
             queues += (_queue(one, notes) for one in part["roles"].each() if isinstance(one.value, dict))
     groups: list[dict[str, Any]] = []
     members: dict[str, dict[str, Any]] = {}
@@ -111,7 +111,7 @@ def _resources(part: TreePart, notes: Notes, whose: str) -> dict[str, Fraction]:
 def _node(part: TreePart, notes: Notes) -> ListedMachine | None:
     name = part["id"].text() or part["hostname"].text()
     if "active" in part and not part["active"].true():
-        notes.unused("agent that is not active", name)
+        notes.no_machine("agent that is not active", name)
         return None
     for role, reserved in part["reserved_resources"].pairs():
         if any(_resources(reserved, notes, name).values()):
@@ -122,13 +122,13 @@ def _node(part: TreePart, notes: Notes) -> ListedMachine | None:
 def _tasks(part: TreePart, by_framework: bool, notes: Notes) -> Iterator[Task]:
     framework = part["name"].text() or part["id"].text()
     if "active" in part and not part["active"].true():
-        notes.unused("framework that is not active", framework)
+        notes.no_task("framework that is not active", framework)
         return
     roles = [part["role"].text()] if "role" in part else part["roles"].texts()
     found, beside = 0, Counter(_resources(part["used_resources"], notes, framework))
     for one in part["tasks"].each():
         if one["state"].text() not in RUNNING:
-            notes.unused("task that does not run", f"{one['id'].text()}, {one['state'].text()}")
+            notes.no_task("task that does not run", f"{one['id'].text()}, {one['state'].text()}")
             continue
         found += 1
         user = framework if by_framework else one["role"].text((roles or ["*"])[0])
@@ -136,9 +136,9 @@ def _tasks(part: TreePart, by_framework: bool, notes: Notes) -> Iterator[Task]:
         beside.subtract(needs)
         yield Task(user, needs, 1, None, one["name"].text(framework), one["slave_id"].text() or None)
     if lost := len(list(part["unreachable_tasks"].each())):
-        notes.unused("task that cannot be reached", framework, lost)
+        notes.no_task("task that cannot be reached", framework, lost)
     if not found:
-        notes.unused("framework without tasks: what it wants is not known", framework)
+        notes.no_task("framework without tasks: what it wants is not known", framework)
     elif rest := [f"{float(amount):g} {name}" for name, amount in beside.items() if amount > 0]:
         notes.unused(
             "what executors hold beside tasks: a task is what it needs itself", f"{framework}: {', '.join(rest)}"

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.tolerances import FIRST_ORDER, LEVEL, LEVEL_CEEI
-from ...certificates.prices import AT_LIMIT
+from ...base.tolerances import AT_LIMIT, FIRST_ORDER, LEVEL, LEVEL_CEEI
 from ...certificates.task_errors import AFAR, ALIKE, EPSILON, SHORT
 from ...model.arrays import LARGEST, SMALLEST, in_mid_range
 from .markets import Factor

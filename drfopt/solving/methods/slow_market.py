@@ -36,6 +36,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from ...base.errors import SolverError, TimeLimitError
+from ...base.tolerances import CONIC
 from ...engines.nash import bounded
 from ...engines.problem import Problem
 from ...engines.promised import Promised, kept, tiers
@@ -43,11 +44,8 @@ from ...model.instance import Instance
 
 __all__ = ["sum_tasks", "tasks"]
 
-DIGITS = 1e-12
-"""Gap and feasibility asked of Clarabel."""
-
 ALMOST = 1e-10
-"""What it may stop at where rounding lets it go no further; short of that it has no answer."""
+"""What Clarabel may stop at where rounding lets it go no further; short of that it has no answer."""
 
 APART = 1e-6
 """Part of their first error that incomes are left with."""
@@ -112,7 +110,7 @@ def _of_tier(problem: Problem, promised: Promised, seconds: float) -> np.ndarray
     rates, incomes = promised.rates[there][free] * most[free], promised.incomes[there][free]
     weights = cp.Parameter(len(free), nonneg=True)
     model = cp.Problem(cp.Maximize(weights @ cp.log(x[free]) if free.size else 0), rows)
-    asked = {f"tol_{what}": DIGITS for what in ("gap_abs", "gap_rel", "feas")}
+    asked = {f"tol_{what}": CONIC for what in ("gap_abs", "gap_rel", "feas")}
     asked |= {f"reduced_tol_{what}": ALMOST for what in ("gap_abs", "gap_rel", "feas")}
     if seconds < float("inf"):
         asked["time_limit"] = max(seconds, 0.1)

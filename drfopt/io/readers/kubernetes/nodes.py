@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from ...text.parts import TreePart
 from ...writers.amounts import KUBERNETES
-from ..conversion import ListedMachine, Notes, ReadOptions, Task
+from ..conversion import ASSUMED, ListedMachine, Notes, ReadOptions, Task
 from .eligibility import NODE_NAME, Features, features_of
 from .objects import Objects, annotations, labels, name
 from .pods import Pod
@@ -41,12 +41,12 @@ def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[ListedMac
         if pod.fixed and pod.node is not None:
             belongs.setdefault(pod.node, []).append(pod)
         elif pod.fixed:
-            notes.unused("pod that is no user's task and has no node yet", f"{pod.namespace}/{pod.name}", pod.count)
+            notes.no_task("pod that is no user's task and has no node yet", f"{pod.namespace}/{pod.name}", pod.count)
     found = []
     for item in objects.take("Node"):
         reason = _out_of_use(item)
         if reason:
-            notes.unused(f"node that {reason}", name(item))
+            notes.no_machine(f"node that {reason}", name(item))
             continue
         there = labels(item) | {NODE_NAME: name(item)}
         features = features_of(there, item["spec"]["taints"].each(), looked_at)
@@ -55,7 +55,7 @@ def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[ListedMac
         capacity = _left(item, belongs.pop(name(item), []), notes)
         found.append(ListedMachine(name(item), capacity, kind, features, marks))
     for home, some in belongs.items():
-        notes.unused("fixed pod on a node that is not in use or not listed", f"{some[0].name} on {home}", len(some))
+        notes.no_task("fixed pod on a node that is not in use or not listed", f"{some[0].name} on {home}", len(some))
     return found
 
 
@@ -114,5 +114,5 @@ def _left(item: TreePart, pods: list[Pod], notes: Notes) -> dict[str, Fraction]:
                 notes.assumed(f"node has no {resource} left: its fixed pods ask for more than it has", name(item))
             capacity[resource] = max(Fraction(0), capacity.get(resource, Fraction(0)) - amount)
     if pods:
-        notes.assumed("pod that stays where it is: subtracted from its node", pods[0].name, len(pods))
+        notes.no_task("pod that stays where it is: subtracted from its node", pods[0].name, len(pods), ASSUMED)
     return capacity

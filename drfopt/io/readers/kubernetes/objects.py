@@ -52,7 +52,7 @@ class Objects:
         """Note what nobody took."""
         for key, some in self._found.items():
             if key not in self._taken:
-                self._notes.unused(f"object of kind {key[1]}", name(some[0]), len(some))
+                self._notes.no_task(f"object of kind {key[1]}", name(some[0]), len(some))
 
     def _add(self, part: TreePart, kind: str, version: str) -> None:
         if isinstance(part.value, list):

@@ -209,19 +209,19 @@ def pods(objects: Objects, notes: Notes, literal: bool = False) -> list[Pod]:
         phase = item["status"]["phase"].text("Pending")
         makers |= {owner.key for owner in owners.above(item)}
         if phase in FINISHED:
-            notes.unused("pod that has ended", f"{namespace(item)}/{name(item)}, {phase}")
+            notes.no_task("pod that has ended", f"{namespace(item)}/{name(item)}, {phase}")
         else:
             found.append(pod_of(item, notes, [owner.item for owner in owners.above(item)], literal=literal))
     for owner in owners.listed:
         item, title = owner.item, f"{namespace(owner.item)}/{name(owner.item)}"
         if _has_ended(item):
-            notes.unused(f"{owner.kind} that has ended", title)
+            notes.no_task(f"{owner.kind} that has ended", title)
         elif owners.above(item):
             continue  # its pods are those of the owner above it
         elif owner.key in makers:
             notes.unused(f"{owner.kind}: its pods are counted", title)
         elif listed and not _held_back(item):
-            notes.unused(f"{owner.kind} none of whose pods is listed, beside pods that are", title)
+            notes.no_task(f"{owner.kind} none of whose pods is listed, beside pods that are", title)
         else:
             if owner.kind == "Job" and "minAvailable" in item["spec"]:
                 notes.unused("gang of a Job: that many of its pods start together or none (minAvailable)", title)

@@ -160,7 +160,7 @@ def _nodes(found: Iterable[SlurmRow], notes: Notes) -> list[ListedMachine]:
         # In JSON states are joined by +; in text a mark may stand behind the state.
         words = [word.strip(FLAGS) for word in state.split("+")]
         if "*" in state or words[0] not in UP or set(words) & set(DOWN):
-            notes.unused(f"node that is {state or 'in no state'}", name)
+            notes.no_machine(f"node that is {state or 'in no state'}", name)
             continue
         devices, types = gres(row["GRES"], row.place)
         memory = _amount(row, "MEMORY") - (_amount(row, "MEMSPEC") if row["MEMSPEC"] else 0)
@@ -227,10 +227,10 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
     job = row["JobIDRaw"] or row["JobID"]
     state = (row["State"].split() or [""])[0]
     if "." in job:
-        notes.unused("step of a job", job)
+        notes.no_task("step of a job", job)
         return []
     if state not in WAITING + RUNNING:
-        notes.unused(f"job that is {state or 'in no state'}", job)
+        notes.no_task(f"job that is {state or 'in no state'}", job)
         return []
     running = state in RUNNING
     size = max(1, int(_amount(row, "NNodes"))) if row["NNodes"] else 1

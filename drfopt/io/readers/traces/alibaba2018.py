@@ -64,7 +64,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     nodes = []
     for name, row in machines.items():
         if row["status"].upper() not in ("USING", ""):
-            notes.unused(f"machine that is {row['status']}", name)
+            notes.no_machine(f"machine that is {row['status']}", name)
         else:
             notes.blank(row, "a machine", name, AMOUNTS)
             nodes.append(ListedMachine(name, {"cpu": row.amount("cpu"), "memory": row.amount("memory")}))
@@ -77,18 +77,18 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     else:
         alive = [row for row in batch if row["status"].lower() not in ENDED]
         if ended:
-            notes.unused("batch task that has ended", ended[0]["task"], len(ended))
+            notes.no_task("batch task that has ended", ended[0]["task"], len(ended))
     tasks = []
     for row in alive:
         count = row.count("instances")
         if not count:
-            notes.unused("batch task of no instances", row["task"])
+            notes.no_task("batch task of no instances", row["task"])
             continue
         notes.blank(row, "a batch task", row["task"], AMOUNTS)
         tasks.append(Task(f"job {row['job']}", _demand(row), count, None, row["task"]))
     for name, row in containers.items():
         if row["status"].lower() in ENDED:
-            notes.unused("container that has ended", name)
+            notes.no_task("container that has ended", name)
         else:
             notes.blank(row, "a container", name, AMOUNTS)
             tasks.append(Task(row["app"], _demand(row), 1, None, name, row["machine"] or None))

@@ -68,11 +68,11 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
                 elif row["cpu"] and row["memory"]:
                     machines[row["machine"]] = row
                 else:
-                    notes.unused("machine event without amounts", row["machine"])
+                    notes.no_machine("machine event without amounts", row["machine"])
             else:
                 _follow(row, tasks, ended)
     for (job, index), what in ended.items():
-        notes.unused(what, f"{job}/{index}")
+        notes.no_task(what, f"{job}/{index}")
     nodes = [
         ListedMachine(name, {"cpu": parse(row["cpu"]), "memory": parse(row["memory"])}, row["platform"][:6], labels={})
         for name, row in machines.items()
@@ -80,7 +80,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     wanted = []
     for row, home in tasks.values():
         if not row["cpu"] and not row["memory"]:
-            notes.unused("task without amounts", f"{row['job']}/{row['index']}")
+            notes.no_task("task without amounts", f"{row['job']}/{row['index']}")
             continue
         notes.blank(row, "a task", f"{row['job']}/{row['index']}", ("cpu", "memory"))
         demand = {"cpu": row.amount("cpu"), "memory": row.amount("memory")}

@@ -299,7 +299,7 @@ def _with_pages(
                 )
             queues += [queue for queue in stated if queue.name not in known]
         elif kind != "capacityScheduler":
-            notes.unused(f"queues of a scheduler of type {kind}: fairScheduler and capacityScheduler are read")
+            notes.no_task(f"queues of a scheduler of type {kind}: fairScheduler and capacityScheduler are read")
     names = {queue.name for queue in queues}
     return [replace(queue, parent=queue.parent if queue.parent in names else "") for queue in queues]
 

@@ -90,7 +90,7 @@ def machine(part: TreePart, notes: Notes) -> ListedMachine | None:
     """Return a node, None when it is not in use."""
     name, state = part["id"].text() or part["nodeHostName"].text(), part["state"].text("RUNNING")
     if state not in IN_USE:
-        notes.unused(f"node that is {state}", name)
+        notes.no_machine(f"node that is {state}", name)
         return None
     if "totalResource" in part:
         capacity = resources(part["totalResource"])
@@ -108,7 +108,7 @@ def app_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
     """Return the containers of an app: those that run, and those that it asks for anywhere."""
     name, state = part["id"].text(), part["state"].text("RUNNING")
     if state not in ALIVE:
-        notes.unused(f"app that is {state}", name)
+        notes.no_task(f"app that is {state}", name)
         return []
     user = part["user"].text() if by_user else part["queue"].text("default").removeprefix("root.")
     title = part["name"].text() or name
@@ -137,7 +137,7 @@ def app_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
         needs = label if alike is None else alike.needs
         found.append(Task(user, demand, running, needs, title, SOMEWHERE))
     if not found:
-        notes.unused("app that runs and asks for nothing", name)
+        notes.no_task("app that runs and asks for nothing", name)
     return found
 
 

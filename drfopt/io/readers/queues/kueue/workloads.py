@@ -86,17 +86,17 @@ def tasks(
         text = f"{namespace(item)}/{name(item)}"
         held = _conditions(item)
         if held & set(DONE):
-            notes.unused("Workload that has ended", text)
+            notes.no_task("Workload that has ended", text)
             continue
         if item["spec"]["active"] and not item["spec"]["active"].true():
-            notes.unused("Workload that is not active", text)
+            notes.no_task("Workload that is not active", text)
             continue
         tell_unused(item["spec"], ("podSets", "queueName", "active"), "a Workload", text, notes)
         admission = item["status"]["admission"]
         asked = item["spec"]["queueName"].text()
         queue = admission["clusterQueue"].text() or local.queue(namespace(item), asked)
         if queue not in forest.queues:
-            notes.unused("Workload whose queue is not listed", f"{text}, queue {item['spec']['queueName'].text()!r}")
+            notes.no_task("Workload whose queue is not listed", f"{text}, queue {item['spec']['queueName'].text()!r}")
             continue
         root = forest.root(forest.queues[queue]).name
         flavors = {
@@ -131,7 +131,7 @@ def _of_pods(
             found.append(Task(user, pod.demand, pod.count, (queue, pod.needs), pod.owner))
         else:
             called = f", LocalQueue {pod.labels[QUEUE]}" if QUEUE in pod.labels else ""
-            notes.unused("pod in no queue that is listed", f"{pod.namespace}/{pod.name}{called}", pod.count)
+            notes.no_task("pod in no queue that is listed", f"{pod.namespace}/{pod.name}{called}", pod.count)
     if found or saturate or local.users:
         return found, ()
     for queue, quota in forest.queues.items():
