@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from .io.readers.asking import read
     from .io.readers.conversion import Conversion
     from .io.writers.exports import export
-    from .model.allocation import Allocation, Certificate, Portion
+    from .model.allocation import Allocation, Portion
+    from .model.certificate import Certificate
     from .model.instance import Instance
     from .model.machine import Machine
     from .model.organisation import Group, Organisation

@@ -468,8 +468,12 @@ class Instance:
         found = np.floor(self.limits)
         for i, sequence in self.type_sequences.items():
             if self.organisation is not None and self.organisation.ceilings[i]:
+
+                def beyond(x: int, i: int = i) -> bool:
+                    return bool(self.exceeded_ceilings(i, x))
+
                 most = range(1, int(min(sum(sequence.counts), math.floor(self._asked.floats[i]))) + 1)
-                found[i] = bisect_left(most, True, key=lambda x, i=i: bool(self.exceeded_ceilings(i, x)))
+                found[i] = bisect_left(most, True, key=beyond)
         return found
 
     @cached_property
