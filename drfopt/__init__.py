@@ -129,7 +129,7 @@ lead("answers", "drfopt.solving.answers")
 _HOMES = {
     "Allocation": "model.allocation",
     "Audit": "axioms.auditing",
-    "Certificate": "model.allocation",
+    "Certificate": "model.certificate",
     "Comparison": "solving.comparing",
     "Conversion": "io.readers.conversion",
     "CrossCheck": "solving.crosschecking",
