@@ -141,7 +141,7 @@ def pooled_tasks(instance: Any) -> list[Sequence[Fraction]] | None:
             kept = [kind for kind in kinds if not any(kind.demand[j] for j in none)]
             total = sum(kind.count for kind in kinds)
             needs = zip(*([Fraction(kind.count, total) * d for d in kind.demand] for kind in kept), strict=True)
-            rows[i] = list(map(sum, needs)) if kept else [Fraction(0)] * instance.m
+            rows[i] = [sum(column, Fraction(0)) for column in needs] if kept else [Fraction(0)] * instance.m
     return rows
 
 
