@@ -296,15 +296,17 @@ def test_near_is_up_to_the_accuracy():
 # ---- what is read, one by one ----------------------------------------------------------------------------------------
 
 
-def read(policy="drf", tasks=(1, 1), users=None, exact=False, integer=False, **more):
+def read(policy="drf", tasks=(1, 1), users=None, integer=False, **more):
     """The claim of A and B, of what is said of them, of a pool of 12 and 13, or of what there is instead."""
     rows = users or [{"demand": {"a": 1}}, {"demand": {"a": 2, "b": 1}}]
-    rows = [{"name": name, **row} for name, row in zip("AB", rows, strict=True)]
+    names = "ABC"[: len(rows)]
+    rows = [{"name": name, **row} for name, row in zip(names, rows, strict=True)]
     room = {"machines": more.pop("machines")} if "machines" in more else {"capacity": more.pop("capacity", ROOM)}
-    rules = {key: more.pop(key) for key in ("groups", "guarantees", "excluded") if key in more}
-    has = [{"name": name, "tasks": x} for name, x in zip("AB", tasks, strict=True)]
+    rules = {key: more.pop(key) for key in ("groups", "guarantees") if key in more}
+    how = {key: more.pop(key) for key in ("exact",) if key in more}
+    has = [{"name": name, "tasks": x} for name, x in zip(names, tasks, strict=True)]
     data = {"policy": policy, "integer": integer, "users": has, **more}
-    return claims.Claim(Cluster({**room, "users": rows, **rules}), data, exact)
+    return claims.Claim(Cluster({**room, "users": rows, **rules}), data, **how)
 
 
 ROOM = {"a": 12, "b": 13}
@@ -369,6 +371,9 @@ def test_limits_are_whole_where_tasks_are_and_nobody_plays_who_may_have_nothing_
     assert (read(users=limited).u, read(users=limited).plays) == ([Fraction(5, 2), None], [True, True])
     whole = read(users=limited, integer=True)
     assert (whole.u, whole.plays) == ([2, None], [True, False])
+    for integer in (False, True):
+        nobody = read(users=[{"demand": {"a": 1}, "max_tasks": 0}, {"demand": {"b": 1}}], integer=integer)
+        assert (nobody.u, nobody.plays) == ([0, None], [False, True])
     large = [{"tasks": [{"demand": {"a": 1}, "count": 2}, {"demand": {"a": 9}, "count": 1}]}, {"demand": {"b": 1}}]
     assert read(users=large, machines=RACK).plays == [False, True]
     surplus = read(
@@ -380,8 +385,11 @@ def test_limits_are_whole_where_tasks_are_and_nobody_plays_who_may_have_nothing_
 def test_below_a_ceiling_of_nothing_is_nobody_who_needs_it():
     for most, limits, plays in ((0, [None, 0], [True, False]), (2, [None, None], [True, True])):
         groups = [{"name": "g", "ceiling": {"b": most}}]
-        found = read(users=[{"demand": {"a": 1}, "group": "g"}, {"demand": {"b": 1}, "group": "g"}], groups=groups)
+        users = [{"demand": {"a": 1}, "group": "g"}, {"demand": {"b": 1}, "group": "g"}]
+        found, whole = (read(users=users, groups=groups, integer=integer) for integer in (False, True))
         assert (found.u, found.plays) == (limits, plays)
+        assert (whole.u, whole.plays) == ([None, None], [True, True])
+        assert whole.barred == {i for i, may in enumerate(plays) if not may}
 
 
 def test_members_of_a_group_have_parts_of_what_it_has_to_spend_and_levels_by_them():
@@ -402,9 +410,23 @@ def test_what_is_not_followed_is_said():
     assert (silent.beyond, silent.objective) == ("what A could run alone, of which the file says nothing,", "")
     promised = [{"demand": {"a": 1}, "guarantee": {"a": 1}}, {"demand": {"b": 1}, "tier": 1}]
     tiers = [{"demand": {"a": 1}}, {"demand": {"b": 1}, "tier": 1}]
+    assert read("per-server", users=tiers, machines=RACK).beyond == ""
+    assert "rules of an organisation" in read("per-server", users=promised, machines=RACK).beyond
     for policy in ("tasks", "ceei"):
         assert read(policy, users=promised).beyond == read(policy, users=tiers, guarantees="surplus").beyond == ""
         assert "guarantees that are surplus" in read(policy, users=promised, guarantees="surplus").beyond
+
+
+def test_turns_are_those_of_tiers_where_all_have_one_order():
+    users = [{"demand": {"a": 1}, "group": "g"}, {"demand": {"b": 1}, "tier": 1, "group": "g"}]
+    assert read(users=users, groups=[{"name": "g"}]).turns == [1, 0]
+    assert read(users=[*users, {"demand": {"a": 1}}], tasks=(1, 1, 1), groups=[{"name": "g"}]).turns == [0, 0, 0]
+
+
+def test_whole_tasks_of_several_types_are_mixed():
+    assert [read(users=users, integer=whole).mixed for users in (None, TYPED) for whole in (False, True)] == [
+        False, False, False, True
+    ]  # fmt: skip
 
 
 def test_a_level_is_the_largest_of_all_lines():
@@ -440,6 +462,11 @@ def test_without_a_placement_of_every_type_nothing_is_placed():
     assert [[placed.used(k, j) for j in (0, 1)] for k in (0, 1)] == [[2, 0], [2, 3]]
     assert read(users=TYPED, machines=RACK).used(0, 0) == 0
     assert [read(tasks=(3, 2)).used(0, j) for j in (0, 1)] == [7, 2]
+
+
+def test_what_there_is_for_one_alone_is_that_of_all_classes_by_what_it_needs():
+    assert [read(machines=RACK).alone(at) for at in (0, 1)] == [8, 4]
+    assert [read().alone(at) for at in (0, 1)] == [12, 6]
 
 
 def test_who_is_below_its_limit_may_rise():
