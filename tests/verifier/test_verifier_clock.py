@@ -6,12 +6,13 @@ from fractions import Fraction as F
 
 import pytest
 from test_verifier_mutants import file_of, without_levels
-from test_verifier_stops import claim_of
+from test_verifier_stops import ROUNDED, claim_of
 
 from drfopt import Group, Instance, Machine, Organisation
 from drfopt.base.errors import InstanceError, PolicyError
 from drfopt.certificates.verifier import verify
-from drfopt.certificates.verifier.clock import RuleClock
+from drfopt.certificates.verifier.clock import RuleClock, by_the_clock
+from drfopt.certificates.verifier.order import rounds_of
 from drfopt.certificates.verifier.paths import Knot
 
 # ---- jumps -----------------------------------------------------------------------------------------------------------
@@ -210,6 +211,162 @@ def test_of_several_resources_that_one_counts_by_which_less_is_allowed():
     found = tasks(0, 3, 0)
     assert clock.let_rise(clock.root.groups[0], found, {1}) == 1
     assert found == tasks(4, 3, F(5, 2))
+
+
+# ---- stops -----------------------------------------------------------------------------------------------------------
+
+
+def test_groups_that_rise_at_one_level_gain_by_their_weights_and_who_runs_nothing_is_not_asked():
+    """At level 1/2 those of the first tier end, of two groups, and the others need nothing that counts by then."""
+    for weight, most, jumps in ((1, 5, [(4, 4)]), (2, 10, [(4, 2), (4, 4)])):
+        users = [
+            (A, {"group": "g", "tier": 1, "max_tasks": most}), (B, {"group": "g", "max_tasks": 4}),
+            (A, {"group": "h", "tier": 1, "max_tasks": 5}), (B, {"group": "h", "max_tasks": 4}),
+        ]  # fmt: skip
+        groups = [{"name": "g", "weight": weight}, {"name": "h"}]
+        clock = RuleClock(claim_of(users, {"a": 10, "b": 20}, [0] * 4, groups=groups))
+        points = [(0, (0, 0, 0, 0)), *((F(1, 2), (most, b, 5, d)) for b, d in [(0, 0), *jumps])]
+        assert clock.inner(clock.root, tasks(0, 0, 0, 0), clock.most) == [Knot(F(t), tasks(*x)) for t, x in points]
+    for members in ([(A, {"group": "g", "max_tasks": 0})], [(A, {"group": "g", "max_tasks": 0}), (A, {"group": "g"})]):
+        users = [*members, (B, {})]
+        clock = RuleClock(claim_of(users, {"a": 10, "b": 20}, [0] * len(users), groups=[{"name": "g"}]))
+        assert set(clock.inner(clock.root, dict.fromkeys(clock.plays, F(0)), clock.most)[-1].tasks) == set(clock.plays)
+
+
+@pytest.mark.parametrize(("excluded", "bundle", "expected"), [
+    # Of b, the only resource that counts, A and B hold 8 less than they are promised until they have 4 and 8 tasks.
+    (["a"], {"a": 1, "b": 8}, (F(10, 3), F(20, 3))),
+    (["a"], {"b": 4}, (F(10, 3), F(20, 3))),
+    ([], {"a": 1, "b": 8}, (5, 5)),
+])  # fmt: skip
+def test_a_resource_that_a_user_does_not_need_is_in_no_level_of_it(excluded, bundle, expected):
+    """There is c as well, of which nobody needs any, so that its surplus would be 0 at once and for long."""
+    rules = Organisation(
+        paths={"A": "g", "B": "g"}, groups=[Group("g")], meaning="surplus", guarantees=dict.fromkeys("AB", bundle),
+        excluded=excluded)  # fmt: skip
+    room = {"a": 10, "b": 20, "c": 10}
+    users = {"A": {"a": 1, "b": 2}, "B": {"a": 1, "b": 1}}
+    found = file_of(Instance(users, capacity=room, organisation=rules), "drf", exact=True)
+    assert tuple(F(user["tasks"]) for user in found["users"]) == expected
+    assert verify(found).valid is True
+
+
+def told(users, room, x, steps=(), e=0, **more):
+    """What the clock says is wrong, by names, with rounds of who is finished and prices of a and b on m (and n)."""
+    rounds = [
+        {"finished": list(names), "prices": {k: dict(zip("ab", map(str, row), strict=True)) for k, row in p.items()}}
+        for names, p in steps
+    ]
+    claim = claim_of(users, room, x, e, proof={"rounds": rounds} if rounds else {}, **more)
+    given, clock = rounds_of(claim, "rounds")[0], RuleClock(claim)
+    return "".join(name[0] for name in (clock.near_stops(given, True) if e else clock.stops(given)))
+
+
+TWO = {"a": 2, "b": 4}
+LIMITS = [(A, {"max_tasks": 1}), (B, {"max_tasks": 3})]
+
+
+@pytest.mark.parametrize("e", [0, F(1, 10)])
+def test_where_nobody_is_stopped_everybody_comes_to_its_limit(e):
+    for x, wrong in (((1, 3), ""), ((F(8, 10), 3), "A"), ((F(10, 11), 3), "" if e else "A"), ((1, 4), "B")):
+        assert told(LIMITS, {"m": TWO}, x, (), e) == wrong
+    assert told(LIMITS, TWO, (1, 3)) == ""
+
+
+def test_at_one_moment_all_are_stopped_who_pay_for_what_is_used_up():
+    users = [(A, {}), (B, {})]
+    for room in (TWO, {"m": TWO}):
+        steps = [("A", {"m": (1, 0)}), ("B", {"m": (0, 1)})]
+        assert told(users, room, (2, 4), steps) == ""
+        assert told(users, room, (2, 3), steps) == "B"
+        assert told([*users, (A, {})], room, (1, 4, 1), steps) == ""
+    # Of a much is left when b is used up.
+    assert told(users, {"m": {"a": 2, "b": 0}}, (2, 0), steps) == ""
+
+
+AAB = [(A, {}), (A, {}), (B, {})]
+AB, ONLY_B = {"m": (1, 0)}, {"m": (0, 1)}
+THEN_B = ("C", ONLY_B)
+R = ROUNDED
+
+
+@pytest.mark.parametrize(("x", "steps", "wrong"), [
+    ((1, 1, 4), [("AB", AB), THEN_B], ""),
+    ((1, 1, 2), [("ABC", AB)], "C"),  # C does not pay
+    ((1, 1, 4), [("AB", AB)], "C"),
+    ((1, 1, 4), [THEN_B, ("AB", AB)], "AB"),  # When b is used up they would have 2 each.
+    ((F(95, 100), F(105, 100), 4), [("AB", AB), THEN_B], ""),
+    ((F(8, 10), F(12, 10), 4), [("AB", AB), THEN_B], "AB"),
+    ((F(95, 100), F(95, 100), 4), [("AB", AB), THEN_B], "AB"),  # on what is left each could rise by more than a tenth
+    ((1, F(3, 2), 4), [("A", AB), ("B", AB), THEN_B], "BB"),  # B has more than at the stop of A
+    ((F(10, 11) * (1 + R), (1 + R) / F(9, 10), 4), [("AB", AB), THEN_B], ""),
+    ((F(10, 11) * (1 + R) - R, (1 + R) / F(9, 10), 4), [("AB", AB), THEN_B], "A"),
+    ((F(10, 11) * (1 + R), (1 + R) / F(9, 10) + R, 4), [("AB", AB), THEN_B], "B"),
+    ((1, F(109, 100), 2), [("AB", AB), ("C", {"m": (1, 1)})], "C"),  # All but what A and B have, which is 209/100,
+    ((1, F(109, 100), F(391, 100)), [("AB", AB), ("C", {"m": (1, 1)})], ""),
+    ((1, F(109, 100), F(354, 100)), [("AB", AB), ("C", {"m": (1, 1)})], "C"),
+])  # fmt: skip
+def test_floats_stop_whom_the_file_says_where_all_who_pay_have_what_they_have_in_the_end(x, steps, wrong):
+    assert told(AAB, {"m": TWO}, x, steps, F(1, 10)) == wrong
+
+
+def test_whoever_runs_nothing_may_be_told_to_be_finished():
+    users = [(A, {}), (B, {"max_tasks": 0})]
+    assert told(users, {"m": TWO}, (2, 0), [("AB", AB)], F(1, 10)) == ""
+
+
+@pytest.mark.parametrize(("weight", "wrong"), [(2 * R / (1 - R), ""), (2 * R / (1 - 2 * R), "A"), (9 * R, "A")])
+def test_who_has_nothing_in_a_file_of_floats_has_not_more_than_rounding(weight, wrong):
+    """By its weight A has so little of two tasks, where it could have four, that it is nothing, or a little more."""
+    users = [(A, {"weight": str(weight)}), (A, {})]
+    assert told(users, {"m": TWO}, (0, 2), [("AB", AB)], F(1, 10)) == wrong
+
+
+def judged(claim):
+    by_the_clock(claim, rounds_of(claim, "rounds")[0])
+    return claim.report.checks[-1].holds
+
+
+def test_of_fractions_nothing_is_rounded_and_of_a_pool_of_floats_there_are_no_rounds():
+    steps = {"rounds": [{"finished": ["A"], "prices": {"m": {"a": "1"}}}]}
+    for x, e, room, right in (
+        (1, 0, {"m": {"a": 1}}, True),
+        (1 - R / 2, 0, {"m": {"a": 1}}, False),
+        (1 - R / 2, F(1, 10), {"m": {"a": 1}}, True),
+        (F(95, 100), F(1, 10), {"a": 1}, True),
+        (F(90, 100), F(1, 10), {"a": 1}, True),
+        (F(89, 100), F(1, 10), {"a": 1}, False),
+        (F(95, 100), 0, {"a": 1}, False),
+    ):
+        assert judged(claim_of([(A, {})], room, [x], e, proof=steps if "m" in room else {})) is right
+
+
+@pytest.mark.parametrize(("m", "n", "ceiling"), [
+    ((1, -1), (1, 0), 0), ((1, 0), (1, F(-1, 2)), 0), ((1, 0), (1, 0), F(-1, 2)), ((1, -1), (1, -1), -1),
+])  # fmt: skip
+def test_prices_below_0_stop_nobody(m, n, ceiling):
+    """Of the money for 3 of a they take away that for 2 at most, so that A would stop at what it has."""
+    rows = dict(zip("mn", (m, n), strict=True))
+    steps = {
+        "rounds": [{
+            "finished": ["A"],
+            "prices": {k: dict(zip("ab", map(str, row), strict=True)) for k, row in rows.items()},
+            "ceilings": {"g": {"b": str(ceiling)}},
+        }]
+    }  # fmt: skip
+    room = {"m": {"a": 2, "b": 1}, "n": {"a": 1, "b": 1}}
+    for e in (0, F(1, 10)):
+        x = 3 + min(m[1], 0) + min(n[1], 0) + min(ceiling, 0)
+        groups = [{"name": "g", "ceiling": {"b": 1}}]
+        claim = claim_of([(A, {"group": "g"})], room, [x], e, groups=groups, proof=steps)
+        assert judged(claim) is False
+
+
+def test_who_has_no_level_has_none_by_the_clock_either():
+    for more, expected in (({}, None), ({"max_tasks": 0}, True)):
+        claim = claim_of([(A, {}), (B, more)], {"a": 1, "b": 1}, [1, 0], excluded=["b"])
+        by_the_clock(claim, rounds_of(claim, "rounds")[0])
+        assert [check.holds for check in claim.report.checks] == [expected]
 
 
 # ---- answers ---------------------------------------------------------------------------------------------------------

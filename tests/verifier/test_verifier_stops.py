@@ -29,7 +29,7 @@ ROUNDED = F(1, 2**49)
 def claim_of(users, cluster, tasks, accuracy=0, policy="drf", proof=None, **more):
     """A claim of (demand, other keys) of users A, B, ... on a pool or on {class: capacity}, accurate to so much."""
     pool = not isinstance(next(iter(cluster.values())), dict)
-    rows = [{"name": name, "demand": d, **keys} for name, (d, keys) in zip("ABC", users, strict=False)]
+    rows = [{"name": name, "demand": d, **keys} for name, (d, keys) in zip("ABCD", users, strict=False)]
     machines = [{"name": name, "capacity": row} for name, row in cluster.items()]
     instance = {"users": rows, **({"capacity": cluster} if pool else {"machines": machines}), **more}
     said = [{"name": row["name"], "tasks": str(x)} for row, x in zip(rows, tasks, strict=True)]

@@ -160,9 +160,7 @@ class Claim:
 
     def level(self, i: int, tasks: Fraction) -> Fraction:
         """Return the level of user i with so many tasks."""
-        if len(self.lines[i]) == 1 and not self.lines[i][0][1]:
-            return self.r[i] * tasks
-        return max((slope * tasks - offset for slope, offset in self.lines[i] if slope), default=number(0))
+        return max(slope * tasks - offset for slope, offset in self.lines[i])
 
     def on_path(self, i: int) -> list[tuple[Fraction, Fraction]]:
         """Return the part of the level of user i along a path of bundles that one of its tasks makes, as a line."""

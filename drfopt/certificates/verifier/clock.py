@@ -139,11 +139,9 @@ class RuleClock:
             return {}
         self.let_rise(group, most, using)
         path = [knot.tasks for knot in self.inner(group, has, most)]
-        ends = [first(path, count, v) for count, v in zip(counts, room.values(), strict=True)]
-        if not any(ends):
-            ends = [first(path, count, count(path[-1])) for count in counts]
-            return max((end for end in ends if end is not None), key=lambda end: end[:2]).tasks
-        return min((end for end in ends if end is not None), key=lambda end: end[:2]).tasks
+        every = counted([total(row[j] for j in room) for row in c.d])
+        amounts = [*zip(counts, room.values(), strict=True), (every, every(path[-1]))]
+        return min(end for count, amount in amounts if (end := first(path, count, amount))).tasks
 
     def let_rise(self, group: TreeNode, most: Tasks, using: set[int]) -> Fraction | None:
         """Let who uses nothing of a guarantee come to where its users end; return that level of the group, or None.
@@ -165,7 +163,7 @@ class RuleClock:
                 for i in (i for i in rows[0][0] if i not in using and self.claim.u[i] is None):
                     far = min((max(ends) + offset) / row[i] for row, offset in rows if row.get(i))
                     most[i] = max(most[i], far)
-        if not any(i in using for i in group.everyone() if i in most):
+        if using.isdisjoint(group.everyone()):
             return None
         return max(total(x * most[i] for i, x in row.items()) - offset for row, offset in self.rows(group))
 
@@ -189,15 +187,10 @@ class RuleClock:
         given = [claim.market(*each)[:2] for each in rounds]
         for promising in (True, False):
             while path := self.onward(has, done, promising):
-                open_ = [(q, money) for q, money in given if any(q[i] for i in has if i not in done)]
-                ends = [(end, q) for q, money in open_ if (end := last(path, counted(q), money))]
-                stop = min(ends, key=lambda each: each[0][:2], default=None)
-                has |= path[-1] if stop is None else stop[0][2]
-                if not claim.c.pool:
-                    yield from claim.names((i for i in has if has[i] > claim.x[i]), has, claim.x)
-                if stop is None:
-                    break
-                done |= {i for i in has if any(q[i] for end, q in ends if end[:2] == stop[0][:2])}
+                ends = [(end, q) for q, money in given if (end := last(path, counted(q), money))]
+                stop = min((end for end, _ in ends), default=None)
+                has |= path[-1] if stop is None else stop.tasks
+                done |= {i for i in has if any(q[i] for end, q in ends if end == stop)}
         yield from claim.names((i for i in self.plays if not claim.near(claim.x[i], has[i])), claim.x, has)
 
     def near_stops(self, rounds: list[Round], sound: bool) -> Iterator[str]:
@@ -205,7 +198,7 @@ class RuleClock:
         claim, has, done = self.claim, dict.fromkeys(self.plays, number(0)), set[int]()
         x, e, at = claim.x, claim.report.accuracy, {name: i for i, name in enumerate(claim.c.users)}
         off = {i: max(e * x[i], ROUNDING * most) for i, most in self.most.items()}
-        named = [{at[u] for u in step["finished"]} for step in claim.proof.get("rounds") or []]
+        named = [{at[u] for u in step["finished"]} & has.keys() for step in claim.proof.get("rounds") or []]
         waiting = list(zip(named, rounds, strict=True))
         yield from () if sound else ["some price is negative"]
         for promising in (True, False):
@@ -220,11 +213,12 @@ class RuleClock:
                     break
                 waiting.pop(0)
                 has |= stop.tasks
-                wrong = {i for i in finished if i not in has or not q[i] or could_rise(claim, i, q, money, unspent)}
-                wrong |= {i for i in has if q[i] and i not in done and x[i] > has[i] + off[i]}
+                wrong = {i for i in has if q[i] and x[i] > has[i] + off[i]}
+                wrong |= {i for i in finished if not q[i] or x[i] < has[i] - off[i]}
+                wrong |= {i for i in finished if could_rise(claim, i, q, money, unspent)}
                 yield from claim.names(sorted(wrong), x, q)
                 done |= finished
-                has |= {i: x[i] for i in finished if i in has and abs(x[i] - has[i]) <= off[i]}
+                has |= {i: x[i] for i in finished}
         yield from claim.names((i for i in self.plays if abs(x[i] - has[i]) > off[i]), x, has)
 
 

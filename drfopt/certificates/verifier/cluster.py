@@ -292,7 +292,7 @@ class Cluster:
             unit = (promised if promised and self.meaning == "normalised" else c) * (1 if plain else w)
             found.append((d / unit, promised / unit if self.meaning == "surplus" else nothing))
         if word == "asset":
-            return [(total(slope for slope, _ in found), total(offset for _, offset in found))]
-        if not any(offset for _, offset in found):  # The steepest is above the others.
-            return [(max((slope for slope, _ in found), default=nothing), nothing)]
-        return found
+            found = [(total(slope for slope, _ in found), total(offset for _, offset in found))]
+        elif not any(offset for _, offset in found):  # The steepest is above the others.
+            found = [max(found, default=(nothing, nothing))]
+        return [line for line in found if line[0]] or [(nothing, nothing)]  # What it does not need counts in none.

@@ -29,7 +29,7 @@ from .branches import Tree, leaves
 from .claims import Claim
 from .clock import RuleClock
 from .groups import TreeNode, tree
-from .reading import number, shown
+from .reading import shown
 from .trees import CELLS_A_STEP, Carried, scale_of
 from .whole_levels import whole_promises
 from .work import spend
@@ -122,16 +122,15 @@ class StopProof:
         clock = RuleClock(claim)
         self.members = {id(group): sorted(self.place[i] for i in group.everyone() if i in self.place)
                         for group in self.root.nodes()}  # fmt: skip
-        rows = {id(group): clock.rows(group) for group in self.root.nodes() if group.name}
-        lines = [[line for line in claim.lines[i] if line[0]] or [(number(0), number(0))] for i in self.users]
-        numbers = [v for mine in lines for line in mine for v in line]
+        rows = {id(group): clock.rows(group) for group in self.root.nodes()}
+        numbers = [v for i in self.users for line in claim.lines[i] for v in line]
         numbers += [v for mine in rows.values() for row, offset in mine for v in (*row.values(), offset)]
         self.unit = math.lcm(*(v.denominator for v in numbers))
         held = {at: [clock.shares[self.users[p]] / weight for p in self.members[at]]
                 for at, weight in ((id(group), group.weight or 1) for group in self.root.nodes())}  # fmt: skip
         scale = math.lcm(*(v.denominator for mine in held.values() for v in mine))
         self.shares = {at: [int(v * scale) for v in mine] for at, mine in held.items()}
-        self.lines = [[(int(slope * self.unit), int(o * self.unit)) for slope, o in mine] for mine in lines]
+        self.lines = [[(int(slope * self.unit), int(o * self.unit)) for slope, o in claim.lines[i]] for i in self.users]
         self.rows = {
             at: [([int(row.get(self.users[p], 0) * self.unit) for p in self.members[at]], int(o * self.unit))
                  for row, o in mine] for at, mine in rows.items()

@@ -38,10 +38,10 @@ class Scale:
 
     def __init__(self, claim: Claim, i: int, unit: int, promise: int, parts: int, place: int):
         self.most, self.rank = claim.sequences[i].most, claim.c.rank[i]
-        lines = {(int(slope * unit), int(offset * unit)) for slope, offset in claim.lines[i] if slope}
+        lines = {(int(slope * unit), int(offset * unit)) for slope, offset in claim.lines[i]}
         below = {(a, o) for a, o in lines for b, q in lines if b >= a and q <= o and (a, o) != (b, q)}
         self.lines = tuple(sorted(lines - below))
-        if not lines:
+        if not any(slope for slope, _ in lines):
             raise Undecided(f"the level of {claim.c.users[i]} is 0 whatever it has")
         self.promise = promise
         self.part, self.place = parts // max(promise, 1), place
