@@ -435,6 +435,7 @@ def test_a_level_is_the_largest_of_all_lines():
     two = read(users=users, guarantees="surplus")
     assert two.lines[0] == [(Fraction(1, 4), Fraction(1, 2)), (Fraction(1, 13), 0)]
     assert [two.level(0, Fraction(x)) for x in (1, 4)] == [Fraction(1, 13), Fraction(1, 2)]
+    assert two.r[0] == Fraction(1, 4)
     swapped = read(users=[users[0] | {"guarantee": {"b": 13}, "demand": {"a": 1, "b": 13}}, users[1]],
                    guarantees="surplus")  # fmt: skip
     assert swapped.lines[0] == [(Fraction(1, 12), 0), (1, 1)]
