@@ -113,7 +113,7 @@ class Claim:
         if cluster.ruled and self.objective == "alpha":
             self.income = incomes(cluster)
             self.lines = [
-                [(s * w[0] / (m or 1), o) for s, o in mine]
+                [(s * w[0] / m, o) for s, o in mine]
                 for mine, w, m in zip(self.lines, cluster.w, self.income, strict=True)
             ]
         self.turns = turns(cluster) or [0] * len(self.rows)
