@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..base.errors import CertificateError
-from ..base.numbers.enclosures import Enclosure, LongNumbers, text
+from ..base.numbers.enclosures import Enclosure, LongNumbers, beginning, text
 from ..base.numbers.rationals import integer_columns, weighted_sums
 from ..base.numbers.shown import in_units
 from ..base.registry import door
@@ -24,7 +24,7 @@ from .instance import Instance
 from .monopolies import monopolies_written
 from .naming import some
 from .policies import exact_shares, policy_named, shares_per_task
-from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means, left_out
+from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means, left_out, missing
 
 __all__ = ["Allocation", "Broken", "Certificate", "Portion", "stopped"]
 
@@ -747,7 +747,7 @@ def _plain(value: Any, long: LongNumbers | None = None) -> float | str | int | d
 def _cell(value: Any) -> Any:
     """Return a number as a table shows it: of an enclosure or a long fraction, the beginning says enough."""
     if isinstance(value, Enclosure) or (isinstance(value, Fraction) and value.denominator.bit_length() > LONG_BITS):
-        return f"{float(value):.17g}..."
+        return beginning(value)
     return _plain(value)
 
 
@@ -764,8 +764,7 @@ def stopped(instance: Instance, i: int, bottleneck: Any, tasks: Any, unplaced: b
     """Return what stopped user i, as a table says it; empty where it is not known."""
     if unplaced:
         return "unplaced"
-    asked = float(instance.asked[i])
-    if float(tasks) >= (np.floor(asked) if integer else asked) * (1 - LEVEL):
+    if not missing(asked_by(instance, i, integer), tasks):
         return HAS_ALL
     if bottleneck is None:
         tops = {"its ceiling": instance.ceilings[i], "its limit": instance.limits[i]}

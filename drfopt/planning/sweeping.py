@@ -112,7 +112,8 @@ def axis_of(instance: Instance, text: str) -> tuple[Axis, tuple[Fraction, ...]]:
         raise InstanceError(f"the cluster has machines: write scale:{name}=1,1.5,2 for what {name!r} is multiplied by")
     if instance.machines is not None and "/" in name:
         return Axis("set-capacity", name, name), _values(values)
-    known = [*instance.resources, *instance.machine_names, *(f"{word}:" for word in KINDS)]
+    words = [f"{word}:" for word in KINDS if word != "count" or instance.machines is not None]
+    known = [*instance.resources, *instance.machine_names, *words]
     near = suggestion(name, known) or f" (there are {', '.join(known)})"
     raise InstanceError(f"there is nothing called {name!r} to sweep over{near}")
 

@@ -249,6 +249,7 @@ def test_work_ends_when_there_is_none_left():
     with work.metered(bounded=True):
         work.LEFT.get().long = 10**8
         work.spend(10**4)
+        work.LEFT.get().long = 10**8 - 1
         with pytest.raises(work.Unfinished):
             work.spend(10**4)
     with work.metered(bounded=False):

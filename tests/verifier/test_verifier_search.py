@@ -188,6 +188,17 @@ def test_a_search_that_is_too_long_is_not_begun_or_not_ended(monkeypatch, make, 
         assert told(limit) == (more if counted else PLACED)
 
 
+def test_what_ends_with_a_way_to_place_tasks_counts_all_its_branches(monkeypatch):
+    """Of ten the last ones are ways to place two tasks of A's, after it is known that there is no room for three."""
+    less = torn()
+    less["users"][1]["tasks"], less["placement"]["B"] = 0, {}
+    del less["proof"]["packing"][1]
+    for limit, holds in ((8, None), (9, None), (10, False)):
+        monkeypatch.setattr(whole_search, "BRANCHES", limit)
+        (check,) = (check for check in verify(less).checks if check.name == "nothing is better")
+        assert check.holds is holds
+
+
 def test_what_is_better_in_a_pool_can_be_run(monkeypatch):
     monkeypatch.setattr(whole_search, "DEEP", 3)
     less = three()

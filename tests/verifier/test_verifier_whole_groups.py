@@ -86,6 +86,27 @@ POOLS = {
     "one at its limit": pool(
         [SMALL, SMALL, SMALL], {"a": 6}, dict(zip("ABC", "ghk", strict=True)), [Group(name) for name in "ghk"], {"A": 1}
     ),
+    # B and D rise while A and C keep their groups' levels where they are: two of B for one of D.
+    "gains by weight": pool(
+        [{"a": 4}, {"b": 1}, {"a": 2, "c": 1}, {"b": 1}],
+        {"a": 6, "b": 6, "c": 9},
+        {"A": "g", "B": "g", "C": "h", "D": "h"},
+        [Group("g", 2), Group("h")],
+        {"A": 1, "C": 1},
+        tiers={"A": 1, "C": 1},
+    ),
+    "a group's level by what it has most of": pool(
+        [BOTH, {"a": 2, "b": 1}], {"a": 9, "b": 9}, {"A": "g", "B": "h"}, [Group("g"), Group("h")]
+    ),
+    # A is at nothing of a, and at a third of b.
+    "a user's level by what it has most of": pool(
+        [{"a": 2, "b": 1}, {"b": 1}, LARGE],
+        {"a": 8, "b": 3},
+        GHK,
+        [Group("g"), Group("h")],
+        guarantees={"A": {"a": 2}, "C": {"a": 2}},
+        meaning="surplus",
+    ),
     "who can have nothing": pool([SMALL, {"a": 9}, SMALL], {"a": 4}, GHK, [Group("g"), Group("h")]),
 }
 
@@ -187,6 +208,7 @@ def test_whose_turn_it_is():
 def test_stops_are_proven_one_after_the_other():
     proof = proof_of(POOLS["one at its limit"])
     first = proof.onward(proof.start)
+    assert first == proof.own_stop()[0]
     assert first.tasks == (1, 1, 1) and proof.level(first.moment) == F(1, 6) and first.active == {0, 1, 2}
     assert proof.onward(proof.start, first.time) == first
     assert proof.onward(proof.start, ((1, (0, False), first.moment[-1] + 1), 0)) is None
@@ -197,19 +219,25 @@ def test_stops_are_proven_one_after_the_other():
     assert not any(way.active for way in proof.ways) and not proof.mine.active
 
 
+PAIR = [Group("g"), Group("h")]
 UNCOUNTED = [
     # After the first round C, at nothing, has all that is left of b, and B none.
-    ([SMALL, BOTH, {"b": 1}], {"a": 3, "b": 3}, {"A": "h", "B": "g", "C": "g"}, ["b"], {(2, 1, 2)}),
+    (pool([SMALL, BOTH, {"b": 1}], {"a": 3, "b": 3}, {"A": "h", "B": "g", "C": "g"}, PAIR), "b", {(2, 1, 2)}),
     # Nobody's count: after a task each C has another, as its group gained less, and then one of all has the last.
-    ([SMALL, SMALL, SMALL], {"a": 5}, GHK, ["a"], {(2, 1, 2), (1, 2, 2), (1, 1, 3)}),
-]
+    (pool([SMALL] * 3, {"a": 5}, GHK, PAIR), "a", {(2, 1, 2), (1, 2, 2), (1, 1, 3)}),
+    # The group of A and B has gained no more by its weight, and all have another, but one of them.
+    (pool([SMALL] * 3, {"a": 5}, GHK, [Group("g", 2), Group("h")]), "a", {(2, 2, 1), (2, 1, 2), (1, 2, 2)}),
+    # A has what it is promised, and is then where B is.
+    (pool([SMALL, SMALL, {"b": 1}], {"a": 5, "b": 1}, GHK, PAIR, guarantees={"A": {"a": 2}}), "a",
+     {(3, 2, 1), (4, 1, 1)}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rows", "room", "paths", "excluded", "best"), UNCOUNTED)
-def test_whose_tasks_do_not_count_is_at_nothing_until_it_stops(rows, room, paths, excluded, best):
-    found = without_levels(file_of(pool(rows, room, paths, [Group("g"), Group("h")]), integer=True))
-    found["instance"]["excluded"] = excluded
-    for tasks in itertools.product(range(4), repeat=3):
+@pytest.mark.parametrize(("instance", "excluded", "best"), UNCOUNTED)
+def test_whose_tasks_do_not_count_is_at_nothing_until_it_stops(instance, excluded, best):
+    found = without_levels(file_of(instance, integer=True))
+    found["instance"]["excluded"] = [excluded]
+    for tasks in itertools.product(range(5), repeat=3):
         for row, x in zip(found["users"], tasks, strict=True):
             row["tasks"] = x
         assert verify(copy.deepcopy(found)).valid is (tasks in best), tasks

@@ -122,7 +122,7 @@ class StopProof:
         clock = RuleClock(claim)
         self.members = {id(group): sorted(self.place[i] for i in group.everyone() if i in self.place)
                         for group in self.root.nodes()}  # fmt: skip
-        rows = {id(group): clock.rows(group) for group in self.root.nodes() if group.name}
+        rows = {id(group): clock.rows(group) for group in self.root.nodes()}
         numbers = [v for i in self.users for line in claim.lines[i] for v in line]
         numbers += [v for mine in rows.values() for row, offset in mine for v in (*row.values(), offset)]
         self.unit = math.lcm(*(v.denominator for v in numbers))
