@@ -296,25 +296,10 @@ class Shortfall:
         if rules is None or self.cells(i) or not (self.whole or len(self.bottlenecks)):
             return []
         if self.whole:
-            then = self._with_one_more(i) if rules.ceilings[i] else None
-            return [
-                self.instance.resources.index(r) for r, most in rules.ceilings[i].items() if then and then[r] > most
-            ]
+            return list(map(self.instance.resources.index, self.instance.exceeded_ceilings(i, int(self.got[i]) + 1)))
         used = self.got[i] * self.instance.demands[i] if self.used is None else self.used[i]
         most = {self.instance.resources.index(name): float(most) for name, most in rules.ceilings[i].items()}
         return [j for j, most in most.items() if self.instance.demands[i, j] and used[j] >= most * (1 - LEVEL)]
-
-    def _with_one_more(self, i: int) -> dict[str, Fraction]:
-        """Return what user i would use with another whole task; nothing where none is left that fits somewhere."""
-        kinds, x = None if self.instance.task_types is None else self.instance.task_types[i], int(self.got[i]) + 1
-        if kinds and x > sum(self.instance.type_sequences[i].counts):
-            return {}
-        counts = self.instance.types_started(i, x) if kinds else [x]
-        rows = [kind.demand for kind in kinds] if kinds else [self.instance.exact_demands[i]]
-        uses = (
-            sum((c * d for c, d in zip(counts, column, strict=True)), Fraction(0)) for column in zip(*rows, strict=True)
-        )
-        return dict(zip(self.instance.resources, uses, strict=True))
 
     def _part_missing(self, j: int) -> float:
         capacity = self.instance.capacity[j]
