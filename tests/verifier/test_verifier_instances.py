@@ -284,7 +284,7 @@ LINES = [
     (pool({"demand": {"a": 2, "b": 2}}, excluded=["b"]), {
         "drf": [("1/4", 0)], "asset": [("1/4", 0)], "single:b": [(0, 0)], "tsf": [("1/4", 0)]}),
     (pool({"demand": {"b": 2}}, excluded=["b"]), {"tsf": [(0, 0)], "drf": [(0, 0)]}),
-    (pool({"demand": {"a": 2, "b": 2}}, capacity={"a": 8, "b": 0}), {"drf": [("1/4", 0)], "tsf": [("1/4", 0)]}),
+    (pool({"demand": {"a": 2, "b": 2}}, capacity={"a": 8, "b": 0}), {"drf": [("1/4", 0)], "tsf": [(0, 0)]}),
     (rack({"demand": {"a": 1, "b": 1}}, machine={"capacity": {"a": 1, "b": 0}}), {"tsf": [(0, 0)]}),
     (rack({"demand": {"a": 1, "b": 1}}), {"tsf": [("1/4", 0)], "drf": [("1/4", 0)]}),
     (pool({"demand": {"a": 2, "b": 2}, "guarantee": {"a": 4}}, guarantees="surplus"), {
