@@ -392,8 +392,9 @@ def _levels_on(
     def levels(tasks: np.ndarray) -> tuple[Fraction, ...]:
         held = [int(tasks[rows].sum()) for rows in type_rows(instance)]
         found = [rate * x for rate, x in zip(rates, held, strict=True)]
-        for p, i in enumerate(users.members if users is not None else ()):
-            found[i] = users.level(p, held[i])
+        if users is not None:
+            for p, i in enumerate(users.members):
+                found[i] = users.level(p, held[i])
         return tuple(found)
 
     return levels
