@@ -33,7 +33,7 @@ from ..base.deadline import NEVER, PAST, Deadline
 from ..base.errors import InstanceError, SolverError, TimeLimitError
 from ..base.numbers.shown import counted
 from ..base.progress import report
-from ..model.allocation import Certificate
+from ..model.certificate import Certificate
 from ..model.evidence import WholeEvidence
 from ..model.instance import Instance
 from ..model.packings import Packing, dealt

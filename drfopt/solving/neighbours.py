@@ -22,13 +22,18 @@ from ..model.evidence import WholeEvidence
 from ..model.policies import policy_on
 from .allocating import allocated, settled
 
-__all__ = ["SEARCHING", "as_good", "none_worse"]
+__all__ = ["as_good", "none_worse", "searching"]
 
 CARRIED = "carried"
 """The engine that answers are of which run on another cluster."""
 
 SEARCHING = 0.9
 """Part of the time in which whole tasks are looked for; the rest is for what is carried to others."""
+
+
+def searching(deadline: Deadline, integer: bool) -> Deadline:
+    """Return the deadline of the answers themselves: of whole tasks some time is left for what is carried to others."""
+    return deadline.part(SEARCHING) if integer else deadline
 
 
 def none_worse(allocations: Iterable[Allocation], deadline: Deadline) -> list[Allocation]:

@@ -9,11 +9,22 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt import Group, Instance, InstanceError, Machine, Organisation, PolicyError, TaskType, crosscheck, solve
+from drfopt import (
+    Group,
+    Instance,
+    InstanceError,
+    Machine,
+    Organisation,
+    PolicyError,
+    SolverError,
+    TaskType,
+    crosscheck,
+    solve,
+)
 from drfopt.base.numbers.enclosures import Enclosure, upper
 from drfopt.certificates import bounds, stops
 from drfopt.certificates.document import certificate_document
-from drfopt.engines.nash import bounded
+from drfopt.engines.nash import bounded, bounded_enclosure
 from drfopt.model.hierarchy import Clock
 from drfopt.model.policies import policy_named
 from drfopt.solving.verifying import verify
@@ -394,3 +405,34 @@ def test_who_keeps_nearly_all_there_is_does_not_hide_the_others(alpha):
     assert found.certificate.valid and verify(found).valid
     if alpha < 8:  # Beyond, the enclosure of a price is wider than asked.
         assert solve(market, f"alpha:{alpha}", exact=True).tasks.tolist() == [Fraction(4999, 500), Fraction(1, 500)]
+
+
+def test_numbers_that_floats_do_not_resolve_beside_a_guarantee_are_divided_in_decimals():
+    """B has what it is promised of the large machine; a task of A and C is 1e-24 of one of B's."""
+    users = {"A": {"cpu": "1e-12"}, "B": {"cpu": 10**12}, "C": {"cpu": "1e-12"}}
+    machines = [Machine("small", {"cpu": 1}), Machine("large", {"cpu": 10**12})]
+    rules = Organisation(guarantees={"B": {"cpu": 10**12 // 4}})
+    market = Instance(users, machines=machines, weights={"B": "0.3"}, organisation=rules)
+    rest = Fraction(3 * 10**12 + 4, 8) * 10**12
+    found = solve(market, "ceei")
+    assert found.tasks.tolist() == pytest.approx([float(rest), 0.25, float(rest)], rel=1e-12)
+    assert found.engine == "bounded-enclosure after bounded-barrier"
+    assert found.certificate.valid and verify(found).valid
+    assert solve(market, "ceei", exact=True).tasks.tolist() == [rest, Fraction(1, 4), rest]
+
+
+@pytest.mark.sampled(40)
+@pytest.mark.parametrize("seed", range(200))
+def test_decimals_alone_find_what_floats_do(seed, monkeypatch):
+    """No start is read from floats: what binds exactly, at no price, is told as well."""
+    instance = random_cluster(seed)
+    expected = [solve(instance, policy) for policy in MARKETS]
+    monkeypatch.setattr(bounded_enclosure._Market, "in_floats", _nothing)
+    for policy, other in zip(MARKETS, expected, strict=True):
+        found = solve(instance, policy, exact=True)
+        assert found.certificate.valid
+        assert [float(upper(x)) for x in found.tasks] == pytest.approx(other.tasks.tolist(), rel=1e-8)
+
+
+def _nothing(*_):
+    raise SolverError("floats say nothing")

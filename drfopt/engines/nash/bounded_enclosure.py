@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import EngineError, SolverError
+from ...base.errors import EngineError, SolverError, TimeLimitError
 from ...base.numbers.enclosures import Enclosure
 from ...base.progress import report
 from ...certificates.bounds import most_alone
@@ -38,6 +38,7 @@ from ..problem import Answer, Problem, exact_types
 from ..promised import Promised, in_turn, kept
 from . import bounded
 from .conditions import AT_LIMIT, FULL, SIMPLE, SPARE, STEPS, USED, check_roots, lost_within, rounded
+from .decimal_program import DecimalMarket, optimum
 
 __all__ = ["solve"]
 
@@ -82,14 +83,21 @@ def of_tier(problem: Problem, promised: Promised) -> Answer:
             "fractions: ask for an answer in floats"
         )
     market = _Market(problem, promised)
-    start = bounded.of_tier(Problem(problem.instance, problem.policy, False, problem.deadline), promised.in_floats)
-    found = market.newton(start)
-    simple = market.simple(found)
-    answer = None if simple is None else market.enclosed(simple, only_if_exact=True)
-    answer = answer or market.enclosed(found)
-    if answer is None:
-        raise SolverError("no point that keeps the guarantees was found")
-    return answer
+    try:
+        return market.proven(market.newton(market.in_floats()))
+    except TimeLimitError:
+        raise
+    except SolverError as error:
+        # Decimals need no guess of what binds, and more of them where what is just reached takes digits.
+        for times in (1, 2):
+            market.digits *= times
+            try:
+                return market.proven(market.in_decimals())
+            except TimeLimitError:
+                raise
+            except SolverError:
+                continue
+        raise error
 
 
 class _Market:
@@ -113,6 +121,37 @@ class _Market:
     def worth(self, i: int, x: Fraction) -> tuple[Fraction, Fraction]:
         """Return between what a task more is worth to user i with x tasks: of whole alpha, one number twice."""
         return marginal_between(self.w[i], self.r[i], x, self.alpha, self.digits + GUARD)
+
+    def in_floats(self) -> Answer:
+        """Return the optimum that floats find."""
+        problem = self.problem
+        return bounded.of_tier(
+            Problem(problem.instance, problem.policy, False, problem.deadline), self.promised.in_floats
+        )
+
+    def in_decimals(self) -> _Solution:
+        """Return the optimum that decimals find."""
+        held = [stuck or low == most for stuck, low, most in zip(self.stuck, self.floors, self.u, strict=True)]
+        market = DecimalMarket(
+            self.problem,
+            self.alpha,
+            self.all_pairs,
+            self.owner,
+            self.part,
+            self.d,
+            self.room,
+            self.floors,
+            held,
+            self.u,
+            self.w,
+            self.r,
+            self.b.tolist(),
+        )
+        found = optimum(market, self.digits)
+        prices = np.full(self.room.shape, NONE, dtype=object)
+        for cell, price in found.prices.items():
+            prices[cell] = price
+        return _Solution(found.tasks, prices, found.bounds)
 
     # ---- Newton ---------------------------------------------------------------------------------------------------
 
@@ -329,6 +368,15 @@ class _Market:
         for c, value in zip(self.met, values[self.cut[3] :], strict=True):
             beta[c] = max(value, NONE)
         return _Solution(x, prices, beta)
+
+    def proven(self, found: _Solution) -> Answer:
+        """Return the fractions that a solution is near to where these are the optimum, else what it encloses."""
+        simple = self.simple(found)
+        answer = None if simple is None else self.enclosed(simple, only_if_exact=True)
+        answer = answer or self.enclosed(found)
+        if answer is None:
+            raise SolverError("no point that keeps the guarantees was found")
+        return answer
 
     def simple(self, found: _Solution) -> _Solution | None:
         """Return fractions of few digits that agree with a solution to nearly all; None where there are none."""

@@ -3,7 +3,6 @@
 import decimal
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -21,8 +20,9 @@ from ...model.evidence import PriceEvidence
 from ...model.policies import Policy
 from ..problem import Answer, Problem
 from ..sums import largest
+from .decimal_program import DecimalMarket, MarketOptimum
 
-__all__ = ["Conditions", "Decimals", "KKTEquations", "MarketOptimum", "check_roots", "lost_within", "rounded"]
+__all__ = ["Conditions", "Decimals", "KKTEquations", "check_roots", "lost_within", "rounded"]
 
 USED = 1e-9
 """Part of a user's tasks, or of all money, below which a pair or price of the float answer counts as none."""
@@ -71,15 +71,6 @@ def check_roots(policy: Policy) -> None:
             f"{policy.name}: powers are bounded by roots of degree {degree:,}, the denominator of alpha, and of "
             f"{DEGREE:,} at most: write a shorter one, or ask for an answer in floats"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class MarketOptimum:
-    """Tasks of the pairs, prices of the cells (class, resource) and who is at its limit; what is nothing is 0."""
-
-    amounts: list[Fraction]
-    prices: dict[tuple[int, int], Fraction]
-    capped: list[bool]
 
 
 class Conditions:
@@ -132,6 +123,24 @@ class Conditions:
         self.capped = (start.tasks >= problem.limits * (1 - AT_LIMIT)).tolist()
         self.mine = self._owned()
         return self
+
+    def in_decimals(self) -> DecimalMarket:
+        """Return the market as decimals solve it: of one type a user, without floors and ceilings."""
+        none, one = Fraction(0), Fraction(1)
+        return DecimalMarket(
+            self.problem,
+            self.alpha,
+            list(zip(*(part.tolist() for part in self.problem.pairs), strict=True)),
+            range(self.n),
+            [one] * self.n,
+            self.d,
+            self.room,
+            [none] * self.n,
+            [False] * self.n,
+            self.u,
+            self.w,
+            self.r,
+        )
 
     def settled(self, optimum: MarketOptimum) -> tuple[list[Fraction], list[Fraction]]:
         """Take the pairs and cells that an optimum uses for those there are; return their tasks and prices."""

@@ -12,7 +12,7 @@ Their residuals are computed in decimals of as many digits as are needed, the co
 Jacobian in floats: every step adds some ten digits.  A tiny diagonal lets prices and placements stay where they are
 when the equations leave them open.
 
-Where no float engine sees them rightly, or answers at all, `decimal_barrier` goes on until the enclosures are narrow.
+Where no float engine sees them rightly, or answers at all, `decimal_program` goes on until the enclosures are narrow.
 
 What is proven does not depend on any of that.  With a possible allocation x, prices p >= 0 and q_i the price of a task,
 the optimum x* satisfies  sum_i loss_i(x*_i)  <=  sum_i m_i(x_i) (x*_i - x_i)  <=  gain, where loss_i is what the
@@ -32,7 +32,7 @@ from ...model.evidence import PriceEvidence
 from ..problem import Answer, Problem
 from ..registry import engines_for
 from .conditions import Conditions, KKTEquations, check_roots
-from .decimal_barrier import FewDigits, optimum
+from .decimal_program import FewDigits, optimum
 
 __all__ = ["closed_forms", "solve"]
 
@@ -130,7 +130,7 @@ def _from_decimals(problem: Problem) -> Answer:
 
 
 def _settled(market: Conditions) -> Answer:
-    found = optimum(market, market.digits)
+    found = optimum(market.in_decimals(), market.digits)
     try:
         return _proven(market, *market.settled(found))
     except TimeLimitError:
