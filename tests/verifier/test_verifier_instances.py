@@ -292,6 +292,7 @@ LINES = [
     (rack({"demand": {"a": 1, "b": 1}}), {"tsf": [("1/4", 0)], "drf": [("1/4", 0)]}),
     (pool({"demand": {"a": 2, "b": 2}, "guarantee": {"a": 4}}, guarantees="surplus"), {
         "drf": [("1/4", "1/2"), ("1/2", 0)], "asset": [("3/4", "1/2")], "single:b": [("1/2", 0)]}),
+    (pool({"demand": {"a": 2}, "guarantee": {"a": 4}}, guarantees="surplus"), {"drf": [("1/4", "1/2")]}),
     (pool({"demand": {"a": 2, "b": 2}, "guarantee": {"a": 2}}, guarantees="normalised"), {"drf": [(1, 0)]}),
 ]  # fmt: skip
 
