@@ -114,12 +114,12 @@ def test_what_counts_tasks_is_followed_for_several_types_and_weights_per_resourc
     assert verify(file_of(weighed, "throughput", integer=True)).valid is True
 
 
-@pytest.mark.parametrize("policy", ["tsf", "drf"])
-def test_of_a_resource_that_a_pool_has_none_of_one_type_is_short_and_the_level_counts_the_others(policy):
-    """Under `tsf` a pool is measured as under `drf`: what is not there has no share."""
+@pytest.mark.parametrize(("policy", "level"), [("tsf", 0.25), ("drf", 0.5)])
+def test_of_a_resource_that_a_pool_has_none_of_one_type_is_short_and_the_level_counts_the_others(policy, level):
+    """What is not there has no share; alone the user would run four tasks, of which two are the other type's."""
     kinds = [TaskType({"a": 1, "b": 1}, 1), TaskType({"b": 1}, 1)]
     found = file_of(Instance({"A": kinds}, {"a": 0, "b": 2}), policy, integer=True)
-    assert found["users"][0]["level"] == 0.5
+    assert found["users"][0]["level"] == level
     assert verify(found).valid is True
     found["users"][0]["level"] = 0
     assert verify(found).valid is False

@@ -223,8 +223,9 @@ def numbered_nodes(part: TreePart, notes: Notes, named: bool) -> list[ListedMach
     """Return as many nodes as the trace of a simulator says that there are, unless some are named."""
     count = part["num.nodes"].count()
     tell_unused(part, ("num.nodes", "num.racks"), "a trace of the simulator", "num.nodes", notes)
-    if named or not count:
+    if named:
         notes.unused("num.nodes of a trace of the simulator: its nodes are listed")
+    if named or not count:
         return []
     for resource, usual in SIMULATED.items():
         notes.assumed(f"node of the simulator that does not say its {resource} has {int(usual)}", "num.nodes", count)
