@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from drfopt.base.errors import DrfoptError
-from drfopt.model.allocation import Certificate
+from drfopt.model.certificate import Certificate
 
 __all__ = ["Absent", "Bench", "Case", "Failure", "ProcessorTime", "Row", "Verdict", "Way", "proven", "without"]
 

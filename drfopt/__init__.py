@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from .io.readers.asking import read
     from .io.readers.conversion import Conversion
     from .io.writers.exports import export
-    from .model.allocation import Allocation, Certificate, Portion
+    from .model.allocation import Allocation, Portion
+    from .model.certificate import Certificate
     from .model.instance import Instance
     from .model.machine import Machine
     from .model.organisation import Group, Organisation
@@ -128,7 +129,7 @@ lead("answers", "drfopt.solving.answers")
 _HOMES = {
     "Allocation": "model.allocation",
     "Audit": "axioms.auditing",
-    "Certificate": "model.allocation",
+    "Certificate": "model.certificate",
     "Comparison": "solving.comparing",
     "Conversion": "io.readers.conversion",
     "CrossCheck": "solving.crosschecking",

@@ -55,7 +55,7 @@ import numpy as np
 
 from ..base.partitions import Partitions
 from ..base.tolerances import CAPACITY, LEVEL
-from ..model.allocation import Certificate
+from ..model.certificate import Certificate
 from ..model.evidence import BottleneckEvidence, EachStopsEvidence, Evidence
 from ..model.hierarchy import Breakpoint, Clock
 from ..model.instance import Instance

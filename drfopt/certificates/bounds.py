@@ -38,7 +38,7 @@ import numpy as np
 
 from ..base.numbers.enclosures import Enclosure, lower, upper
 from ..base.tolerances import AT_LIMIT, CAPACITY, FIRST_ORDER, GAP, LEVEL
-from ..model.allocation import Certificate
+from ..model.certificate import Certificate
 from ..model.evidence import BoundsEvidence, TierEvidence
 from ..model.hierarchy import Clock, broken
 from ..model.hierarchy.market import MarketRules, market_rules

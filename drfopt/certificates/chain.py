@@ -35,7 +35,7 @@ import numpy as np
 
 from ..base.states import OnePart, Worst
 from ..base.tolerances import CAPACITY, DUAL_POSITIVE, LEVEL
-from ..model.allocation import Certificate
+from ..model.certificate import Certificate
 from ..model.evidence import ChainEvidence, Round
 from ..model.instance import Instance
 from ..model.policies import Policy

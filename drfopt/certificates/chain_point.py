@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base.numbers.double_double import DoubleDouble
 from ..base.tolerances import LEVEL
-from ..model.allocation import Certificate
+from ..model.certificate import Certificate
 from ..model.instance import Instance
 from ..model.policies import Policy
 from .chain import CERTAIN, DEARER, ChainUsers, Round, Weighed, certify_users

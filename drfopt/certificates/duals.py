@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from ..base.tolerances import CAPACITY, GAP
-from ..model.allocation import Certificate
+from ..model.certificate import Certificate
 from ..model.evidence import PriceEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy

@@ -26,7 +26,7 @@ import numpy as np
 from ..base.numbers.enclosures import Enclosure, lower, upper
 from ..base.numbers.rationals import integer_columns, weighted_sums
 from ..base.tolerances import CAPACITY, LEVEL, LEVEL_CEEI
-from ..model.allocation import Certificate
+from ..model.certificate import Certificate
 from ..model.evidence import ChainEvidence, Evidence, PriceEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy

@@ -15,7 +15,7 @@ from operator import mul
 from ..base.deadline import Deadline
 from ..base.errors import TimeLimitError
 from ..base.progress import report
-from ..model.allocation import Certificate
+from ..model.certificate import Certificate
 from ..model.evidence import WholeEvidence
 from ..model.whole_values import WholeUsers
 from . import group_sweep

@@ -28,8 +28,8 @@ import numpy as np
 from ..base.loops import compiled
 from ..base.partitions import Partitions
 from ..base.tolerances import AT_LIMIT, CAPACITY, FIRST_ORDER, GAP, LEVEL_CEEI
-from ..model.allocation import Certificate
 from ..model.arrays import LONG, columns, in_blocks
+from ..model.certificate import Certificate
 from ..model.evidence import PriceEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy

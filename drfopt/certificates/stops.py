@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from ..base.tolerances import CAPACITY, LEVEL
-from ..model.allocation import Certificate
 from ..model.arrays import SMALLEST
+from ..model.certificate import Certificate
 from ..model.evidence import StopEvidence
 from ..model.hierarchy import Breakpoint, Clock, SettledState, Trajectory
 from ..model.hierarchy.tree import closed_by

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
-from ..model.allocation import Certificate
+from ..model.certificate import Certificate
 from ..model.evidence import Text, WholeEvidence
 from ..model.instance import Instance
 from ..model.packings import Packing, dealt

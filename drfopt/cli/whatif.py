@@ -60,7 +60,8 @@ def whatif(
             "--sweep",
             "NAME=A..B/STEP",
             "A row for each value, such as cpu=100..200/10, v100=10,20 or weight:A=1..4/1, after the changes; "
-            "NAME is a resource, a class, CLASS/RESOURCE, or follows weight:, limit:, demand:, scale:, count:.",
+            "NAME is a resource, a class, CLASS/RESOURCE, or follows weight:, limit:, demand:, guarantee:, ceiling:, "
+            "capacity:, scale:, count:.",
         ),
     ] = None,
     plot: Annotated[

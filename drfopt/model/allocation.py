@@ -5,30 +5,28 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from ..base.errors import CertificateError
-from ..base.numbers.enclosures import Enclosure, LongNumbers, text
+from ..base.numbers.enclosures import Enclosure, LongNumbers, beginning, text
 from ..base.numbers.rationals import integer_columns, weighted_sums
 from ..base.numbers.shown import in_units
 from ..base.registry import door
 from ..base.results import Parts, Result
 from ..base.tables import Bar, Column, Sheet
 from ..base.tolerances import LEVEL
+from .certificate import Certificate
 from .document import as_text
 from .document import document as instance_document
-from .evidence import Evidence, QuotedEvidence, WholeEvidence
 from .instance import Instance
 from .monopolies import monopolies_written
 from .naming import some
+from .organisation import Broken
 from .policies import exact_shares, policy_named, shares_per_task
-from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means, left_out
+from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means, left_out, missing
 
-__all__ = ["Allocation", "Broken", "Certificate", "Portion", "stopped"]
-
-Kind = TypeVar("Kind", bound=Evidence)
+__all__ = ["Allocation", "Portion", "stopped"]
 
 UNFINISHED = ("time_limit", "feasible")
 """Statuses of an answer that whoever gave it does not call the best."""
@@ -42,117 +40,6 @@ LONG_BITS = 64
 WRITTEN_ONCE = 8_192
 """Bits from which a fraction stands once in JSON: up to there, of some 250 users of 16 digits, whoever reads it needs
 no more than that."""
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """A proof of an allocation, computed from the instance and the numbers alone.
-
-    Attributes
-    ----------
-    kind : str
-        ``bottleneck``, ``chain``, ``prices``, ``duals``, ``bound`` ... what the proof consists of.
-    valid : bool | None
-        Whether it proves the claim to the accuracy in `drfopt.base.tolerances`; None where only feasibility was
-        checked.
-    violation : float
-        Largest relative amount by which an optimality or feasibility condition is missed.
-    gap : float | None
-        Relative distance between the objective and a bound that nothing can exceed; None where there is no bound.
-        Of enclosures the widest, relative to what it encloses.
-    rigorous : bool
-        Whether `violation` and `gap` are upper bounds, decided in integers or fractions. Otherwise they are estimates:
-        computed in floats, with sums added up so that their rounding stays some thousand times below the tolerances,
-        but bounds they are not. ``drfopt verify`` decides in fractions about a file of floats as well.
-    stopped_by : callable
-        Returns what stopped each user, (n,); `bottlenecks` asks it once.
-    evidence : Evidence
-        What the proof is made of, by its kind: rounds, prices, breakpoints, claims shown infeasible.
-    reason : str
-        Where it does not hold: the first condition missed, in words.
-    """
-
-    kind: str
-    valid: bool | None
-    violation: float
-    gap: float | None = 0.0
-    stopped_by: Callable[[], tuple] = field(default=tuple, repr=False, compare=False)
-    evidence: Evidence = field(default_factory=Evidence, repr=False, compare=False)
-    reason: str = ""
-    rigorous: bool = False
-
-    @cached_property
-    def bottlenecks(self) -> tuple:
-        """What stopped each user, (n,): a resource, a tuple of ``class/resource``, or None at its limit.
-
-        Empty where nothing is known. Made when asked for: names of a million users are not free.
-        """
-        return self.stopped_by()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the part of the certificate that a reader of results looks at."""
-        evidence = self.evidence
-        if isinstance(evidence, QuotedEvidence):
-            # Read from a document, of which this is all that is known.
-            return dict(evidence.quoted)
-        document: dict[str, Any] = {
-            "kind": self.kind,
-            "valid": self.valid,
-            "violation": self.violation,
-            "gap": self.gap,
-        }
-        if evidence.judge:
-            document |= {"judge": evidence.judge, "rigorous": self.rigorous}
-        if self.valid is None and self.reason:
-            document |= {"reason": self.reason}
-        if self.valid is None and isinstance(evidence, WholeEvidence) and evidence.bound is not None:
-            proven = evidence.claims
-            document |= {"proven_levels": len(proven), "proven_users": sum(count for _, count, _ in proven)}
-            document |= {"next_level": float(evidence.level), "bound": float(evidence.bound)}
-            if evidence.above:
-                keys = ("level", "users", "bound")
-                document["above"] = [
-                    dict(zip(keys, (float(v), n, float(b)), strict=True)) for v, n, b in evidence.above
-                ]
-        if evidence.below_continuous is not None:
-            document["below_continuous"] = [
-                {"user": user, "tasks": tasks, "whole_part": promised}
-                for user, tasks, promised in evidence.below_continuous
-            ]
-        return document
-
-    def proof(self, kind: type[Kind]) -> Kind:
-        """Return the evidence as one of that kind.
-
-        Raises
-        ------
-        CertificateError
-            When it is of another.
-        """
-        if not isinstance(self.evidence, kind):
-            raise CertificateError(f"a certificate of kind {self.kind!r} was read from a document, without its proof")
-        return self.evidence
-
-
-@dataclass(frozen=True)
-class Broken:
-    """A guarantee that does not fit beside the others: so much of a resource is held of so much that was promised.
-
-    The resource is the one that the guarantee's owner, a user or a group, would use up first; what is promised of it is
-    at most what the limits of users let them have.  `unit` is what it is counted in, as in `Instance.units`.
-    """
-
-    owner: str
-    of_group: bool
-    resource: str
-    held: Any
-    promised: Any
-    unit: str = field(default="", compare=False)
-
-    def __str__(self) -> str:
-        word, amounts = "group " if self.of_group else "", (float(self.held), float(self.promised))
-        held, promised = (in_units(x, self.unit) if self.unit else f"{x:.6g}" for x in amounts)
-        return f"{word}{self.owner} has {held} of {promised} {self.resource}"
 
 
 @dataclass(frozen=True)
@@ -464,45 +351,7 @@ class Allocation(Result):
         return found | ({"long": long.table} if long.table else {})
 
     def _document(self, long: LongNumbers) -> dict[str, Any]:
-        plain = partial(_plain, long=long)
-        bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
-        short, weights = self.shortfall, self.weights
-        levels, shares = ([plain(y) for y in ys] for ys in (self.levels, self.dominant_shares))  # Tasks are multiples.
-        demands = None if self._started or not self.exact else self._demands
-
-        def usage(i: int) -> dict[str, Any]:  # Of long fractions the products are not made: they would fill the memory.
-            if demands is None:
-                return dict(zip(self.resources, map(plain, self.usage[i]), strict=True))
-            return {r: long.product(d, self.tasks[i]) for r, d in zip(self.resources, demands[i], strict=True)}
-
-        # A pool's bottleneck is one resource: the first where several run out together, which `explain` lists.
-        one = itemgetter(0) if self.instance.machines is None else list
-        users = [
-            {
-                "name": name,
-                "tasks": (tasks := plain(self.tasks[i])),
-                "level": levels[i],
-                "dominant_resource": self.dominant_resources[i],
-                "dominant_share": shares[i],
-                "usage": usage(i),
-                "bottleneck": one(stop) if isinstance(stop := bottlenecks[i], tuple) else stop,
-                "weight": weights[i],
-                "asked": None if (asked := self._asked(i)) is None else plain(asked),
-                "got": tasks,
-                "met": _number(short.met[i]),
-            }
-            for i, name in enumerate(self.users)
-        ]
-        resources = [
-            {
-                "name": name,
-                "capacity": float(self.instance.capacity[j]),
-                "used": plain(self.used[j]),
-                "utilization": float(self.utilization[j]),
-                "price": None if self.prices is None or self.prices.ndim > 1 else plain(self.prices[j]),
-            }
-            for j, name in enumerate(self.resources)
-        ]
+        plain, short = partial(_plain, long=long), self.shortfall
         document = {
             "schema": self._schema,
             "instance": self.instance.name,
@@ -510,8 +359,8 @@ class Allocation(Result):
             "integer": self.integer,
             "engine": self.engine,
             "status": self.status,
-            "users": users,
-            "resources": resources,
+            "users": self._user_rows(long),
+            "resources": self._resource_rows(long),
             "unplaced": list(self.unplaced),
             **({"misfits": misfits} if (misfits := self.misfits) else {}),
             "short": [self.users[i] for i in short.short.tolist()],
@@ -542,6 +391,50 @@ class Allocation(Result):
                 for c, row in zip(classes, self.prices, strict=True)
             }
         return document
+
+    def _user_rows(self, long: LongNumbers) -> list[dict[str, Any]]:
+        plain = partial(_plain, long=long)
+        bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
+        short, weights = self.shortfall, self.weights
+        levels, shares = ([plain(y) for y in ys] for ys in (self.levels, self.dominant_shares))  # Tasks are multiples.
+        demands = None if self._started or not self.exact else self._demands
+
+        def usage(i: int) -> dict[str, Any]:  # Of long fractions the products are not made: they would fill the memory.
+            if demands is None:
+                return dict(zip(self.resources, map(plain, self.usage[i]), strict=True))
+            return {r: long.product(d, self.tasks[i]) for r, d in zip(self.resources, demands[i], strict=True)}
+
+        # A pool's bottleneck is one resource: the first where several run out together, which `explain` lists.
+        one = itemgetter(0) if self.instance.machines is None else list
+        return [
+            {
+                "name": name,
+                "tasks": (tasks := plain(self.tasks[i])),
+                "level": levels[i],
+                "dominant_resource": self.dominant_resources[i],
+                "dominant_share": shares[i],
+                "usage": usage(i),
+                "bottleneck": one(stop) if isinstance(stop := bottlenecks[i], tuple) else stop,
+                "weight": weights[i],
+                "asked": None if (asked := self._asked(i)) is None else plain(asked),
+                "got": tasks,
+                "met": _number(short.met[i]),
+            }
+            for i, name in enumerate(self.users)
+        ]
+
+    def _resource_rows(self, long: LongNumbers) -> list[dict[str, Any]]:
+        plain = partial(_plain, long=long)
+        return [
+            {
+                "name": name,
+                "capacity": float(self.instance.capacity[j]),
+                "used": plain(self.used[j]),
+                "utilization": float(self.utilization[j]),
+                "price": None if self.prices is None or self.prices.ndim > 1 else plain(self.prices[j]),
+            }
+            for j, name in enumerate(self.resources)
+        ]
 
     @property
     def other_placements(self) -> bool:
@@ -700,15 +593,26 @@ class Allocation(Result):
             notes.append("devices are pooled: half-free ones add up, which whole tasks (--integer) cannot use")
         if self.instance.source:
             notes.append(f"source: {self.instance.source}")
+        notes += self._proven()
+        notes += counted_as_means(self.instance, self.integer)
+        # Last, since that is what a planner reads first.
+        notes += self.shortfall.sentences()
+        notes += left_out(self.misfits)
+        if self.unplaced and unplaced:
+            notes.append("unplaced (a task fits on nothing open to it): " + _listed(self.unplaced))
+        return notes
+
+    def _proven(self) -> list[str]:
+        """Return how it was proven, or what is missing, as the lines below the table say it."""
         proof = self.certificate
         verdict = {True: "valid", False: "NOT valid", None: "feasibility checked, optimality not proven"}[proof.valid]
         if proof.kind == "feasibility" and proof.valid is None:
             verdict = "feasible, and what is best is the file's own claim"
         gap = "" if proof.gap is None else f", gap {proof.gap:.1e}"
-        notes.append(
+        notes = [
             f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
             f"engine {self.engine}{f' by {self.solver}' if self.solver else ''}, {self.seconds:.3g} s"
-        )
+        ]
         if proof.valid is None and proof.reason:
             notes.append(proof.reason)
         if proof.valid and proof.kind == "bound" and not proof.rigorous:
@@ -724,12 +628,6 @@ class Allocation(Result):
             notes.append(
                 f"{len(short)} of {placed} placed users below the whole part of their continuous optimum: {each}"
             )
-        notes += counted_as_means(self.instance, self.integer)
-        # Last, since that is what a planner reads first.
-        notes += self.shortfall.sentences()
-        notes += left_out(self.misfits)
-        if self.unplaced and unplaced:
-            notes.append("unplaced (a task fits on nothing open to it): " + _listed(self.unplaced))
         return notes
 
 
@@ -747,7 +645,7 @@ def _plain(value: Any, long: LongNumbers | None = None) -> float | str | int | d
 def _cell(value: Any) -> Any:
     """Return a number as a table shows it: of an enclosure or a long fraction, the beginning says enough."""
     if isinstance(value, Enclosure) or (isinstance(value, Fraction) and value.denominator.bit_length() > LONG_BITS):
-        return f"{float(value):.17g}..."
+        return beginning(value)
     return _plain(value)
 
 
@@ -764,8 +662,7 @@ def stopped(instance: Instance, i: int, bottleneck: Any, tasks: Any, unplaced: b
     """Return what stopped user i, as a table says it; empty where it is not known."""
     if unplaced:
         return "unplaced"
-    asked = float(instance.asked[i])
-    if float(tasks) >= (np.floor(asked) if integer else asked) * (1 - LEVEL):
+    if not missing(asked_by(instance, i, integer), tasks):
         return HAS_ALL
     if bottleneck is None:
         tops = {"its ceiling": instance.ceilings[i], "its limit": instance.limits[i]}

@@ -466,20 +466,14 @@ class Instance:
         Limits are rounded down.  A user's own ceilings count what its types need, not so many times their average.
         """
         found = np.floor(self.limits)
-        ceilings = () if self.organisation is None else self.organisation.ceilings
         for i, sequence in self.type_sequences.items():
-            if not ceilings or not ceilings[i]:
-                continue
-            kinds = (self.task_types or ())[i] or ()
-            needs = [[kinds[t].demand[self.resources.index(r)] for t in sequence.rows] for r in ceilings[i]]
-            most = range(1, int(min(sum(sequence.counts), math.floor(self._asked.floats[i]))) + 1)
+            if self.organisation is not None and self.organisation.ceilings[i]:
 
-            def beyond(x: int, needs: Any = needs, sequence: Any = sequence, own: Any = ceilings[i]) -> bool:
-                started = sequence.started(x)
-                uses = (sum(d * s for d, s in zip(row, started, strict=True)) for row in needs)
-                return any(used > amount for used, amount in zip(uses, own.values(), strict=True))
+                def beyond(x: int, i: int = i) -> bool:
+                    return bool(self.exceeded_ceilings(i, x))
 
-            found[i] = bisect_left(most, True, key=beyond)
+                most = range(1, int(min(sum(sequence.counts), math.floor(self._asked.floats[i]))) + 1)
+                found[i] = bisect_left(most, True, key=beyond)
         return found
 
     @cached_property
@@ -489,14 +483,24 @@ class Instance:
         if rules is None or len(set(rules.paths)) < 2:
             return False
         able = np.flatnonzero(~self.unplaced(integer=True) & (self.whole_limits >= 1)).tolist()
-        found = {rules.paths[i] for i in able if not rules.bars(rules.paths[i], self.first_task(i))}
+        found = {rules.paths[i] for i in able if not rules.bars(rules.paths[i], self.whole_use(i, 1))}
         return len(found) > 1
 
-    def first_task(self, i: int) -> dict[str, Fraction]:
-        """Return what the first whole task of a user who is placed needs."""
+    def whole_use(self, i: int, tasks: int) -> dict[str, Fraction]:
+        """Return what so many whole tasks of a user use; nothing where not so many of its types fit somewhere."""
         kinds = None if self.task_types is None else self.task_types[i]
-        needs = kinds[self.types_started(i, 1).index(1)].demand if kinds else self.exact_demands[i]
-        return dict(zip(self.resources, needs, strict=True))
+        if kinds is None:
+            return {r: tasks * d for r, d in zip(self.resources, self.exact_demands[i], strict=True)}
+        if tasks > sum(self.type_sequences[i].counts):
+            return {}
+        started = [(count, kinds[t].demand) for t, count in enumerate(self.types_started(i, tasks)) if count]
+        return {r: sum((x * row[j] for x, row in started), Fraction(0)) for j, r in enumerate(self.resources)}
+
+    def exceeded_ceilings(self, i: int, tasks: int) -> list[str]:
+        """Return the resources of which so many whole tasks of a user use more than its own ceilings allow."""
+        own = {} if self.organisation is None else self.organisation.ceilings[i]
+        used = self.whole_use(i, tasks) if own else {}
+        return [resource for resource, most in own.items() if used and used[resource] > most]
 
     def types_started(self, i: int, tasks: int) -> list[int]:
         """Return how many of each type are among so many whole tasks of a user with several types."""

@@ -31,7 +31,7 @@ import numpy as np
 
 from ..base.solvers.exact_lp import ExactProgram, maximise
 
-__all__ = ["Monopoly", "monopolies", "monopolies_written", "monopoly"]
+__all__ = ["Monopoly", "monopolies", "monopolies_written", "monopoly", "pooled_tasks"]
 
 NOTHING = 1e-9
 """Part of a row, or of what a class could run, below which a float is read as 0 when a basis is guessed."""
@@ -124,6 +124,25 @@ def monopolies(instance: Any) -> tuple[Monopoly | None, ...]:
         return known[key]
 
     return tuple(None if kinds is None else of(kinds) for kinds in instance.task_types or (None,) * instance.n)
+
+
+def pooled_tasks(instance: Any) -> list[Sequence[Fraction]] | None:
+    """Return what the average task that users could run alone in a pool needs, n rows of m, on which h above depends.
+
+    None where it is the average of all their tasks: where there is something of every resource.
+    """
+    cells = enumerate(zip(instance.exact_capacity, instance.counted.tolist(), strict=True))
+    none = [j for j, (c, there) in cells if there and not c]
+    if instance.task_types is None or not none:
+        return None
+    rows: list[Sequence[Fraction]] = list(instance.exact_demands)
+    for i, kinds in enumerate(instance.task_types):
+        if kinds is not None:
+            kept = [kind for kind in kinds if not any(kind.demand[j] for j in none)]
+            total = sum(kind.count for kind in kinds)
+            needs = zip(*([Fraction(kind.count, total) * d for d in kind.demand] for kind in kept), strict=True)
+            rows[i] = [sum(column, Fraction(0)) for column in needs] if kept else [Fraction(0)] * instance.m
+    return rows
 
 
 def monopolies_written(instance: Any, policy: str, text: Callable[[Any], Any]) -> dict[str, Any]:

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, listed, suggestion
+from ..base.numbers.shown import in_units
 from .arrays import amount_in_range
 from .naming import by_user, some, with_names
 
-__all__ = ["DEEPEST", "MEANINGS", "Group", "Organisation", "check_path"]
+__all__ = ["DEEPEST", "MEANINGS", "Broken", "Group", "Organisation", "check_path"]
 
 MEANINGS = {
     "floor": "nobody is below its guarantee; levels count all that it has",
@@ -58,6 +59,27 @@ class Group:
     def parent(self) -> str:
         """Path of the group above; empty for one below the root."""
         return self.name.rpartition(SEPARATOR)[0]
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A guarantee that does not fit beside the others: so much of a resource is held of so much that was promised.
+
+    The resource is the one that the guarantee's owner, a user or a group, would use up first; what is promised of it is
+    at most what the limits of users let them have.  `unit` is what it is counted in, as in `Instance.units`.
+    """
+
+    owner: str
+    of_group: bool
+    resource: str
+    held: Any
+    promised: Any
+    unit: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        word, amounts = "group " if self.of_group else "", (float(self.held), float(self.promised))
+        held, promised = (in_units(x, self.unit) if self.unit else f"{x:.6g}" for x in amounts)
+        return f"{word}{self.owner} has {held} of {promised} {self.resource}"
 
 
 @dataclass(frozen=True)

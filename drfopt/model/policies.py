@@ -21,6 +21,7 @@ from ..base.loops import compiled
 from ..base.registry import Registry
 from .arrays import columns, in_blocks
 from .instance import FEATURES, Instance
+from .monopolies import pooled_tasks
 from .organisation import Organisation
 from .paths import BundlePath, Traveller, path_of
 
@@ -76,18 +77,24 @@ def _one_of_alone(instance: Instance, exact: bool) -> Any:
         for i, mine in enumerate(instance.alone):
             if mine is not None:
                 alone[i] = float(mine.tasks)
-        uses = ((instance.demands > 0) & counted).any(axis=1)
+        uses = np.array([runs > 0 or _uses(instance, i) for i, runs in enumerate(alone.tolist())])
         return uses / np.where(alone > 0, alone, 1.0)
     rates = []
-    for row, mine in zip(instance.exact_demands, instance.alone, strict=True):
+    for i, (row, mine) in enumerate(zip(instance.exact_demands, instance.alone, strict=True)):
         whole = Fraction(0)
         for capacity, count in zip(instance.exact_machine_capacity, counts, strict=True):
             each = (c / d for c, d, there in zip(capacity, row, counted.tolist(), strict=True) if d and there)
             whole += int(count) * min(each, default=Fraction(0))
         whole = whole if mine is None else mine.tasks
-        uses = any(d and there for d, there in zip(row, counted.tolist(), strict=True))
-        rates.append(1 / whole if whole else Fraction(int(uses)))
+        rates.append(1 / whole if whole else Fraction(int(_uses(instance, i))))
     return rates
+
+
+def _uses(instance: Instance, i: int) -> bool:
+    """Say whether all tasks of a user use something that is counted."""
+    kinds = instance.task_types and instance.task_types[i]
+    rows = [kind.demand for kind in kinds] if kinds else [instance.exact_demands[i]]
+    return all(any(d and there for d, there in zip(row, instance.counted.tolist(), strict=True)) for row in rows)
 
 
 MEASURES = {
@@ -247,18 +254,19 @@ class Policy:
             When levels do not double with the tasks, as along a path.
         """
         self._linear()
-        whole = MEASURES[self.measure].machines
+        whole, weighted = MEASURES[self.measure].machines, self.weights != "none" and instance.weighted
         if whole is not None and instance.machines is not None:
-            return whole(instance, False) / (instance.weights if instance.weighted else 1.0)
+            return whole(instance, False) / (instance.weights if weighted else 1.0)
         measure, column = MEASURES[self.measure].floats, self.column(instance)
         # What is not there has share 0: its users are unplaced.
         capacity = np.where((instance.capacity > 0) & instance.counted, instance.capacity, np.inf)[:, None]
-        weighted = self.weights != "none" and instance.weighted
         per_resource = weighted and instance.weights_per_resource
-        rates = np.empty(instance.n)
+        rates, demands = np.empty(instance.n), instance.demands
+        if self.measure == "alone" and (alone := pooled_tasks(instance)) is not None:
+            demands = np.array(alone, dtype=np.float64)
 
         def look(rows: slice) -> None:
-            shares = columns(instance.demands, rows) / capacity
+            shares = columns(demands, rows) / capacity
             if per_resource:
                 shares /= columns(instance.weights, rows)
             rates[rows] = measure(shares, column)
@@ -277,10 +285,15 @@ class Policy:
         self._linear()
         whole = MEASURES[self.measure].machines
         if whole is not None and instance.machines is not None:
-            return [rate / w for rate, w in zip(whole(instance, True), instance.exact_weights, strict=True)]
-        # Of many users alike one is computed.
-        known = {i: exact_shares(instance.exact_demands[i], instance) for i in set(instance.same_demands)}
-        shares = [known[i] for i in instance.same_demands]
+            rates = whole(instance, True)
+            if self.weights == "none":
+                return list(rates)
+            return [rate / w for rate, w in zip(rates, instance.exact_weights, strict=True)]
+        if self.measure == "alone" and (alone := pooled_tasks(instance)) is not None:
+            shares = [exact_shares(row, instance) for row in alone]
+        else:  # Of many users alike one is computed.
+            known = {i: exact_shares(instance.exact_demands[i], instance) for i in set(instance.same_demands)}
+            shares = [known[i] for i in instance.same_demands]
         return self.exact_levels(shares, instance.exact_weights, instance.weights_per_resource, self.column(instance))
 
     def exact_levels(

@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from ..base.numbers.shown import counted, in_units, number, percent
+from ..base.numbers.enclosures import Enclosure, lower
+from ..base.numbers.shown import apart, counted, in_units, number, percent
 from ..base.tolerances import LEVEL
 from .instance import Instance
 from .naming import some
 from .policies import dominant_rates, parts_per_task
 
-__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of", "counted_as_means", "left_out"]
+__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of", "counted_as_means", "left_out", "missing"]
 
 HAS_ALL = "has all it asked for"
 """What a table says of who is stopped by nothing."""
@@ -83,6 +84,15 @@ def asked_by(instance: Instance, i: int, integer: bool = False) -> Fraction | No
     return None if asked is None else Fraction(asked.__floor__()) if integer else asked
 
 
+def missing(asked: Fraction | None, tasks: Any) -> float:
+    """Return how many tasks of those asked for do not run; inf without an end.  Exact tasks are compared exactly."""
+    if asked is None:
+        return np.inf
+    if isinstance(tasks, Fraction | Enclosure):
+        return max(float(lower(asked - tasks)), 0.0)
+    return 0.0 if float(tasks) >= float(asked) * (1 - LEVEL) else float(asked) - float(tasks)
+
+
 @dataclass(frozen=True, eq=False)
 class Shortfall:
     """What the users of an allocation asked for beside what they got.
@@ -101,6 +111,8 @@ class Shortfall:
         What runs of each uses, where that is not so many times its demand: of several task types some may be missing.
     whole : bool
         Whether tasks are whole, so that a ceiling stops who has no room for the next one below it.
+    exact : array (n,) of `Fraction` or `Enclosure`, optional
+        The tasks that run where they are known exactly, so that no shortfall is too small to be one.
     """
 
     instance: Instance
@@ -110,6 +122,7 @@ class Shortfall:
     bottlenecks: Sequence[Any]
     used: np.ndarray | None = None
     whole: bool = False
+    exact: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -122,7 +135,8 @@ class Shortfall:
     ) -> "Shortfall":
         """Return the shortfall of the users when so many tasks of each run."""
         asked = np.floor(instance.asked) if integer else instance.asked
-        return cls(instance, tasks.astype(float), asked, instance.unplaced(integer), bottlenecks, used, integer)
+        exact = tasks if tasks.dtype == object else None
+        return cls(instance, tasks.astype(float), asked, instance.unplaced(integer), bottlenecks, used, integer, exact)
 
     @cached_property
     def met(self) -> np.ndarray:
@@ -134,6 +148,10 @@ class Shortfall:
     @cached_property
     def missing(self) -> np.ndarray:
         """Tasks that are asked for and do not run, (n,); 0 where no end is named."""
+        if self.exact is not None:
+            ends = (asked_by(self.instance, i, self.whole) for i in range(self.instance.n))
+            found = np.array([missing(end, x) for end, x in zip(ends, self.exact.tolist(), strict=True)])
+            return np.where(np.isfinite(found), found, 0.0)
         wanted = np.where(np.isfinite(self.asked), self.asked, 0.0)
         return np.where(self.got >= wanted * (1 - LEVEL), 0.0, wanted - self.got)
 
@@ -167,7 +185,8 @@ class Shortfall:
         """Part of all that is asked for that runs, in dominant shares; None where nobody names an end."""
         named = np.isfinite(self.asked)
         asked = float(self.shares[named] @ self.asked[named])
-        return float(self.shares[named] @ np.minimum(self.got, self.asked)[named]) / asked if asked else None
+        run = self.asked[named] - self.missing[named]
+        return float(self.shares[named] @ run) / asked if asked else None
 
     def lacking(self, users: np.ndarray) -> np.ndarray:
         """Return what some users (u,) lack of every resource, (u, m)."""
@@ -234,7 +253,7 @@ class Shortfall:
             met = (
                 ""
                 if (part := self.demand_met) is None
-                else f"; {percent(part)} of what is asked for is met (in dominant shares)"
+                else f"; {_below_all(part)} of what is asked for is met (in dominant shares)"
             )
             said.append(
                 f"short: {len(placed):,} of {counted(self.instance.n, 'user')}{besides} {less}, {amounts} in all{met}"
@@ -247,7 +266,9 @@ class Shortfall:
     def sentence(self, i: int) -> str:
         """Return what user i asked for, got, lacks, and where it is stopped."""
         got, asked = number(self.got[i]), number(self.asked[i])
-        text = f"{self.instance.users[i]}: {got} of {counted(asked, 'task')} ({percent(self.met[i])})"
+        if got == asked:
+            got, asked = apart(self.got[i], self.asked[i])
+        text = f"{self.instance.users[i]}: {got} of {counted(asked, 'task')} ({_below_all(self.met[i])})"
         return f"{text}, short of {self.lacks(i)}{self.where(i)}"
 
     def where(self, i: int) -> str:
@@ -275,25 +296,10 @@ class Shortfall:
         if rules is None or self.cells(i) or not (self.whole or len(self.bottlenecks)):
             return []
         if self.whole:
-            then = self._with_one_more(i) if rules.ceilings[i] else None
-            return [
-                self.instance.resources.index(r) for r, most in rules.ceilings[i].items() if then and then[r] > most
-            ]
+            return list(map(self.instance.resources.index, self.instance.exceeded_ceilings(i, int(self.got[i]) + 1)))
         used = self.got[i] * self.instance.demands[i] if self.used is None else self.used[i]
         most = {self.instance.resources.index(name): float(most) for name, most in rules.ceilings[i].items()}
         return [j for j, most in most.items() if self.instance.demands[i, j] and used[j] >= most * (1 - LEVEL)]
-
-    def _with_one_more(self, i: int) -> dict[str, Fraction]:
-        """Return what user i would use with another whole task; nothing where none is left that fits somewhere."""
-        kinds, x = None if self.instance.task_types is None else self.instance.task_types[i], int(self.got[i]) + 1
-        if kinds and x > sum(self.instance.type_sequences[i].counts):
-            return {}
-        counts = self.instance.types_started(i, x) if kinds else [x]
-        rows = [kind.demand for kind in kinds] if kinds else [self.instance.exact_demands[i]]
-        uses = (
-            sum((c * d for c, d in zip(counts, column, strict=True)), Fraction(0)) for column in zip(*rows, strict=True)
-        )
-        return dict(zip(self.instance.resources, uses, strict=True))
 
     def _part_missing(self, j: int) -> float:
         capacity = self.instance.capacity[j]
@@ -321,6 +327,12 @@ class Shortfall:
         if held:
             return f"{held}, {own:,} by {ceilings}"
         return f": stopped by {ceilings}" if own == len(users) else f": {own:,} stopped by {ceilings}"
+
+
+def _below_all(part: float) -> str:
+    """Return a part of what is asked for by who has not all of it."""
+    text = percent(part)
+    return f"almost {text}" if text == percent(1) else text
 
 
 def _few(names: Sequence[str], most: int = 3) -> str:

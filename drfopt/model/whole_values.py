@@ -32,10 +32,10 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import PolicyError
-from .allocation import Broken
 from .hierarchy import Clock, Node, broken
 from .hierarchy.market import incomes_of
 from .instance import Instance
+from .organisation import Broken
 from .packings import integer_rows, most_alone, shapes
 from .policies import Policy, without_level
 from .users import TypeSequence

@@ -30,7 +30,7 @@ from .full_ceilings import full_ceilings
 from .least_needed import least_needed
 from .pricing.price_table import Prices, Worth
 from .pricing.units import units_of
-from .sizing.targets import left_nothing
+from .sizing.targets import left_nothing, served_before
 
 __all__ = ["LARGEST", "Advice", "ToBuy", "advise", "most_priced", "priced_quickly"]
 
@@ -334,12 +334,9 @@ def _by_rules(names: list[str]) -> str:
 def _by_turns(instance: Instance, before: dict[int, str]) -> str:
     """Return that whatever is bought goes to who is served first, of the first user who is short and how many more."""
     i, first = next(iter(before.items()))
-    last, others = instance.users[i], len(before) - 1
-    return (
-        f"nothing: {first} is served before {last}, asks for tasks without an end and leaves nothing that {last} could "
-        f"use, whatever is bought: give {first} a max_tasks or a ceiling, or {last} a guarantee"
-        + (f"; so it is with {counted(others, 'other')} who {'is' if others == 1 else 'are'} short" if others else "")
-    )
+    others = len(before) - 1
+    same = f"; so it is with {counted(others, 'other')} who {'is' if others == 1 else 'are'} short" if others else ""
+    return f"nothing: {served_before(first, instance.users[i])}{same}"
 
 
 def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) -> str:

@@ -29,7 +29,7 @@ from ..model.instance import Instance
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..model.shortfall import counted_as_means
 from ..solving.allocating import solve
-from ..solving.neighbours import SEARCHING, none_worse
+from ..solving.neighbours import none_worse, searching
 from .baseline import TOTALS, Baseline, unproven
 from .changes import Change, changed
 
@@ -297,7 +297,7 @@ def what_if(
     after = changed(instance, wanted)
     fractions = exact if exact is not None else not integer and all(_cheap(i, chosen) for i in (instance, after))
     deadline = Deadline.asked(time_limit)
-    search = deadline.part(SEARCHING) if integer else deadline
+    search = searching(deadline, integer)
     pair = (
         solve(one, chosen, integer=integer, exact=fractions, time_limit=search.share(left))
         for one, left in ((instance, 2), (after, 1))

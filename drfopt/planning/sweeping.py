@@ -28,7 +28,7 @@ from ..model.naming import some
 from ..model.policies import AnyPolicy, Policy, policy_named
 from ..model.shortfall import counted_as_means
 from ..solving.allocating import solve
-from ..solving.neighbours import SEARCHING, none_worse
+from ..solving.neighbours import none_worse, searching
 from .baseline import TOTALS, Baseline, unproven
 from .before_and_after import as_data
 from .changes import Change, changed
@@ -112,7 +112,8 @@ def axis_of(instance: Instance, text: str) -> tuple[Axis, tuple[Fraction, ...]]:
         raise InstanceError(f"the cluster has machines: write scale:{name}=1,1.5,2 for what {name!r} is multiplied by")
     if instance.machines is not None and "/" in name:
         return Axis("set-capacity", name, name), _values(values)
-    known = [*instance.resources, *instance.machine_names, *(f"{word}:" for word in KINDS)]
+    words = [f"{word}:" for word in KINDS if word != "count" or instance.machines is not None]
+    known = [*instance.resources, *instance.machine_names, *words]
     near = suggestion(name, known) or f" (there are {', '.join(known)})"
     raise InstanceError(f"there is nothing called {name!r} to sweep over{near}")
 
@@ -311,6 +312,6 @@ def sweep(
     at_once = jobs if isinstance(jobs, int) and jobs > 0 else 1
     turns = [(math.ceil((len(each) - place) / at_once), changes) for place, changes in enumerate(each)]
     deadline = Deadline.asked(time_limit)
-    one = partial(_changed, instance, chosen, how, deadline.part(SEARCHING) if how.get("integer") else deadline)
+    one = partial(_changed, instance, chosen, how, searching(deadline, bool(how.get("integer"))))
     found = none_worse(spread(one, turns, jobs=jobs, dask=dask, what="instances"), deadline)
     return Sweep(instance, chosen.name, along, wanted, tuple(found))

@@ -24,7 +24,8 @@ from ..certificates.feasibility import infeasibility
 from ..engines.placing import fewest
 from ..engines.problem import Answer, Problem, in_floats
 from ..engines.registry import Engine, engine_for, others
-from ..model.allocation import Allocation, Certificate, Kind
+from ..model.allocation import Allocation
+from ..model.certificate import Certificate, Kind
 from ..model.evidence import (
     BoundsEvidence,
     ChainEvidence,

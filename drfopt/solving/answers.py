@@ -18,9 +18,11 @@ from ..certificates.verifier import Multiple, long_numbers, number, with_long
 from ..io.native.reading import built
 from ..io.text.files import refuse_newer
 from ..io.text.parts import TreePart
-from ..model.allocation import Allocation, Broken, Certificate
+from ..model.allocation import Allocation
+from ..model.certificate import Certificate
 from ..model.evidence import QuotedEvidence
 from ..model.instance import Instance, checked_instance
+from ..model.organisation import Broken
 from ..model.policies import policy_on
 
 __all__ = ["allocation_of"]

@@ -22,7 +22,7 @@ from ..model.evidence import WholeEvidence
 from ..model.policies import policy_on
 from .allocating import allocated, settled
 
-__all__ = ["SEARCHING", "as_good", "none_worse"]
+__all__ = ["as_good", "none_worse", "searching"]
 
 CARRIED = "carried"
 """The engine that answers are of which run on another cluster."""
@@ -31,13 +31,19 @@ SEARCHING = 0.9
 """Part of the time in which whole tasks are looked for; the rest is for what is carried to others."""
 
 
+def searching(deadline: Deadline, integer: bool) -> Deadline:
+    """Return the deadline of the answers themselves: of whole tasks some time is left for what is carried to others."""
+    return deadline.part(SEARCHING) if integer else deadline
+
+
 def none_worse(allocations: Iterable[Allocation], deadline: Deadline) -> list[Allocation]:
     """Return whole tasks of clusters that are alike, each that is not proven as good as its neighbours show it can be.
 
     All others are returned as they are.
     """
     found = list(allocations)
-    steps = [*pairwise(range(len(found))), *((here, there) for there, here in reversed([*pairwise(range(len(found)))]))]
+    upwards = list(pairwise(range(len(found))))
+    steps = upwards + [(here, there) for there, here in reversed(upwards)]
     for number, (there, here) in enumerate(steps):
         if found[there].integer:
             ends = Deadline.after(deadline.share(len(steps) - number))

@@ -31,7 +31,7 @@ from ..engines.problem import Problem
 from ..io.user_tables.cluster import BareCluster
 from ..io.user_tables.columns import at_row, load, names_of, read_columns, write_columns
 from ..io.user_tables.rows import UserRows
-from ..model.allocation import Certificate
+from ..model.certificate import Certificate
 from ..model.instance import Instance
 from ..model.policies import Policy
 

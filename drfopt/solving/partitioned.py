@@ -23,8 +23,8 @@ from ..io.text.files import unfinished
 from ..io.user_tables.cluster import BareCluster
 from ..io.user_tables.columns import check_names
 from ..io.user_tables.rows import UserRows, parquet, rows_of_files, rows_of_frame
-from ..model.allocation import Certificate
 from ..model.arrays import MOST_IN_SETS
+from ..model.certificate import Certificate
 from ..model.evidence import BottleneckEvidence, ChainEvidence, PriceEvidence
 from ..model.policies import AnyPolicy, Policy, policy_named
 from .partition_passes import OBJECTIVES, Division, LoadedPart, loaded

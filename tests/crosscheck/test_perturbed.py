@@ -17,7 +17,7 @@ from drfopt import Instance, Machine, PolicyError, solve
 from drfopt.certificates import whole
 from drfopt.certificates.second_solver import variable
 from drfopt.model import packings
-from drfopt.model.allocation import Certificate
+from drfopt.model.certificate import Certificate
 from drfopt.model.policies import policy_named
 from drfopt.solving.crosschecking import crosscheck
 from drfopt.solving.methods import slow_dual

@@ -219,6 +219,30 @@ def test_what_types_run_alone_anywhere_is_what_their_program_says(instance: Inst
     assert policy_named("tsf").rates(instance) == pytest.approx([float(rate) for rate in rates], rel=1e-15)
 
 
+@pytest.mark.parametrize("rules", [None, Organisation(guarantees={"B": {"a": 1}})])
+def test_whole_task_shares_of_a_pool_are_those_of_one_machine_where_a_type_fits_nowhere(rules):
+    """Alone A could run twelve tasks that need no b, half of which are those: 1/12 is what one of them is."""
+    users = {
+        "A": [TaskType({"a": 1, "b": 1, "c": 4}, 2), TaskType({"a": 1, "c": 1}, 2)],
+        "B": [TaskType({"a": 2, "c": 1}, 1), TaskType({"a": 7, "c": 1}, 9)],
+    }
+    room = {"a": 6, "b": 0, "c": 9}
+    for where in ({"capacity": room}, {"machines": [Machine("m", room)]}):
+        instance = Instance(users, organisation=rules, **where)
+        found = solve(instance, "tsf", integer=True)
+        assert found.levels.tolist() == [float(Fraction(2, 12)), float(Fraction(13, 12))]
+        assert verify(found).valid
+        assert crosscheck(instance, "tsf", integer=True).agree
+        assert instance.task_types and policy_named("tsf").exact_rates(instance)[0] == Fraction(1, 12)
+
+
+@pytest.mark.parametrize("where", [{"capacity": {"a": 0, "b": 3}}, {"machines": [Machine("m", {"a": 0, "b": 3})]}])
+def test_types_of_which_only_those_run_that_use_what_is_excluded_have_no_level(where):
+    users = {"A": [TaskType({"b": 1}, 1), TaskType({"a": 1}, 1)]}
+    with pytest.raises(PolicyError, match="user 'A' uses only resources that are excluded from the shares"):
+        solve(Instance(users, organisation=Organisation(excluded=["b"]), **where), "tsf", integer=True)
+
+
 @pytest.mark.parametrize("how", [{}, {"exact": True}, {"integer": True}], ids=str)
 def test_types_that_use_only_what_is_excluded_have_no_level(how: dict):
     types = [TaskType({"gpu": 2}, 1), TaskType({"gpu": 1}, 1)]

@@ -284,10 +284,14 @@ class Enumeration:
         if self.instance.type_table is not None and self.instance.alone[i] is not None:
             return self.instance.alone[i].tasks  # a program, which has its own tests
         out = self.rules.excluded if self.ruled and self.rules else ()
-        # Of what there is nothing at all only a type that is left out needs any.
-        needs = [(j, d) for j, d in enumerate(self.instance.exact_demands[i]) if d and self.instance.exact_capacity[j]]
-        counted = [(j, d) for j, d in needs if self.instance.resources[j] not in out]
-        return sum((count * min(room[j] / d for j, d in counted) for room, count in self.machines), Fraction(0))
+        instance, kinds = self.instance, (self.instance.task_types or (None,) * self.instance.n)[i]
+        counted = [j for j, resource in enumerate(instance.resources) if resource not in out]
+        # A type that needs what is not there at all is left out.
+        total = sum(kind.count for kind in kinds or ())
+        parts = [(Fraction(k.count, total), k.demand) for k in kinds or ()] or [(1, instance.exact_demands[i])]
+        runs = [(p, row) for p, row in parts if all(instance.exact_capacity[j] for j in counted if row[j])]
+        needs = [(j, d) for j in counted if (d := sum(p * row[j] for p, row in runs))]
+        return sum((count * min(room[j] / d for j, d in needs) for room, count in self.machines), Fraction(0))
 
     def value(self, i: int, x: int) -> tuple:
         """Return what x tasks are worth."""

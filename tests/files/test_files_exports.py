@@ -252,6 +252,11 @@ def test_a_unit_of_memory_is_one_of_bytes_by_whatever_name(to: str, written: str
     assert written in export(solve(cluster()), to, {"memory": f"{word}:Gi"})
 
 
+def test_the_unit_is_asked_for_under_the_name_it_has_there() -> None:
+    with pytest.raises(InstanceError, match="say its unit, --resource mem=memory:Gi"):
+        export(solve(Instance({"a": {"cpu": 1, "mem": 4}}, {"cpu": 9, "mem": 18})), "kueue")
+
+
 @pytest.mark.parametrize("word", ["memory", "mem"])
 def test_the_unit_is_asked_for_in_words_that_will_do(word: str) -> None:
     allocation = solve(Instance({"a": {"cpu": 1, "ram": 4}}, {"cpu": 9, "ram": 18}))

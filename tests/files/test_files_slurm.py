@@ -473,7 +473,7 @@ def test_a_configuration_names_sets_of_nodes_and_those_that_are_down(tmp_path: P
     conf = """\
 NodeName=s[0-2] CPUs=2 RealMemory=1800
 NodeName=m[0-1] CPUs=4 RealMemory=1800 Feature=big
-DownNodes=s2,m1 State=DRAIN Reason="to be mended"
+DownNodes=s0,m1 State=DRAIN Reason="to be mended"
 DownNodes=m0 State=UNKNOWN
 NodeSet=large Feature=big
 NodeSet=every Nodes=\\
@@ -488,7 +488,7 @@ PartitionName=all Nodes=every
     assert found.instance.counts.tolist() == [2, 1]
     assert found.instance.eligible.tolist() == [[False, True], [True, True]]
     assert sorted(str(note) for note in found.notes if note.kind == "not used") == [
-        "not used: 2 x node that is drain (such as s2)"
+        "not used: 2 x node that is drain (such as s0)"
     ]
 
 

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drfopt.base.numbers.enclosures import Enclosure, above, at_least, equal, lower, upper
+from drfopt.base.numbers.enclosures import Enclosure, above, at_least, beginning, equal, lower, upper
+from drfopt.model.instance import Instance
+from drfopt.solving.allocating import solve
 
 FRACTIONS = st.fractions(min_value=-4, max_value=4, max_denominator=6)
 
@@ -58,3 +60,26 @@ def test_a_float_is_refused_with_the_remedy():
         Enclosure(F(2), F(1))
     with pytest.raises(ZeroDivisionError, match="may be 0"):
         Enclosure(F(1), F(2)) / Enclosure(F(-1), F(1))
+
+
+@pytest.mark.parametrize(
+    ("value", "digits"),
+    [
+        (F(2, 3), "0.66666666666666666..."),
+        (F(-1, 3), "-0.33333333333333333..."),
+        (Enclosure(F(33333, 10**5), F(33335, 10**5)), "0.3333..."),
+        (F(10**21 - 1, 10**21), "0.9999999999999999..."),
+        (F(10**40, 3), "3.3333333333333333E+39..."),
+        (Enclosure(1 - F(1, 10**20), 1 + F(1, 10**20)), "1 +- 2e-20"),
+        (Enclosure(F(-1), F(1)), "0 +- 1e+00"),
+        (F(0), "0"),
+    ],
+)
+def test_the_first_digits_are_cut_and_are_those_of_both_ends(value: F | Enclosure, digits: str) -> None:
+    assert beginning(value) == digits
+
+
+def test_a_table_of_exact_numbers_has_their_digits() -> None:
+    root = "0.57735026918962576450914878050195745564760175127012687601860232648"
+    table = solve(Instance.library("ceei-irrational-min"), "ceei", exact=True).sheet()
+    assert root[:19] + "..." in table.rows[0]

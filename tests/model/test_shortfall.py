@@ -126,3 +126,18 @@ def test_one_is_told_as_one():
         "1/2 users",
     ]
     assert counted(2, "class") == "2 classes"
+
+
+@pytest.mark.parametrize(
+    ("asked", "exact", "words"),
+    [
+        ("1.00001", False, ("99.999 % of what is asked for is met", "a: 1 of 1.00001 tasks (99.999 %)")),
+        ("1000000000001/1000000000000", True, ("almost 100 % of what is asked for", "a: 1 of 1 task (almost 100 %)")),
+    ],
+)
+def test_what_is_short_by_next_to_nothing_is_short(asked: str, exact: bool, words: tuple[str, ...]) -> None:
+    allocation = solve(Instance({"a": {"r": 1}}, {"r": 1}, max_tasks={"a": Fraction(asked)}), exact=exact)
+    said = "\n".join(allocation.notes())
+    assert all(word in said for word in words)
+    assert allocation.sheet().rows[0][-1] == "r"
+    assert allocation.shortfall.demand_met < 1

@@ -445,3 +445,11 @@ def test_what_types_could_run_alone_turns_on_each_side_as_its_program_does():
             drawn = (tsf.rates(Grown(instance, instance.room + sign * cell)) - tsf.rates(instance)) / sign
             assert slopes_of_rates(tsf, instance, cell, more) == pytest.approx(drawn, abs=1e-4)
     assert kinked > 1
+
+
+def test_what_is_asked_for_by_name_has_a_row() -> None:
+    instance = Instance({"u": {"cpu": 1, "mem": 4}}, machines=[Machine("a", {"cpu": 8, "mem": 16})])
+    assert [row[0] for row in price(instance, units=["a/cpu"]).sheet().rows] == ["a/cpu"]
+    every = price(instance).sheet()
+    assert "a/cpu" not in [row[0] for row in every.rows]
+    assert any("1 resource of single classes is left out here" in note for note in every.notes)

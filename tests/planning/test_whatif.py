@@ -99,6 +99,7 @@ def test_an_axis_is_read():
         ("cpu=1..1e9/1", "take a larger step"),
         ("cpu=one", "'one' is not a number"),
         ("cpus=1,2", r"nothing called 'cpus' to sweep over: did you mean 'cpu'\?"),
+        ("xyz=1,2", r"there are cpu, .*capacity:, scale:, weight:"),  # a pool has no count:
     ],
 )
 def test_an_axis_that_is_none(text, message):

@@ -114,12 +114,12 @@ def test_what_counts_tasks_is_followed_for_several_types_and_weights_per_resourc
     assert verify(file_of(weighed, "throughput", integer=True)).valid is True
 
 
-@pytest.mark.parametrize("policy", ["tsf", "drf"])
-def test_of_a_resource_that_a_pool_has_none_of_one_type_is_short_and_the_level_counts_the_others(policy):
-    """Under `tsf` a pool is measured as under `drf`: what is not there has no share."""
+@pytest.mark.parametrize(("policy", "level"), [("tsf", 0.25), ("drf", 0.5)])
+def test_of_a_resource_that_a_pool_has_none_of_one_type_is_short_and_the_level_counts_the_others(policy, level):
+    """What is not there has no share; alone the user would run four tasks, of which two are the other type's."""
     kinds = [TaskType({"a": 1, "b": 1}, 1), TaskType({"b": 1}, 1)]
     found = file_of(Instance({"A": kinds}, {"a": 0, "b": 2}), policy, integer=True)
-    assert found["users"][0]["level"] == 0.5
+    assert found["users"][0]["level"] == level
     assert verify(found).valid is True
     found["users"][0]["level"] = 0
     assert verify(found).valid is False
@@ -291,3 +291,201 @@ def test_near_is_up_to_the_accuracy():
     claim = SimpleNamespace(report=SimpleNamespace(accuracy=claims.ACCURACY))
     for off, right in ((claims.ACCURACY, True), (claims.ACCURACY * Fraction(11, 10), False)):
         assert claims.Claim.near(claim, 3 + 3 * off, Fraction(3)) is right
+
+
+# ---- what is read, one by one ----------------------------------------------------------------------------------------
+
+
+def read(policy="drf", tasks=(1, 1), users=None, integer=False, **more):
+    """The claim of A and B, of what is said of them, of a pool of 12 and 13, or of what there is instead."""
+    rows = users or [{"demand": {"a": 1}}, {"demand": {"a": 2, "b": 1}}]
+    names = "ABC"[: len(rows)]
+    rows = [{"name": name, **row} for name, row in zip(names, rows, strict=True)]
+    room = {"machines": more.pop("machines")} if "machines" in more else {"capacity": more.pop("capacity", ROOM)}
+    rules = {key: more.pop(key) for key in ("groups", "guarantees") if key in more}
+    how = {key: more.pop(key) for key in ("exact",) if key in more}
+    has = [{"name": name, "tasks": x} for name, x in zip(names, tasks, strict=True)]
+    data = {"policy": policy, "integer": integer, "users": has, **more}
+    return claims.Claim(Cluster({**room, "users": rows, **rules}), data, **how)
+
+
+ROOM = {"a": 12, "b": 13}
+RACK = [{"name": "m", "capacity": {"a": 4, "b": 2}}, {"name": "n", "capacity": {"a": 2, "b": 4}, "count": 2}]
+TYPES = {"tasks": [{"demand": {"a": 1}, "count": 2}, {"demand": {"a": 2}, "count": 1}]}
+TYPED = [TYPES, {"demand": {"b": 1}}]
+PLACED = {"types": {"A": [{"placement": {"m": 2}}, {"placement": {"n": 1}}]}, "placement": {"B": {"n": 3}}}
+
+
+@pytest.mark.parametrize(("more", "why"), [
+    ({"schema": "other 1"}, "its schema is 'other 1'"),
+    ({"integer": "true"}, "'integer' says whether tasks are whole"),
+    ({"integer": True, "tasks": ({"lower": 1, "upper": 2}, 1)}, "whole tasks are numbers"),
+    ({"policy": "ceei", "users": [{"demand": {"a": 1}, "weight": {"a": 2, "b": 1}}, {"demand": {"a": 2}}],
+        "instance": {}}, "ceei is not defined for weights per resource"),
+])  # fmt: skip
+def test_a_claim_that_cannot_be_read_is_refused(more, why):
+    with pytest.raises(ValueError, match=why):
+        read(**more)
+
+
+def test_users_are_those_of_the_instance_in_its_order():
+    rows = [{"name": "B", "tasks": 1}, {"name": "A", "tasks": 1}]
+    cluster = Cluster({"capacity": {"a": 9}, "users": [{"name": name, "demand": {"a": 1}} for name in "AB"]})
+    with pytest.raises(ValueError, match="its users are not those of the instance, in its order"):
+        claims.Claim(cluster, {"policy": "drf", "integer": False, "users": rows})
+
+
+def test_what_is_compared_is_said_by_the_policy():
+    told = [("alpha:2", "alpha"), ("alpha:0", "sum"), ("per-server", "leximin"), ("drf", "leximin"), ("other", "")]
+    assert [read(policy).objective for policy, _ in told] == [objective for _, objective in told]
+    assert read("per-server", machines=RACK).objective == "servers"
+    weighed = [{"demand": {"a": 1}, "weight": {"a": 2, "b": 1}}, {"demand": {"a": 2}}]
+    assert read("drf", users=weighed, instance={}).objective == "leximin"
+    assert read("ceei", users=weighed).objective == "alpha"  # Asked on the way to a proof.
+
+
+def test_numbers_are_exact_unless_all_of_them_are_floats():
+    for tasks, more, accuracy in (
+        ((1.5, 1.0), {}, claims.ACCURACY),
+        ((1.5, "1"), {}, 0),
+        ((1.5, 1.0), {"exact": True}, 0),
+        ((1, 1), {"integer": True}, 0),
+        (({"lower": 1.0, "upper": 2.0}, 1.0), {}, 0),
+    ):
+        assert read(tasks=tasks, **more).report.accuracy == accuracy
+    assert Fraction("1e-9") == claims.ACCURACY
+
+
+def test_a_point_is_that_of_enclosures_the_one_of_the_file_before_that_of_the_placement():
+    wide, rack = ({"lower": 1, "upper": 3}, 2), {"machines": RACK, "placement": {"A": {"m": 1, "n": 1}, "B": {"n": 2}}}
+    point = {"proof": {"point": {"A": "5/2"}}}
+    assert read(tasks=wide).enclosed and read(tasks=wide).x == [1, 2]
+    assert read(tasks=(3, 2), **point).x == [3, 2]
+    assert read(tasks=(3, 1), **rack).x == [3, 1]
+    assert read(tasks=wide, **rack).x == [2, 2]
+    assert read(tasks=wide, **rack, **point).x == [Fraction(5, 2), 2]
+
+
+def test_limits_are_whole_where_tasks_are_and_nobody_plays_who_may_have_nothing_or_fits_nowhere():
+    limited = [{"demand": {"a": 1}, "max_tasks": "5/2"}, {"demand": {"a": 20}}]
+    assert (read(users=limited).u, read(users=limited).plays) == ([Fraction(5, 2), None], [True, True])
+    whole = read(users=limited, integer=True)
+    assert (whole.u, whole.plays) == ([2, None], [True, False])
+    for integer in (False, True):
+        nobody = read(users=[{"demand": {"a": 1}, "max_tasks": 0}, {"demand": {"b": 1}}], integer=integer)
+        assert (nobody.u, nobody.plays) == ([0, None], [False, True])
+    large = [{"tasks": [{"demand": {"a": 1}, "count": 2}, {"demand": {"a": 9}, "count": 1}]}, {"demand": {"b": 1}}]
+    assert read(users=large, machines=RACK).plays == [False, True]
+    surplus = read(
+        users=[{"demand": {"a": 20}, "guarantee": {"a": 3}}, {"demand": {"b": 1}}], machines=RACK, guarantees="surplus"
+    )
+    assert (surplus.plays, surplus.y) == ([False, True], [0, Fraction(1, 10)])
+
+
+def test_below_a_ceiling_of_nothing_is_nobody_who_needs_it():
+    for most, limits, plays in ((0, [None, 0], [True, False]), (2, [None, None], [True, True])):
+        groups = [{"name": "g", "ceiling": {"b": most}}]
+        users = [{"demand": {"a": 1}, "group": "g"}, {"demand": {"b": 1}, "group": "g"}]
+        found, whole = (read(users=users, groups=groups, integer=integer) for integer in (False, True))
+        assert (found.u, found.plays) == (limits, plays)
+        assert (whole.u, whole.plays) == ([None, None], [True, True])
+        assert whole.barred == {i for i, may in enumerate(plays) if not may}
+
+
+def test_members_of_a_group_have_parts_of_what_it_has_to_spend_and_levels_by_them():
+    users = [{"demand": {"a": 1}, "weight": 2, "group": "g"}, {"demand": {"a": 3}, "group": "g"}]
+    found = read("ceei", users=users, capacity={"a": 12}, groups=[{"name": "g", "weight": 3}])
+    assert found.income == [2, 1]
+    assert found.lines == [[(Fraction(1, 24), 0)], [(Fraction(1, 4), 0)]]
+    shares = read("ceei", users=users, capacity={"a": 12}, groups=[{"name": "g"}])
+    assert shares.income == [Fraction(2, 3), Fraction(1, 3)]
+    assert shares.lines == [[(Fraction(1, 8), 0)], [(Fraction(3, 4), 0)]]
+    assert read("drf", users=users, capacity={"a": 12}, groups=[{"name": "g"}]).lines == [
+        [(Fraction(1, 24), 0)], [(Fraction(1, 4), 0)]
+    ]  # fmt: skip
+
+
+def test_what_is_not_followed_is_said():
+    silent = read("tsf", users=TYPED, machines=RACK)
+    assert (silent.beyond, silent.objective) == ("what A could run alone, of which the file says nothing,", "")
+    promised = [{"demand": {"a": 1}, "guarantee": {"a": 1}}, {"demand": {"b": 1}, "tier": 1}]
+    tiers = [{"demand": {"a": 1}}, {"demand": {"b": 1}, "tier": 1}]
+    assert read("per-server", users=tiers, machines=RACK).beyond == ""
+    assert "rules of an organisation" in read("per-server", users=promised, machines=RACK).beyond
+    for policy in ("tasks", "ceei"):
+        assert read(policy, users=promised).beyond == read(policy, users=tiers, guarantees="surplus").beyond == ""
+        assert "guarantees that are surplus" in read(policy, users=promised, guarantees="surplus").beyond
+
+
+def test_turns_are_those_of_tiers_where_all_have_one_order():
+    users = [{"demand": {"a": 1}, "group": "g"}, {"demand": {"b": 1}, "tier": 1, "group": "g"}]
+    assert read(users=users, groups=[{"name": "g"}]).turns == [1, 0]
+    assert read(users=[*users, {"demand": {"a": 1}}], tasks=(1, 1, 1), groups=[{"name": "g"}]).turns == [0, 0, 0]
+
+
+def test_whole_tasks_of_several_types_are_mixed():
+    assert [read(users=users, integer=whole).mixed for users in (None, TYPED) for whole in (False, True)] == [
+        False, False, False, True
+    ]  # fmt: skip
+
+
+def test_a_level_is_the_largest_of_all_lines():
+    """Of resources with a promise what is above it counts."""
+    users = [{"demand": {"a": 3, "b": 1}, "guarantee": {"a": 6}}, {"demand": {"a": 1}, "guarantee": {"a": 3}}]
+    two = read(users=users, guarantees="surplus")
+    assert two.lines[0] == [(Fraction(1, 4), Fraction(1, 2)), (Fraction(1, 13), 0)]
+    assert [two.level(0, Fraction(x)) for x in (1, 4)] == [Fraction(1, 13), Fraction(1, 2)]
+    assert two.r[0] == Fraction(1, 4)
+    swapped = read(users=[users[0] | {"guarantee": {"b": 13}, "demand": {"a": 1, "b": 13}}, users[1]],
+                   guarantees="surplus")  # fmt: skip
+    assert swapped.lines[0] == [(Fraction(1, 12), 0), (1, 1)]
+    assert [swapped.level(0, Fraction(x)) for x in (1, 4)] == [Fraction(1, 12), 3]
+    one = read(users=[{"demand": {"a": 3}, "guarantee": {"a": 6}}, users[1]], capacity={"a": 12}, guarantees="surplus")
+    assert one.lines[0] == [(Fraction(1, 4), Fraction(1, 2))] and one.level(0, Fraction(1)) == Fraction(-1, 4)
+    assert read().level(1, Fraction(3)) == Fraction(1, 2)
+
+
+def test_a_level_along_a_path_is_that_of_the_resource_that_is_furthest_on_it():
+    """Of weight 2 half of what it has of a counts; nobody has a level of nothing, and a task of it counts one."""
+    users = [{"demand": {"a": 3}, "weight": 2}, {"demand": {"a": 1, "b": 1}}]
+    for tasks, level in ((2, Fraction(3, 16)), (4, Fraction(3, 8)), (6, Fraction(11, 16))):
+        # Shares of a of 1/4 (at 2/4 of the way to a half), 1/2, and 3/4 (half of the way from there to all).
+        found = read("path:1/2:1/4..1:1", (tasks, 0), users)
+        assert found.lines == [[(level / tasks, 0)], [(1, 0)]]
+        assert found.y == [level, 0]
+
+
+def test_without_a_placement_of_every_type_nothing_is_placed():
+    assert read(users=TYPED, machines=RACK, placement={"B": {"n": 3}}).z is None
+    assert read(users=TYPED, machines=RACK).z is None
+    placed = read(users=TYPED, machines=RACK, **PLACED)
+    assert placed.z == [{0: 2}, {1: 1}, {1: 3}]
+    assert [[placed.used(k, j) for j in (0, 1)] for k in (0, 1)] == [[2, 0], [2, 3]]
+    assert read(users=TYPED, machines=RACK).used(0, 0) == 0
+    assert [read(tasks=(3, 2)).used(0, j) for j in (0, 1)] == [7, 2]
+
+
+def test_what_there_is_for_one_alone_is_that_of_all_classes_by_what_it_needs():
+    assert [read(machines=RACK).alone(at) for at in (0, 1)] == [8, 4]
+    assert [read().alone(at) for at in (0, 1)] == [12, 6]
+
+
+def test_who_is_below_its_limit_may_rise():
+    users = [{"demand": {"a": 1}, "max_tasks": 3}, {"demand": {"b": 1}}]
+    assert [read(users=users, tasks=(x, 1)).below() for x in ("1", "3")] == [{0, 1}, {1}]
+
+
+def test_what_a_task_costs_is_paid_on_the_cheapest_class_and_to_ceilings():
+    users = [{"demand": {"a": 1, "b": 1}, "group": "g"}, {"demand": {"a": 2}}]
+    groups = [{"name": "g", "ceiling": {"a": 3, "b": 5}}]
+    found = read(users=users, machines=RACK, groups=groups, proof={"ceilings": {"g": {"b": "1/2"}}})
+    assert found.bounds == [0, Fraction(1, 2)]
+    prices = [[Fraction(1), Fraction(2)], [Fraction(1), Fraction(1)]]
+    # On m one of each costs 3, on n 2; there is 4, 2 of one machine and 4, 8 of two.
+    assert found.market(prices) == ([2, 2], 8 + 12, 20 - 4)
+    bounds = [Fraction(1), Fraction(1, 2)]
+    assert found.market(prices, bounds) == (
+        [Fraction(7, 2), 2],
+        20 + 3 + Fraction(5, 2),
+        25 + Fraction(1, 2) - Fraction(11, 2),
+    )

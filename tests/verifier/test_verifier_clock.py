@@ -339,6 +339,10 @@ def test_of_fractions_nothing_is_rounded_and_of_a_pool_of_floats_there_are_no_ro
         (F(95, 100), 0, {"a": 1}, False),
     ):
         assert judged(claim_of([(A, {})], room, [x], e, proof=steps if "m" in room else {})) is right
+    # What A and B have in the end counts for C: of 24, of which they pay 10 a task, 31/10 are left.
+    steps = (("AB", 1, 0), ("C", 10, 1))
+    rows = [{"finished": list(names), "prices": {"m": {"a": a, "b": b}}} for names, a, b in steps]
+    assert judged(claim_of(AAB, {"m": TWO}, (1, F(109, 100), F(31, 10)), F(1, 10), proof={"rounds": rows})) is True
 
 
 @pytest.mark.parametrize(("m", "n", "ceiling"), [

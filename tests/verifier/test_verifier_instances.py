@@ -74,11 +74,11 @@ def test_what_takes_longer_to_read_is_granted_more():
             assert granted(lambda: reading.number("1*L")) - once == work.LONG_GRANT + min(size, reading.MULTIPLE) ** 2
 
 
-def test_amounts_are_shown_by_their_first_digits():
+def test_long_amounts_are_shown_by_the_nearest_float():
     edge = 2**exact_sums.LONG_BITS
     assert reading.shown(F(3, 7)) == "3/7" and reading.shown(edge // 2) == str(edge // 2)
     assert reading.shown(F(edge - 1)) == str(edge - 1) and reading.shown(F(1, edge - 1)) == f"1/{edge - 1}"
-    assert reading.shown(F(edge)) == f"{edge:.17g}..." and reading.shown(F(1, edge)) == f"{1 / edge:.17g}..."
+    assert reading.shown(F(edge)) == f"about {edge:.17g}" and reading.shown(F(1, edge)) == f"about {1 / edge:.17g}"
     assert reading.shown(F(10**999, 3)) == "a number of some 995 digits" and reading.shown("text") == "text"
 
 
@@ -148,6 +148,9 @@ REFUSED = {
     "a group that is not there": (pool({"group": "g"}, {"group": "h"}, groups=[{"name": "h"}]), "group that is not"),
     "a meaning": (pool(guarantees="more"), "nothing that the verifier knows"),
     "a resource": (pool({"demand": {"c": 1}}), "'c' is no resource"),
+    "a pool and machines": (rack() | {"capacity": {"a": 8}}, "one pool, or machines"),
+    "a key of an instance": (pool(weights={}), "'weights' of an instance is nothing"),
+    "a key of a type": (pool({"tasks": [kind(max_tasks=1)]}), "'max_tasks' of a task type is nothing"),
     "a weight of less": (pool({"weight": -1}, {}), NOTHING),
     "a weight of nothing for one resource": (pool({"weight": {"a": 0}}), NOTHING),
     "a weight of a group": (pool({}, groups=[{"name": "g", "weight": "-1/2"}]), NOTHING),
@@ -284,11 +287,12 @@ LINES = [
     (pool({"demand": {"a": 2, "b": 2}}, excluded=["b"]), {
         "drf": [("1/4", 0)], "asset": [("1/4", 0)], "single:b": [(0, 0)], "tsf": [("1/4", 0)]}),
     (pool({"demand": {"b": 2}}, excluded=["b"]), {"tsf": [(0, 0)], "drf": [(0, 0)]}),
-    (pool({"demand": {"a": 2, "b": 2}}, capacity={"a": 8, "b": 0}), {"drf": [("1/4", 0)], "tsf": [("1/4", 0)]}),
+    (pool({"demand": {"a": 2, "b": 2}}, capacity={"a": 8, "b": 0}), {"drf": [("1/4", 0)], "tsf": [(0, 0)]}),
     (rack({"demand": {"a": 1, "b": 1}}, machine={"capacity": {"a": 1, "b": 0}}), {"tsf": [(0, 0)]}),
     (rack({"demand": {"a": 1, "b": 1}}), {"tsf": [("1/4", 0)], "drf": [("1/4", 0)]}),
     (pool({"demand": {"a": 2, "b": 2}, "guarantee": {"a": 4}}, guarantees="surplus"), {
         "drf": [("1/4", "1/2"), ("1/2", 0)], "asset": [("3/4", "1/2")], "single:b": [("1/2", 0)]}),
+    (pool({"demand": {"a": 2}, "guarantee": {"a": 4}}, guarantees="surplus"), {"drf": [("1/4", "1/2")]}),
     (pool({"demand": {"a": 2, "b": 2}, "guarantee": {"a": 2}}, guarantees="normalised"), {"drf": [(1, 0)]}),
 ]  # fmt: skip
 

@@ -52,7 +52,7 @@ def test_the_fewest_tasks_of_a_value_are_those_of_all_that_are_worth_as_much():
 
 def test_who_has_no_level_has_no_scale():
     with pytest.raises(Undecided, match="the level of A is 0 whatever it has"):
-        scale([(F(0), F(1))], 0, 0)
+        scale([(F(0), F(0))], 0, 0)
 
 
 # ---- promises to groups ----------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from drfopt.certificates.verifier.order import (
     rounds_of,
     stopped,
 )
-from drfopt.certificates.verifier.rounds import _risers, finished_in_rounds
+from drfopt.certificates.verifier.rounds import _risers, above, finished_in_rounds
 
 ROUNDED = F(1, 2**49)
 """What rounding accounts for, of all money."""
@@ -537,3 +537,85 @@ def test_what_is_not_spent_goes_unnoticed_by_who_has_the_level_of_a_round_and_no
         claim = claim_of([({"a": 1}, {}), ({"a": 1}, {})], {"m": {"a": 10}}, [1, F(1, 2)], F(1, 10))
         claim.c.room[0][0] = F(3, 2) + left
         assert (not _risers(claim, F(1, 10), [], [[F(1)]])) is right
+
+
+@pytest.mark.parametrize(("x", "e", "t", "finished", "p", "wrong"), [
+    ((1, 0), 0, 1, [0], [[1, 0]], 0),
+    ((1, 0), 0, F(1, 2), [], [[1, 0]], 1),  # A has a higher level than the round
+    ((1, 0), F(1, 10), F(10, 11), [], [[1, 0]], 0),
+    ((1, 0), F(1, 10), F(9, 10), [], [[1, 0]], 1),
+    ((1, 0), F(1, 10), F(6, 10), [], [[1, 0]], 1),
+    ((F(1, 4), F(3, 4)), 0, F(3, 4), [0], [[1, 0]], 1),  # A has less than the round that finishes it
+    ((F(1, 4), F(3, 4)), 0, F(3, 4), [1], [[1, 0]], 0),
+    ((1 - F(1, 2**60), 0), 0, 1 - F(1, 2**60), [], [[1, 0]], 1),  # Of fractions all is spent.
+    ((F(9, 10), 0), F(1, 10), 1, [], [[F(1), 0]], 1),  # A tenth is left, of which A feels less than a tenth,
+    ((F(10, 11), 0), F(1, 10), F(100, 99), [], [[F(1), 0]], 0),
+    ((F(10, 11), 0), F(1, 10), F(101, 99), [], [[F(1), 0]], 1),  # and nobody, where it is below the level.
+    ((1, 0), 0, 1, [0], [[1, -1]], 2),
+])  # fmt: skip
+def test_a_round_finishes_who_pays_at_its_level_and_no_more(x, e, t, finished, p, wrong):
+    claim = claim_of([({"a": 1}, {}), ({"a": 1}, {})], {"m": {"a": 1, "b": 1}}, x, e)
+    assert len(_risers(claim, F(t), finished, [[F(v) for v in row] for row in p])) == wrong
+
+
+def test_no_price_of_a_round_is_below_0_on_any_class():
+    """Nobody needs b, and of the price of a on n B takes what A pays on m."""
+    claim = claim_of([({"a": 1}, {}), ({"b": 1}, {})], {"m": {"a": 1, "b": 0}, "n": {"a": 1, "b": 1}}, [2, 1])
+    for b in (-1, 0):
+        assert len(_risers(claim, claim.y[0], [], [[F(1), F(0)], [F(1), F(b)]])) == (b < 0)
+
+
+@pytest.mark.parametrize(("b", "c", "said"), [(1, 1, None), (1, F(1, 2), False), (F(1, 2), 1, False)])
+def test_prices_that_rounding_may_have_made_count_only_where_all_of_them_are_of_what_is_used_up(b, c, said):
+    """By its weight B is at the level of A, and is finished by a price of next to nothing; C is not."""
+    users = [({"a": 1}, {}), ({"b": 1}, {"weight": str(b)}), ({"c": 1}, {})]
+    claim = claim_of(users, {"m": {"a": 1, "b": 1, "c": 1}}, [1, F(19, 20) * b, c], F(1, 10))
+    prices = {"m": {"a": "1", "b": str(F(1, 10**8)), "c": str(F(1, 10**12))}}
+    claim.proof = {"rounds": [{"level": "1", "finished": ["A", "B"], "prices": prices}]}
+    finished_in_rounds(claim)
+    assert [check.holds for check in claim.report.checks] == [said, False]
+
+
+def test_who_is_finished_by_a_round_needs_no_price_in_the_next():
+    """What is left is too much for A, which has next to nothing and is finished, and little to the others."""
+    e, x, left = F(1, 2**30), F(1, 2**20), F(1, 2**40)
+    users = [({"a": 1}, {}), ({"a": 1}, {"weight": str(1 - x)}), ({"b": 1}, {})]
+    claim = claim_of(users, {"m": {"a": 1, "b": 1}}, [x, 1 - x - left, 1], e)
+    prices = {"m": {"a": "1", "b": str(2**50)}}
+    for first, said in (("A", True), ("", None)):
+        claim.proof = {
+            "rounds": [
+                {"level": str(x), "finished": list(first), "prices": {"m": {"a": "1"}}},
+                {"level": "1", "finished": ["B", "C"], "prices": prices},
+            ]
+        }
+        claim.report.checks.clear()
+        finished_in_rounds(claim)
+        assert claim.report.checks[1].holds is said
+
+
+A, B, AB = {"a": 1}, {"b": 1}, {"a": 1, "b": 1}
+
+
+@pytest.mark.parametrize(("users", "room", "x", "holds"), [
+    ([A, B], {"a": 1, "b": 1}, (1, 1), [True, True, True]),
+    ([A, A, B], {"a": 3, "b": 4}, (2, 1, 4), [True, True, False]),  # The first has more than the second.
+    ([A, A, B], {"a": 3, "b": 4}, (1, 2, 4), [True, True, False]),
+    ([AB, A, B], {"a": 4, "b": 2}, (1, 3, 1), [True, True, True]),
+    ([AB, A], {"a": 4, "b": 2}, (1, 2), [False]),
+    ([AB], {"a": 1, "b": 1}, (1,), [True, True, True]),
+    ([A, B], {"a": 1, "b": 2}, (1, 1), [True, False]),
+    ([A, B], {"a": 1, "b": 0}, (1, 0), [True, True]),
+])  # fmt: skip
+def test_of_a_pool_every_resource_that_is_used_up_finishes_who_has_the_highest_level(users, room, x, holds):
+    claim = claim_of([(d, {}) for d in users], room, x)
+    finished_in_rounds(claim)
+    assert [check.holds for check in claim.report.checks] == holds
+
+
+def test_numbers_that_round_to_the_same_are_compared_as_they_are():
+    big, thin = F(10**400), F(1, 10**30)
+    for one, other in ((F(1), F(1, 2)), (1 + thin, F(1)), (big + 1, big), (big, F(1)), (F(1), -big)):
+        assert above(one, other) is True
+        assert above(other, one) is False
+        assert above(one, one) is above(one + 0, F(one)) is False

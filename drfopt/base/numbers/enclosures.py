@@ -5,15 +5,35 @@ between them.  `at_least` and its siblings return True or False only where that 
 may have, and None where it does not: two enclosures that overlap are undecided, never "close enough".
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
 
 from .rationals import digits, short_ratio
 
-__all__ = ["Enclosure", "Exact", "LongNumbers", "above", "at_least", "equal", "least", "lower", "text", "upper"]
+__all__ = [
+    "Enclosure",
+    "Exact",
+    "LongNumbers",
+    "above",
+    "at_least",
+    "beginning",
+    "equal",
+    "least",
+    "lower",
+    "text",
+    "upper",
+]
+
+SHOWN = 17
+"""Digits of an exact number in a table."""
+
+LONGEST = 40
+"""Digits of an enclosure on its own."""
 
 LONG_BITS = 4096
 """Bits beyond which a certificate file has an integer in hexadecimal."""
@@ -82,7 +102,7 @@ class Enclosure:
         return self.lower != 0 or self.upper != 0
 
     def __str__(self) -> str:
-        return f"{float(self):.17g} +- {float(self.width / 2):.1e}"
+        return beginning(self, LONGEST)
 
 
 Exact = int | Fraction | Enclosure
@@ -97,6 +117,21 @@ def lower(value: Exact) -> Fraction:
 def upper(value: Exact) -> Fraction:
     """Return the most the value can be."""
     return value.upper if isinstance(value, Enclosure) else _fraction(value)
+
+
+def beginning(value: Exact, most: int = SHOWN) -> str:
+    """Return the first digits of a number, at most so many, cut and not rounded; of an enclosure those of both ends."""
+    ends = lower(value), upper(value)
+    size = max(map(abs, ends))
+    if ends[0] < 0 < ends[1] or not size:
+        return f"{float(value):.3g} +- {float(size):.0e}" if size else "0"
+    place = most - math.floor(math.log10(size.numerator) - math.log10(size.denominator)) - 1
+    for decimals in range(place, place - most, -1):
+        low, high = (_cut(abs(end), decimals) for end in ends)
+        if low == high:
+            sign, found = "-" if ends[0] < 0 else "", Decimal(low).scaleb(-decimals)
+            return f"{sign}{found}..."
+    return f"{float(value):.{most}g} +- {float(upper(value) - lower(value)):.0e}"  # to both sides of a round number
 
 
 def least(values: Iterable[Any], default: Any = 0) -> Any:
@@ -204,6 +239,12 @@ def _written(value: Fraction, hexadecimal: bool) -> str:
         return "/".join(map(hex, ends))
     top, bottom = map(digits, ends)
     return top if bottom == "1" else f"{top}/{bottom}"
+
+
+def _cut(value: Fraction, decimals: int) -> int:
+    """Return how many units of so many decimals are in a number."""
+    ten = 10 ** abs(decimals)
+    return value.numerator * ten // value.denominator if decimals >= 0 else value.numerator // (value.denominator * ten)
 
 
 def _fraction(value: Any) -> Fraction:

@@ -75,8 +75,12 @@ def counted(count: float | str, noun: str) -> str:
 
 
 def percent(value: float | None, digits: int = DIGITS) -> str:
-    """Return a share as a percentage."""
-    return "–" if value is None else f"{number(100 * value, digits)} %"
+    """Return a share as a percentage, of what is less than all with the digits that tell."""
+    if value is None:
+        return "–"
+    while (text := number(100 * value, digits)) == "100" and value < 1 - LEVEL:
+        digits += 1
+    return f"{text} %"
 
 
 def amount(value: float, unit: str = "") -> str:

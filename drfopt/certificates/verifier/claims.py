@@ -15,7 +15,7 @@ from typing import Any
 
 from .cluster import Cluster
 from .groups import incomes, turns
-from .monopoly import alone
+from .monopoly import alone, pooled
 from .reading import Report, dot, number, over_one, products, shown, total
 from .whole import allowed, sequences
 from .work import bits, spend
@@ -103,6 +103,8 @@ class Claim:
         if word == "path" and (self.whole or not cluster.pool):
             raise ValueError(f"{self.policy} is defined for one pool and divisible tasks")
         most = {i: h for i, (h, _) in self.alone_said.items()}
+        if word == "tsf" and cluster.pool:
+            most = {i: pooled(cluster, i) for i in cluster.typed}
         lines = self.on_path if word == "path" else partial(cluster.lines, policy=self.policy, most=most)
         self.lines = self.by_weight = [lines(i) for i in self.n] if self.objective else []
         self.floor = list(cluster.floor)
@@ -111,7 +113,7 @@ class Claim:
         if cluster.ruled and self.objective == "alpha":
             self.income = incomes(cluster)
             self.lines = [
-                [(s * w[0] / (m or 1), o) for s, o in mine]
+                [(s * w[0] / m, o) for s, o in mine]
                 for mine, w, m in zip(self.lines, cluster.w, self.income, strict=True)
             ]
         self.turns = turns(cluster) or [0] * len(self.rows)

@@ -276,9 +276,7 @@ class Cluster:
         plain = word == "utilitarian" or (word == "alpha" and number(argument) == 0)
         nothing = number(0)
         if word == "tsf":
-            # In a pool a dominant share: what is not there has share 0, and one of several types may need it.
-            there = [bool(c) or not self.pool for c in self.cluster]
-            cells = [(j, d) for j, d in enumerate(self.d[i]) if d and there[j] and j not in self.excluded]
+            cells = [(j, d) for j, d in enumerate(self.d[i]) if d and j not in self.excluded]
             alone = most.get(i, total(min((room[j] / d for j, d in cells), default=nothing) for room in self.room))
             return [(1 / alone / self.w[i][0] if alone else nothing, nothing)]
         if word in ("tasks", "throughput"):

@@ -16,7 +16,16 @@ from .cluster import Cluster
 from .reading import number, shown, total
 from .work import spend
 
-__all__ = ["alone"]
+__all__ = ["alone", "pooled"]
+
+
+def pooled(c: Cluster, i: int) -> Fraction:
+    """Return the tasks that user i could run alone in a pool, whose types that need what is not there are left out."""
+    spend(0, 1 + len(c.resources) * len(c.types[i]))
+    counted = [(j, room) for j, room in enumerate(c.cluster) if j not in c.excluded]
+    kept = [kind for kind, _ in c.types[i] if not any(kind.d[j] and not room for j, room in counted)]
+    needs = [(total(kind.part * kind.d[j] for kind in kept), room) for j, room in counted]
+    return min((room / need for need, room in needs if need), default=number(0))
 
 
 def alone(c: Cluster, i: int, said: dict[str, Any]) -> tuple[Fraction, str]:

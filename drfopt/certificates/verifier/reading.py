@@ -133,12 +133,12 @@ def _multiple(given: str) -> Fraction:
 
 
 def shown(value: Any) -> str:
-    """Return an amount for a sentence; of a long fraction its first digits."""
+    """Return an amount for a sentence; of a long fraction the nearest float."""
     long = isinstance(value, Fraction) and max(value.numerator.bit_length(), value.denominator.bit_length()) > LONG_BITS
     if not long:
         return str(value)
     try:
-        return f"{float(value):.17g}..."
+        return f"about {float(value):.17g}"
     except OverflowError:
         return f"a number of some {(bits(value.numerator) - bits(value.denominator)) * 3 // 10} digits"
 

@@ -53,12 +53,12 @@ def _risers(claim: Claim, t: Fraction, finished: list[int], p: Prices) -> list[s
     """Return what speaks against the prices of a round of level t, by which some users are finished."""
     e = claim.report.accuracy
     q, money, unspent = claim.market(p)
-    top = total(q[i] * claim.x[i] for i in claim.n if e and claim.plays[i] and claim.y[i] >= t * (1 - e))
+    top = (q[i] * claim.x[i] for i in claim.n if claim.y[i] >= t * (1 - e))
     faults = ["some price is negative"] if min(map(min, p)) < 0 else []
-    if abs(unspent) > e * top + (ROUNDING * money if e else 0):
+    if abs(unspent) > (e * total(top) + ROUNDING * money if e else 0):
         faults.append(f"of the {shown(money)} that all capacities cost, {shown(unspent)} is not spent")
     most = t * (1 + e)
-    faults += claim.names((i for i in claim.n if q[i] and claim.plays[i] and above(claim.y[i], most)), claim.y, q)
+    faults += claim.names((i for i in claim.n if q[i] and above(claim.y[i], most)), claim.y, q)
     faults += claim.names((i for i in finished if not q[i] or not claim.near(claim.y[i], t)), claim.y, q)
     return [*faults, *claim.names((i for i in finished if could_rise(claim, i, q, money, unspent)), claim.y, q)]
 
@@ -67,7 +67,7 @@ def _rounds(claim: Claim) -> list[tuple[Fraction, list[int], list[Prices]]] | No
     """Return levels, who is finished, and prices: the file's or, of a pool, one a saturated resource.
 
     Of a file of floats they come without those that rounding may have made; then, if these are of what is used up,
-    as they are.
+    as they are.  Of machines there are none but those.
     """
     if "rounds" in claim.proof:
         at = {name: i for i, name in enumerate(claim.c.users)}
@@ -78,22 +78,19 @@ def _rounds(claim: Claim) -> list[tuple[Fraction, list[int], list[Prices]]] | No
             paid, _ = firm(claim, given, claim.ceilings({}), rising)
             slight = [(k, j) for k, row in enumerate(paid) for j, v in enumerate(row) if v != given[k][j]]
             spent = all(claim.near(claim.used(k, j), claim.c.room[k][j]) for k, j in slight)
-            found.append((number(step["level"]), finished, [paid, given] if slight and spent else [paid]))
+            found.append((number(step["level"]), finished, [paid, given] if spent else [paid]))
             rising -= set(finished)
         return found
-    found, waiting, m = [], set(claim.n), range(len(claim.c.resources))
-    full = [j for j in m if claim.c.room[0][j] and claim.near(claim.used(0, j), claim.c.room[0][j])]
-    highest = {j: _highest([claim.y[i] for i in claim.n if claim.c.d[i][j] and claim.plays[i]]) for j in full}
-    for j in full:
-        stop = [i for i in waiting if claim.c.d[i][j] and claim.plays[i] and claim.near(claim.y[i], highest[j])]
-        found.append((highest[j], stop, [[[number(int(j == other)) for other in m]]]))
-        waiting -= set(stop)
-    return found if claim.c.pool else None
-
-
-def _highest(levels: list[Fraction]) -> Fraction:
-    """Return the highest level, 0 where there is none."""
-    return reduce(lambda one, other: other if above(other, one) else one, levels, number(0))
+    if not claim.c.pool:
+        return None
+    found, waiting, [room] = [], set(claim.n), claim.c.room
+    for j in (j for j, most in enumerate(room) if most and claim.near(claim.used(0, j), most)):
+        using = [i for i in claim.n if claim.c.d[i][j]]
+        highest = reduce(lambda one, other: other if above(other, one) else one, (claim.y[i] for i in using))
+        stop = [i for i in using if i in waiting and claim.near(claim.y[i], highest)]
+        found.append((highest, stop, [[[number(int(j == other)) for other in range(len(room))]]]))
+        waiting.difference_update(stop)
+    return found
 
 
 def above(one: Fraction, other: Fraction) -> bool:
@@ -101,10 +98,10 @@ def above(one: Fraction, other: Fraction) -> bool:
     if one == other:
         return False
     try:
-        rounded = float(one), float(other)
+        a, b = float(one), float(other)
     except OverflowError:
-        rounded = 0.0, 0.0
-    if rounded[0] == rounded[1]:
+        a = b = 0.0
+    if a == b:
         spend((bits(one) + bits(other)) // 2)
         return one > other
-    return rounded[0] > rounded[1]
+    return a > b

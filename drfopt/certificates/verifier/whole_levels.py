@@ -41,7 +41,7 @@ class Scale:
         lines = {(int(slope * unit), int(offset * unit)) for slope, offset in claim.lines[i]}
         below = {(a, o) for a, o in lines for b, q in lines if b >= a and q <= o and (a, o) != (b, q)}
         self.lines = tuple(sorted(lines - below))
-        if not any(slope for slope, _ in lines):
+        if lines == {(0, 0)}:
             raise Undecided(f"the level of {claim.c.users[i]} is 0 whatever it has")
         self.promise = promise
         self.part, self.place = parts // max(promise, 1), place

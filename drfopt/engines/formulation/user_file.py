@@ -145,7 +145,7 @@ def _compared(problem: Problem) -> dict[str, Any]:
         return {"measure": "dominant", "compared": np.arange(instance.m) == policy.column(instance)}
     if policy.measure != "alone":
         return {"measure": policy.measure}
-    rates = replace(policy, weights="none").rates(Instance(**(instance.parts() | {"weights": None})))
+    rates = replace(policy, weights="none").rates(instance)
     return {"measure": "alone", "alone": 1 / rates[problem.members]}
 
 

@@ -324,7 +324,7 @@ def _target(
         raise InstanceError(
             f"{resource} of the whole cluster is {float(capacity):g}, which cannot be "
             f"{'bytes' if base.scale * base.unit == 1 else 'its unit there'}: "
-            f"say its unit, --resource {resource}={name}:Gi"
+            f"say its unit, --resource {resource}={name if own is None or resource in names else base.name}:Gi"
         )
     return base
 

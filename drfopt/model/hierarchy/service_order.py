@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...base.tolerances import LEVEL
-from ..allocation import Broken
+from ..organisation import Broken
 from .clock import Clock
 from .tree import Node
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from ...base.errors import PolicyError, SolverError
 from ..arrays import SMALLEST
 from ..instance import Instance
 from ..organisation import Organisation
-from ..policies import MEASURES, Policy
+from ..policies import Policy
 from .curves import Curve, Segments, envelope, joined, snapped, summed
 
 __all__ = ["Branch", "BranchPoint", "Counted", "Leaves", "Node", "closed_by", "members_of", "nodes"]
@@ -335,16 +335,8 @@ class Counted:
             return np.full(instance.n, self.zero + 1)
         if self.policy.measure != "alone":
             return np.full(instance.n, self.zero)
-        exact = not isinstance(self.zero, float)
-        measure = MEASURES["alone"].machines
-        if measure is not None and instance.machines is not None:
-            return np.array(measure(instance, exact))
-        counted = instance.counted.tolist()
-        shares = [
-            [d / c if c and there else self.zero for d, c, there in zip(row, self.capacity, counted, strict=True)]
-            for row in (instance.exact_demands if exact else instance.demands.tolist())
-        ]
-        return np.array([max(row) for row in shares])
+        plain = replace(self.policy, weights="none")
+        return np.array(plain.rates(instance) if isinstance(self.zero, float) else plain.exact_rates(instance))
 
     def _in_range(self, value: Any, of_what: str) -> Any:
         """Return a divisor that floats can hold, and one by it as well."""

@@ -384,18 +384,11 @@ class WholeStops:
 
     def ceilings(self, i: int) -> list[str]:
         """Return the resources of which a user's own ceiling does not let it have another task."""
-        rules, instance = self.instance.organisation, self.instance
-        if rules is None or not rules.ceilings[i]:
-            return []
-        if i not in self.place:  # its first task is too large for a ceiling, if that is what leaves it none
-            own = instance.max_tasks[i]
-            if (own is not None and own < 1) or instance.unplaced(integer=True)[i]:
-                return []
-            first = instance.first_task(i)
-            return [r for r, most in rules.ceilings[i].items() if first[r] > most]
-        p, x = self.place[i], self.tasks[i]
-        used = {name: self.users.use(p, x + 1, self.instance.resources.index(name)) for name in rules.ceilings[i]}
-        return [name for name, most in rules.ceilings[i].items() if used[name] > most]
+        instance = self.instance
+        own = instance.max_tasks[i]
+        if i not in self.place and ((own is not None and own < 1) or instance.unplaced(integer=True)[i]):
+            return []  # that is what leaves it no task
+        return instance.exceeded_ceilings(i, self.tasks[i] + 1)
 
     def _used(self, members: Iterable[int], j: int) -> Fraction:
         """Return what members use of a resource together."""

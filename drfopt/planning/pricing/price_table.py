@@ -196,6 +196,8 @@ class Prices(Result):
         At which the rates are taken.
     units : tuple of Worth
         Machine classes, or resources of a pool, and limits.
+    asked : bool
+        Whether units were asked for by name, so that the table has a row of each.
     """
 
     _schema = "drfopt prices 1"
@@ -205,6 +207,7 @@ class Prices(Result):
     policy: str
     allocation: Allocation
     units: tuple[Worth, ...]
+    asked: bool = False
 
     @property
     def lowest_level(self) -> float | None:
@@ -229,7 +232,7 @@ class Prices(Result):
         }
 
     def sheet(self) -> Sheet:
-        """Return the table: a row a resource and a class, and of their cells those that matter."""
+        """Return the table: a row a resource and a class, and of their cells those that matter or were asked for."""
         columns = (
             Column("one more of"),
             Column("there is", number=True),
@@ -241,7 +244,7 @@ class Prices(Result):
             Column("to", number=True),
             Column("total price", number=True),
         )
-        shown = [worth for worth in self.units if worth.kind != "cell" or worth.matters]
+        shown = [worth for worth in self.units if self.asked or worth.kind != "cell" or worth.matters]
         # What has a price comes first among its kind.
         shown.sort(
             key=lambda worth: (KINDS.index(worth.kind), -max((side.price for side in worth.one_sided), default=0.0))
@@ -331,10 +334,8 @@ class Prices(Result):
                 + (f" +{len(sided) - 10}" if len(sided) > 10 else "")
             )
         if hidden:
-            are = "is" if hidden == 1 else "are"
-            notes.append(
-                f"{counted(hidden, 'resource')} of single classes on which nothing depends {are} left out here"
-            )
+            these = f"{counted(hidden, 'resource')} of single classes {'is' if hidden == 1 else 'are'} left out here"
+            notes.append(f"{these}: a little more or less changes nothing")
         if self._unranged:
             notes.append(self._unranged)
         elif self._sloped:

@@ -443,4 +443,4 @@ def price(
             failed = error
     if failed is not None and all(worth.unknown for worth in worths):
         raise failed
-    return Prices(instance, chosen.name, allocation, tuple(worths))
+    return Prices(instance, chosen.name, allocation, tuple(worths), units is not None)

@@ -18,7 +18,7 @@ from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.policies import Policy
 from ...solving.allocating import solve
-from ...solving.neighbours import SEARCHING, as_good
+from ...solving.neighbours import as_good, searching
 from .needs import Least, Needs
 from .offers import Counts, Shop, Steps
 from .plenty import free_parts
@@ -131,10 +131,8 @@ class Judge:
         return self._solved(cluster, True, deadline) if near else found
 
     def _solved(self, cluster: Instance, exact: bool, deadline: Deadline) -> Allocation:
-        left = deadline.left()
-        if left <= 0:
-            deadline.check("the fair allocation of a purchase")
-        limit = None if left == math.inf else left * SEARCHING if self.integer else left
+        deadline.check("the fair allocation of a purchase")
+        limit = searching(deadline, self.integer).share(1)
         found = solve(cluster, self.policy, integer=self.integer, exact=exact, time_limit=limit)
         known = self.best or self.nearest
         if known is None or known.allocation is None:

@@ -318,18 +318,7 @@ def size(
     done, bound = search.done and not open_, min([search.bound, *(trial.cost for trial in open_)])
     if best is None and not done:
         came = "" if nearest is None else f", the nearest that was judged reaches {nearest.worst:.1%} of some target"
-        none = "no purchase that meets the targets was found"
-        raise TimeLimitError(
-            f"{none}, and of {counted(len(open_), 'purchase')} that missed them the whole tasks are not proven the "
-            "best: give them longer (--time-limit)"
-            if search.done
-            else f"{none} in {search.solved:,} linear programs: say how much may be bought at the most (--max)"
-            if search.vain
-            else f"{none} in {PATIENCE:g} s; {ANY_AMOUNT}"
-            if endless
-            else "the time limit ran out before a purchase was found that meets the targets",
-            f"none costs less than {_text(bound)}{came}",
-        )
+        raise TimeLimitError(_none_found(search, endless), f"none costs less than {_text(bound)}{came}")
     trial = best or nearest
     return Purchase(
         instance=instance,
@@ -349,6 +338,22 @@ def size(
         parts=search.solved,
         seconds=time.perf_counter() - begun,
     )
+
+
+def _none_found(search: PurchaseSearch, endless: bool) -> str:
+    """Return why the search ended without a purchase that meets the targets, and what helps."""
+    none = "no purchase that meets the targets was found"
+    if search.done:
+        undecided = counted(len(search.judge.undecided), "purchase")
+        return (
+            f"{none}, and of {undecided} that missed them the whole tasks are not proven the best: give them longer "
+            "(--time-limit)"
+        )
+    if search.vain:
+        return f"{none} in {search.solved:,} linear programs: say how much may be bought at the most (--max)"
+    if endless:
+        return f"{none} in {PATIENCE:g} s; {ANY_AMOUNT}"
+    return "the time limit ran out before a purchase was found that meets the targets"
 
 
 def _amounts(sale: Shop, trial: Trial | None) -> dict[str, Fraction] | None:

@@ -38,6 +38,11 @@ def weights_of(instance: Instance, policy: Policy) -> np.ndarray:
 def rates_of(instance: Instance, policy: Policy) -> Rates | None:
     """Return how levels depend on the capacity; None where that is not known here."""
     rules = instance.organisation
+    if policy.measure == "alone" and instance.task_types is not None and instance.machines is None:
+        # Types that need what a cluster has none of are left out of what fits alone, and others count in others.
+        rows = [{tuple(d > 0 for d in kind.demand) for kind in kinds} for kinds in instance.task_types if kinds]
+        if any(len(needs) > 1 for needs in rows):
+            return None
     # Of the tasks that fit alone into a pool one has as large a part as of its dominant resource.
     measure = "dominant" if policy.measure == "alone" and instance.machines is None else policy.measure
     if measure not in COUNTED or policy.objective == "formulation":

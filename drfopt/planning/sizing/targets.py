@@ -22,7 +22,7 @@ from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.naming import some
 
-__all__ = ["EVERYBODY", "MEASURES", "Target", "check_tiers", "left_nothing", "targets_of"]
+__all__ = ["EVERYBODY", "MEASURES", "Target", "check_tiers", "left_nothing", "served_before", "targets_of"]
 
 EVERYBODY = "*"
 
@@ -197,11 +197,15 @@ def check_tiers(instance: Instance, targets: Iterable[Target], integer: bool) ->
     before = left_nothing(instance, [target.user for target in wanted], integer)
     for target in wanted:
         if (name := before.get(target.user)) is not None:
-            raise InstanceError(
-                f"target '{target}': user {name!r} is served before {target.name!r}, asks for tasks without an end "
-                f"and leaves nothing that {target.name!r} could use, whatever is bought: give {name!r} a max_tasks "
-                f"or a ceiling, or {target.name!r} a guarantee"
-            )
+            raise InstanceError(f"target '{target}': user {served_before(repr(name), repr(target.name))}")
+
+
+def served_before(first: str, last: str) -> str:
+    """Return that an endless user leaves nothing to another in any cluster, and what would help."""
+    return (
+        f"{first} is served before {last}, asks for tasks without an end and leaves nothing that {last} could use, "
+        f"whatever is bought: give {first} a max_tasks or a ceiling, or {last} a guarantee"
+    )
 
 
 def left_nothing(instance: Instance, users: Iterable[int], integer: bool) -> dict[int, str]:

@@ -37,12 +37,11 @@ def figure(document: dict[str, Any]) -> Figure:
     shares = [[float(user["dominant_share"]) for user in a["users"]] for a in allocations]
     few = len(shares[0]) <= FEW
     keys = keys_of(allocations, lines=not few)
+    among = ", of those that are not excluded" if document["instance"]["excluded"] else ""
     return Figure(
         name="shares",
         title="Dominant share of every user",
-        caption="The share that a user holds of the resource of which it holds most"
-        + ", of those that are not excluded." * document["instance"]["excluded"]
-        + "." * (not document["instance"]["excluded"])
+        caption=f"The share that a user holds of the resource of which it holds most{among}."
         if few
         else "The users from the smallest share to the largest, without who has nothing; and what part of them holds "
         "what part of all dominant shares together: the dotted line is equality.",
@@ -170,17 +169,14 @@ def stops_figure(document: dict[str, Any]) -> Figure:
     # Of a pool the certificate of a market or a sum names what a user pays most for; everywhere else all are known.
     pool = document["machines"] is None and not document["instance"]["integer"]
     paid = [pool and a["certificate"]["kind"] in PRICED for a in allocations]
+    at = "what it pays most for" if all(paid) else "each, of a market or a sum at one" if any(paid) else "each"
+    what = "of which their next task finds too little" if document["instance"]["integer"] else "that is used up"
     most = max((counted[r][1] for counted in rows for r in kept), default=0) or 1
     return Figure(
         name="stops",
         title="What stops the users",
-        caption="Number of users who cannot have more because of a resource "
-        + ("of which their next task finds too little" if document["instance"]["integer"] else "that is used up")
-        + " where they may run, or of their own limit. "
-        + (
-            "Who has several bottlenecks is counted at "
-            + ("what it pays most for." if all(paid) else "each" + ", of a market or a sum at one" * any(paid) + ".")
-        ),
+        caption=f"Number of users who cannot have more because of a resource {what} where they may run, or of their "
+        f"own limit. Who has several bottlenecks is counted at {at}.",
         alternative=" ".join(
             f"{title_of(a['policy'], a['integer'])}: "
             + ", ".join(f"{counted[r][0]} {counted[r][1]}" for r in kept)

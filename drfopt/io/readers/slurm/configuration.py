@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ...text.files import File, failure, shown
 from ..conversion import Notes
@@ -47,20 +48,37 @@ def is_configuration(lines: Sequence[str]) -> bool:
     return any(line.startswith(begins) and any(f" {key}=" in line for key in SIZES) for line in low)
 
 
+@dataclass
+class _Configuration:
+    """What the lines of a configuration say: of nodes, with their places; the nodes of partitions in use; and so on."""
+
+    nodes: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    partitions: dict[str, str] = field(default_factory=dict)
+    down: dict[str, str] = field(default_factory=dict)
+    sets: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def homes(self, place: str) -> tuple[dict[str, list[str]], list[str]]:
+        """Return the partitions of each host that is named, and those that all are in."""
+        marked: dict[str, list[str]] = {}
+        for at, fields in self.nodes:
+            for feature in filter(None, _features(fields).split(",")):
+                marked.setdefault(feature.strip(), []).extend(hosts(fields["nodename"], at))
+        everywhere = [name for name, some in self.partitions.items() if some.upper() == "ALL"]
+        found: dict[str, list[str]] = {}
+        for name, some in self.partitions.items():
+            for host in hosts(some, place) if name not in everywhere else ():
+                named = self.sets.get(host, {"nodes": host})
+                members = [*hosts(named.get("nodes", ""), place), *marked.get(named.get("feature", ""), ())]
+                for member in dict.fromkeys(members):
+                    found.setdefault(member, []).append(name)
+        return found, everywhere
+
+
 def configured(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow]:
     """Yield the nodes of ``slurm.conf``; a line named DEFAULT says what those below it have that do not say it."""
-    nodes: list[tuple[str, dict[str, str]]] = []
-    partitions: dict[str, str] = {}
-    down: dict[str, str] = {}
-    sets: dict[str, dict[str, str]] = {}
+    told = _Configuration()
     usual: dict[str, dict[str, str]] = {kind: {} for kind in CONFIGURED.values()}
-    number = 0
-    while number < len(lines):
-        at, line = f"{file.place}: line {number + 1}", ""
-        while True:
-            line, number = line.rstrip("\\") + lines[number].partition("#")[0].rstrip(), number + 1
-            if not line.endswith("\\") or number == len(lines):
-                break
+    for at, line in _whole_lines(file, lines):
         fields = {key.lower(): value for key, _, value in (word.partition("=") for word in WORDS.findall(line))}
         first = next(iter(fields), "")
         kind = CONFIGURED.get(first)
@@ -75,34 +93,35 @@ def configured(file: File, lines: Sequence[str], notes: Notes) -> Iterator[Slurm
         elif kind == "nodes":
             # Who says its sockets or cores has not the usual number of CPUs.
             own = {key: value for key, value in usual[kind].items() if key != "cpus" or not fields.keys() & set(CORES)}
-            nodes.append((at, own | fields))
+            told.nodes.append((at, own | fields))
         elif kind == "nodes that are down":
-            down |= dict.fromkeys(hosts(fields[first], at), fields.get("state", "down").lower())
+            told.down |= dict.fromkeys(hosts(fields[first], at), fields.get("state", "down").lower())
         elif kind == "sets of nodes":
-            sets[fields[first]] = fields
+            told.sets[fields[first]] = fields
         else:
             fields = usual[kind] | fields
             if fields.get("state", "UP").upper() != "UP":
                 notes.unused(f"partition that is {fields['state'].lower()}", fields[first])
             else:
-                partitions[fields[first]] = fields.get("nodes", "")
-    homes: dict[str, list[str]] = {}
-    everywhere = [name for name, some in partitions.items() if some.upper() == "ALL"]
-    marked: dict[str, list[str]] = {}
-    for at, fields in nodes:
-        for feature in filter(None, _features(fields).split(",")):
-            marked.setdefault(feature.strip(), []).extend(hosts(fields["nodename"], at))
-    for name, some in partitions.items():
-        for host in hosts(some, file.place) if name not in everywhere else ():
-            named = sets.get(host, {"nodes": host})
-            members = [*hosts(named.get("nodes", ""), file.place), *marked.get(named.get("feature", ""), ())]
-            for member in dict.fromkeys(members):
-                homes.setdefault(member, []).append(name)
-    for at, fields in nodes:
+                told.partitions[fields[first]] = fields.get("nodes", "")
+    homes, everywhere = told.homes(file.place)
+    for at, fields in told.nodes:
         for host in hosts(fields["nodename"], at):
-            if down.get(host, "unknown") != "unknown":
-                fields = fields | {"state": down[host]}
-            yield _configured_node(at, host, fields, [*homes.get(host, []), *everywhere], notes)
+            state = told.down.get(host, "unknown")
+            own = fields if state == "unknown" else fields | {"state": state}
+            yield _configured_node(at, host, own, [*homes.get(host, []), *everywhere], notes)
+
+
+def _whole_lines(file: File, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield lines with their places, without comments; one that ends with a backslash goes on in the next."""
+    number = 0
+    while number < len(lines):
+        at, line = f"{file.place}: line {number + 1}", ""
+        while True:
+            line, number = line.rstrip("\\") + lines[number].partition("#")[0].rstrip(), number + 1
+            if not line.endswith("\\") or number == len(lines):
+                break
+        yield at, line
 
 
 def _features(fields: Mapping[str, str]) -> str:
