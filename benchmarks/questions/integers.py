@@ -243,7 +243,7 @@ QUESTIONS = (
             "of 5 0.85 and 3, then 0.83 and 2.8; of 20 1.67 and 5.3, then 1.65 and 5.2; of 50 2.31 and 11, then 2.23"
             " and 8.2; of 100 1.96 and 17, then 1.87 and 13; of 200 1.87 and 119, then 1.52 and 10; of 500 1.51 and "
             "19, then 1.42 and 19. Every level of all is proven. Most of a round by PuLP is the writing of its "
-            "program: in arrays, by scipy, a round takes half of the time at 20 users and a quarter at 200, so that "
+            "program: in arrays, by scipy, a round takes 0.7 of the time at 20 users and 0.3 at 200, so that "
             "against it the same is of 5 0.9 and 3, of 20 2.3 and 11, of 50 4.9 and 34, of 100 5.6 and 44, of 200 "
             "5.3 and 79, of 500 4.4 and 155; of generic users it is 0.24 to 1.4, in the run below. By PuLP's round, "
             "never slower holds in 63 of 176: of one resource in 34 of 44 (mean 0.48), of two in 18 (1.3), of four "

@@ -134,13 +134,13 @@ TRANSFER = "whom it envies has a higher level, and could hand over some of what 
 EACH = "every machine is a pool of its own"
 ALIKE = "in one pool it is drf"
 
-REACHED = "where the path reaches the equal split nothing is used up that anybody needs more of, so nobody stops below"
+REACHED = "before the path reaches the equal split nothing is used up, so nobody stops below it"
 SPLIT = "where the path reaches the equal split all hold equal parts of that resource, and it is used up"
 GROWS = "levels grow with the share of the only resource, divided by weights"
 
 _DRF = (
     *_holds("drf", ZERO,
-            SI=f"at level 1/n nothing is used up, so nobody stops below @ {NSDI}, section 3",
+            SI=f"below level 1/n nothing is used up, so nobody stops below it @ {NSDI}, section 3",
             SP=f"{OPTION} @ {NSDI}, section 4", EF=f"{LATER} @ {NSDI}",
             PE=FULL, SRF=ONE, BF=SAME, EF1=UNENVIED, GSP=f"{TOGETHER} @ {PARKES}"),
     *_holds("drf", POSITIVE, PM=f"{RISING} @ {NSDI}, Theorem 14"),

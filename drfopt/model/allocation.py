@@ -351,45 +351,7 @@ class Allocation(Result):
         return found | ({"long": long.table} if long.table else {})
 
     def _document(self, long: LongNumbers) -> dict[str, Any]:
-        plain = partial(_plain, long=long)
-        bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
-        short, weights = self.shortfall, self.weights
-        levels, shares = ([plain(y) for y in ys] for ys in (self.levels, self.dominant_shares))  # Tasks are multiples.
-        demands = None if self._started or not self.exact else self._demands
-
-        def usage(i: int) -> dict[str, Any]:  # Of long fractions the products are not made: they would fill the memory.
-            if demands is None:
-                return dict(zip(self.resources, map(plain, self.usage[i]), strict=True))
-            return {r: long.product(d, self.tasks[i]) for r, d in zip(self.resources, demands[i], strict=True)}
-
-        # A pool's bottleneck is one resource: the first where several run out together, which `explain` lists.
-        one = itemgetter(0) if self.instance.machines is None else list
-        users = [
-            {
-                "name": name,
-                "tasks": (tasks := plain(self.tasks[i])),
-                "level": levels[i],
-                "dominant_resource": self.dominant_resources[i],
-                "dominant_share": shares[i],
-                "usage": usage(i),
-                "bottleneck": one(stop) if isinstance(stop := bottlenecks[i], tuple) else stop,
-                "weight": weights[i],
-                "asked": None if (asked := self._asked(i)) is None else plain(asked),
-                "got": tasks,
-                "met": _number(short.met[i]),
-            }
-            for i, name in enumerate(self.users)
-        ]
-        resources = [
-            {
-                "name": name,
-                "capacity": float(self.instance.capacity[j]),
-                "used": plain(self.used[j]),
-                "utilization": float(self.utilization[j]),
-                "price": None if self.prices is None or self.prices.ndim > 1 else plain(self.prices[j]),
-            }
-            for j, name in enumerate(self.resources)
-        ]
+        plain, short = partial(_plain, long=long), self.shortfall
         document = {
             "schema": self._schema,
             "instance": self.instance.name,
@@ -397,8 +359,8 @@ class Allocation(Result):
             "integer": self.integer,
             "engine": self.engine,
             "status": self.status,
-            "users": users,
-            "resources": resources,
+            "users": self._user_rows(long),
+            "resources": self._resource_rows(long),
             "unplaced": list(self.unplaced),
             **({"misfits": misfits} if (misfits := self.misfits) else {}),
             "short": [self.users[i] for i in short.short.tolist()],
@@ -429,6 +391,50 @@ class Allocation(Result):
                 for c, row in zip(classes, self.prices, strict=True)
             }
         return document
+
+    def _user_rows(self, long: LongNumbers) -> list[dict[str, Any]]:
+        plain = partial(_plain, long=long)
+        bottlenecks = self.certificate.bottlenecks or (None,) * self.instance.n
+        short, weights = self.shortfall, self.weights
+        levels, shares = ([plain(y) for y in ys] for ys in (self.levels, self.dominant_shares))  # Tasks are multiples.
+        demands = None if self._started or not self.exact else self._demands
+
+        def usage(i: int) -> dict[str, Any]:  # Of long fractions the products are not made: they would fill the memory.
+            if demands is None:
+                return dict(zip(self.resources, map(plain, self.usage[i]), strict=True))
+            return {r: long.product(d, self.tasks[i]) for r, d in zip(self.resources, demands[i], strict=True)}
+
+        # A pool's bottleneck is one resource: the first where several run out together, which `explain` lists.
+        one = itemgetter(0) if self.instance.machines is None else list
+        return [
+            {
+                "name": name,
+                "tasks": (tasks := plain(self.tasks[i])),
+                "level": levels[i],
+                "dominant_resource": self.dominant_resources[i],
+                "dominant_share": shares[i],
+                "usage": usage(i),
+                "bottleneck": one(stop) if isinstance(stop := bottlenecks[i], tuple) else stop,
+                "weight": weights[i],
+                "asked": None if (asked := self._asked(i)) is None else plain(asked),
+                "got": tasks,
+                "met": _number(short.met[i]),
+            }
+            for i, name in enumerate(self.users)
+        ]
+
+    def _resource_rows(self, long: LongNumbers) -> list[dict[str, Any]]:
+        plain = partial(_plain, long=long)
+        return [
+            {
+                "name": name,
+                "capacity": float(self.instance.capacity[j]),
+                "used": plain(self.used[j]),
+                "utilization": float(self.utilization[j]),
+                "price": None if self.prices is None or self.prices.ndim > 1 else plain(self.prices[j]),
+            }
+            for j, name in enumerate(self.resources)
+        ]
 
     @property
     def other_placements(self) -> bool:
@@ -587,15 +593,26 @@ class Allocation(Result):
             notes.append("devices are pooled: half-free ones add up, which whole tasks (--integer) cannot use")
         if self.instance.source:
             notes.append(f"source: {self.instance.source}")
+        notes += self._proven()
+        notes += counted_as_means(self.instance, self.integer)
+        # Last, since that is what a planner reads first.
+        notes += self.shortfall.sentences()
+        notes += left_out(self.misfits)
+        if self.unplaced and unplaced:
+            notes.append("unplaced (a task fits on nothing open to it): " + _listed(self.unplaced))
+        return notes
+
+    def _proven(self) -> list[str]:
+        """Return how it was proven, or what is missing, as the lines below the table say it."""
         proof = self.certificate
         verdict = {True: "valid", False: "NOT valid", None: "feasibility checked, optimality not proven"}[proof.valid]
         if proof.kind == "feasibility" and proof.valid is None:
             verdict = "feasible, and what is best is the file's own claim"
         gap = "" if proof.gap is None else f", gap {proof.gap:.1e}"
-        notes.append(
+        notes = [
             f"{self.status}; certificate ({proof.kind}) {verdict}: violation {proof.violation:.1e}{gap}; "
             f"engine {self.engine}{f' by {self.solver}' if self.solver else ''}, {self.seconds:.3g} s"
-        )
+        ]
         if proof.valid is None and proof.reason:
             notes.append(proof.reason)
         if proof.valid and proof.kind == "bound" and not proof.rigorous:
@@ -611,12 +628,6 @@ class Allocation(Result):
             notes.append(
                 f"{len(short)} of {placed} placed users below the whole part of their continuous optimum: {each}"
             )
-        notes += counted_as_means(self.instance, self.integer)
-        # Last, since that is what a planner reads first.
-        notes += self.shortfall.sentences()
-        notes += left_out(self.misfits)
-        if self.unplaced and unplaced:
-            notes.append("unplaced (a task fits on nothing open to it): " + _listed(self.unplaced))
         return notes
 
 

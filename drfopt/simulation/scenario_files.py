@@ -33,11 +33,10 @@ from typing import Any, NamedTuple
 
 from ..base.errors import InstanceError, suggestion
 from ..base.numbers.quantities import Number, exact
-from ..base.registry import unknown
 from ..io import library as packaged
 from ..io.library import PackagedFiles
-from ..io.native.syntax import sniff, tree
-from ..io.text.files import FORMATS, STANDARD_INPUT, failure, format_of, read_text, shown
+from ..io.native.syntax import checked_text, read_as, tree
+from ..io.text.files import failure, shown
 from ..model.instance import Instance, Machine
 from ..model.naming import some
 from .draws import Draw, Times
@@ -56,10 +55,7 @@ def load(path: str | Path) -> Scenario:
     InstanceError
         In one line: the file, the place in it, the value and the remedy.
     """
-    text = read_text(path, EMPTY)
-    if str(path) == "-":
-        return loads(text, sniff(text), STANDARD_INPUT)
-    return loads(text, format_of(path), str(path))
+    return loads(*read_as(path, EMPTY))
 
 
 def loads(text: str, format: str | None = None, place: str = "<text>") -> Scenario:
@@ -70,15 +66,9 @@ def loads(text: str, format: str | None = None, place: str = "<text>") -> Scenar
     InstanceError
         In one line: `place`, where in it, the value and the remedy.
     """
-    text = text.removeprefix("\ufeff")
-    format = format or sniff(text)
-    known = sorted(set(FORMATS.values()))
-    if format not in known:
-        raise InstanceError(unknown("format", format, known))
-    if not text.strip():
-        raise failure(place, EMPTY)
+    said = checked_text(text, format, place, EMPTY)
     try:
-        return _scenario(tree(text, format, place))
+        return _scenario(tree(*said, place))
     except InstanceError as error:
         sentence = str(error).removeprefix(f"{place}: ")
         raise failure(place, sentence) from None

@@ -328,7 +328,7 @@ class Judge:
             self.kept.write_bytes(pickle.dumps((names, self.cases, self.seconds, self.calls)))
 
     def verdict(self, written: bytes, seconds: float) -> Any:
-        """Return what the verifier says of a document: each check's name and whether it holds."""
+        """Return what the verifier says of a document: each check's name, whether it holds, and why not."""
         document, instance, options = pickle.loads(written)
         try:
             with at_most(seconds):
@@ -413,7 +413,7 @@ def calling() -> Iterator[set[Function]]:
 
 
 def _short(report: Any) -> Any:
-    return report.valid, [(check.name, check.holds) for check in report.checks]
+    return report.valid, [(check.name, check.holds, check.worst) for check in report.checks]
 
 
 def _endless(*_: object) -> None:

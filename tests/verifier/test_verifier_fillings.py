@@ -8,7 +8,7 @@ from test_verifier_mutants import file_of, mutant_of
 
 from drfopt import Instance, Machine
 from drfopt.certificates.verifier import verify
-from drfopt.certificates.verifier.devices import dealt, dearest
+from drfopt.certificates.verifier.devices import FINEST, dealt, dearest
 
 
 def one_less(part, devices, cpu=0):
@@ -29,7 +29,7 @@ def one_less(part, devices, cpu=0):
 MUTANTS = [
     ("devices.py", "best[used - size] + price for", "price for", ("1/2", 1)),
     ("devices.py", "if size <= used)]))", "if size < used)]))", (1, 2)),
-    ("devices.py", "return best[room]", "return best[room - 1]", ("1/2", 1)),
+    ("devices.py", "return best[-1]", "return best[-2]", ("1/2", 1)),
     ("devices.py", "sizes = [(int(part * room), price)", "sizes = [(room, price)", ("1/3", 1)),
     ("trees.py", "int(count) * worth", "worth", ("1/2", 2)),
     ("trees.py", "* max(need, one) for need in needs", "* 2 * max(need, one) for need in needs", ("1/2", 2)),
@@ -52,7 +52,9 @@ def test_what_a_device_is_worth():
     assert dearest({}) == 0
     assert dearest({F(0): 1}) is None
     assert dearest({F(6, 5): 1}) is None
-    assert dearest({F(1, 20_011): 1}) is None
+    assert dearest({F(2, 3): 5}) == 5
+    assert dearest({F(1, FINEST): 1}) == FINEST
+    assert dearest({F(1, FINEST + 1): 1}) is None
 
 
 def one_by_one(parts, free):

@@ -148,6 +148,9 @@ REFUSED = {
     "a group that is not there": (pool({"group": "g"}, {"group": "h"}, groups=[{"name": "h"}]), "group that is not"),
     "a meaning": (pool(guarantees="more"), "nothing that the verifier knows"),
     "a resource": (pool({"demand": {"c": 1}}), "'c' is no resource"),
+    "a pool and machines": (rack() | {"capacity": {"a": 8}}, "one pool, or machines"),
+    "a key of an instance": (pool(weights={}), "'weights' of an instance is nothing"),
+    "a key of a type": (pool({"tasks": [kind(max_tasks=1)]}), "'max_tasks' of a task type is nothing"),
     "a weight of less": (pool({"weight": -1}, {}), NOTHING),
     "a weight of nothing for one resource": (pool({"weight": {"a": 0}}), NOTHING),
     "a weight of a group": (pool({}, groups=[{"name": "g", "weight": "-1/2"}]), NOTHING),
@@ -289,6 +292,7 @@ LINES = [
     (rack({"demand": {"a": 1, "b": 1}}), {"tsf": [("1/4", 0)], "drf": [("1/4", 0)]}),
     (pool({"demand": {"a": 2, "b": 2}, "guarantee": {"a": 4}}, guarantees="surplus"), {
         "drf": [("1/4", "1/2"), ("1/2", 0)], "asset": [("3/4", "1/2")], "single:b": [("1/2", 0)]}),
+    (pool({"demand": {"a": 2}, "guarantee": {"a": 4}}, guarantees="surplus"), {"drf": [("1/4", "1/2")]}),
     (pool({"demand": {"a": 2, "b": 2}, "guarantee": {"a": 2}}, guarantees="normalised"), {"drf": [(1, 0)]}),
 ]  # fmt: skip
 

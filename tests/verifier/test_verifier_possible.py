@@ -1,5 +1,6 @@
 """Whether what a file claims is possible: its checks one by one, in documents by hand."""
 
+import itertools
 from fractions import Fraction as F
 
 import pytest
@@ -120,9 +121,13 @@ def test_a_level_is_exact_where_it_is_a_text_and_near_where_it_is_a_float():
 
 
 def test_a_level_is_near_by_the_size_of_what_it_is_made_of():
-    """Above a guarantee of 2 the level of 2 tasks is a half less a quarter: rounded by three quarters."""
-    users = [USERS[0] | {"guarantee": {"a": 2}}, USERS[1]]
-    for off, right in ((F(3, 4), True), (F(3, 4) + F(1, 1000), False)):
+    """Above a guarantee of 2 the level of 2 tasks is a half less a quarter: rounded by three quarters.
+
+    So it is where as much of b, of which nothing is promised, is in its level beside.
+    """
+    rows = [{"a": 2}, {"a": 2, "b": "1/2"}]
+    for row, (off, right) in itertools.product(rows, ((F(3, 4), True), (F(3, 4) + F(1, 1000), False))):
+        users = [{"name": "A", "demand": row, "guarantee": {"a": 2}}, USERS[1]]
         assert levels(F(1, 4) + ACCURACY * off, users=users, instance={"guarantees": "surplus"}) is right
 
 

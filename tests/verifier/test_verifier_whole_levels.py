@@ -12,6 +12,7 @@ from test_verifier_mutants import file_of
 from test_verifier_values import claimed
 
 from drfopt import Group, Instance, Organisation
+from drfopt.certificates.verifier import whole_levels
 from drfopt.certificates.verifier.branches import Undecided, rounded, tightened
 from drfopt.certificates.verifier.claims import Claim
 from drfopt.certificates.verifier.cluster import Cluster
@@ -388,3 +389,64 @@ def test_nobody_is_spared_beyond_what_it_can_run():
     assert proof.stops == proof.own[:1]
     bound = {"most": {"user": "D", "tasks": 3}, "tree": [leaf(1, 9, 0)]}
     assert proof._bound(proof.own[1:], 1, bound) == told(7 + 2 * 9 - (1 + 9) - 3 * 2)
+
+
+# ---- what a level asks -----------------------------------------------------------------------------------------------
+
+
+def may_choose(asked, tasks):
+    """Say whether everybody runs what is fixed, or an option, or more, with no more at a level than may be there."""
+    _, _, options, _, allowed, fixed, alike, _ = asked
+    ways = [Counter()]
+    for kind in set(alike.values()):
+        has = [x for i, x in tasks.items() if alike[i] == kind]
+        sure = [x for (i, x), n in fixed.items() if alike[i] == kind for _ in range(n)]
+        orders = {way for way in itertools.permutations(has) if all(map(int.__ge__, way, sure))}
+        each = [[[row for x, row in options[kind] if x <= y] for y in way[len(sure) :]] for way in orders]
+        mine = {tuple(sorted(map(str, way))) for rows in each for way in itertools.product(*rows)}
+        ways = [way + Counter(more) for way in ways for more in mine]
+    return any(all(way[str(row)] <= n for row, n in enumerate(allowed)) for way in ways)
+
+
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("seed", range(60))
+def test_whatever_is_better_is_among_what_all_may_choose(seed, monkeypatch):
+    """As long as nothing is better at lower levels; and of a bound that is too low all that exceed it are."""
+    asked = []
+    monkeypatch.setattr(whole_levels, "_level", lambda *said: asked.append(said) or "")
+    chance = random.Random(seed)
+    claim = drawn(chance, chance.choice([1, 1, 2]))
+    first = LevelProof(claim)
+    each = {i: range(first.scale[i].most + 1) for i in first.cluster.users}
+    columns = list(zip(*claim.c.d, strict=True))
+
+    def runs(x):
+        used = (sum(map(math.prod, zip(x, column, strict=True))) for column in columns)
+        return all(have <= room for have, room in zip(used, claim.c.cluster, strict=True))
+
+    every, met = [x for x in itertools.product(*each.values()) if runs(x)], 0
+    worth = {x: sorted(first.scale[i].value(n) for i, n in enumerate(x)) for x in every}
+    best = max(worth.values())
+    for own in chance.sample(every, 4) + [x for x in every if worth[x] == best]:
+        claim.x = list(map(F, own))
+        proof, before = LevelProof(claim), 0
+        for known, (level, count) in enumerate(proof.own):
+            same = [x for x in every if worth[x][:before] == worth[own][:before]]
+            better = [x for x in same if worth[x][before] >= level and worth[x][before + count - 1] > level]
+            proof._fewer(level, count, [])
+            assert all(may_choose(asked[-1], dict(enumerate(x))) for x in better)
+            reach = [x for x in every if worth[x] >= worth[own]]
+            for place, (least, _) in enumerate(proof.own[known:]):
+                at = before if place == 0 else before + sum(n for _, n in proof.own[known : known + place + 1]) - 1
+                for who, x in ((who, x) for who, numbers in each.items() for x in numbers):
+                    if (most := first.scale[who].value(x)) >= least:
+                        bound = {"most": {"user": "ABCD"[who], "tasks": x}, "tree": []}
+                        proof._bound(proof.own[known:], place, bound)
+                        over = [x for x in reach if worth[x][at] > most]
+                        assert all(may_choose(asked[-1], dict(enumerate(x))) for x in over)
+                        met += len(over)
+            if better:
+                break
+            proof._settle(level, count)
+            before += count
+    assert met

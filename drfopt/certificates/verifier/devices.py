@@ -32,7 +32,7 @@ def _binned(sizes: Sequence[int], left: list[int], unit: int, bins: int) -> bool
     first = next((s for s, x in enumerate(left) if x), None)
     if first is None:
         return True
-    if not bins or sum(map(mul, sizes, left)) > unit * bins:
+    if sum(map(mul, sizes, left)) > unit * bins:
         return False
 
     def fill(place: int, room: int, rest: list[int]) -> bool:
@@ -58,5 +58,5 @@ def dearest(prices: Mapping[Fraction, int]) -> int | None:
     sizes = [(int(part * room), price) for part, price in prices.items()]
     best = [0]
     for used in range(1, room + 1):
-        best.append(max([best[-1], *(best[used - size] + price for size, price in sizes if size <= used)]))
-    return best[room]
+        best.append(max([0, *(best[used - size] + price for size, price in sizes if size <= used)]))
+    return best[-1]

@@ -26,14 +26,13 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import InstanceError
-from ...base.registry import unknown
 from ...model.instance import Instance
 from ...model.machine import Machine
 from ...model.organisation import Group, Organisation
 from ...model.users import TaskType
-from ..text.files import FORMATS, STANDARD_INPUT, failure, format_of, read_text
+from ..text.files import failure
 from .entries import InstanceFile, UserEntry, validated
-from .syntax import sniff, tree
+from .syntax import checked_text, read_as, tree
 
 __all__ = ["built", "load", "loads"]
 
@@ -55,12 +54,7 @@ def load(path: str | Path) -> Instance:
     InstanceError
         In one line: the file, the place in it, the value and the remedy.
     """
-    if str(path) == "-":
-        text = read_text(path, EMPTY)
-        return loads(text, sniff(text), STANDARD_INPUT)
-    # The file comes first: that it is missing is worth more to know than that its suffix is odd.
-    text = read_text(path, EMPTY)
-    return loads(text, format_of(path), str(path))
+    return loads(*read_as(path, EMPTY))
 
 
 def loads(text: str, format: str | None = None, place: str = "<text>") -> Instance:
@@ -79,15 +73,7 @@ def loads(text: str, format: str | None = None, place: str = "<text>") -> Instan
     InstanceError
         In one line: `place`, where in it, the value and the remedy.
     """
-    text = text.removeprefix("\ufeff")
-    if format is None:
-        format = sniff(text)
-    known = sorted(set(FORMATS.values()))
-    if format not in known:
-        raise InstanceError(unknown("format", format, known))
-    if not text.strip():
-        raise failure(place, EMPTY)
-    return built(tree(text, format, place), place)
+    return built(tree(*checked_text(text, format, place, EMPTY), place), place)
 
 
 def built(tree: Any, place: str) -> Instance:

@@ -10,12 +10,25 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Any, NoReturn
 
+from ...base.errors import InstanceError
 from ...base.numbers.quantities import LONGEST
-from ..text.files import DEEPEST, DEEPEST_DOCUMENT, MUCH_TOO_DEEP, TOO_DEEP, failure
+from ...base.registry import unknown
+from ..text.files import (
+    DEEPEST,
+    DEEPEST_DOCUMENT,
+    FORMATS,
+    MUCH_TOO_DEEP,
+    STANDARD_INPUT,
+    TOO_DEEP,
+    failure,
+    format_of,
+    read_text,
+)
 
-__all__ = ["sniff", "tree", "trees"]
+__all__ = ["checked_text", "read_as", "sniff", "tree", "trees"]
 
 PARTS = 8
 """Parts of a dotted key; an instance needs three, and the time of tomllib grows with their cube."""
@@ -79,6 +92,35 @@ def _yaml(text: str, place: str) -> Any:
     from ..text.yaml_xml import tree as read
 
     return read(text, place)
+
+
+def read_as(path: str | Path, empty: str) -> tuple[str, str, str]:
+    """Return the text of a file, its format by its suffix, and its place; ``-`` is standard input, in any format.
+
+    The file comes first: that it is missing is worth more to know than that its suffix is odd.  `empty` is said of one
+    without text.
+    """
+    text = read_text(path, empty)
+    if str(path) == "-":
+        return text, sniff(text), STANDARD_INPUT
+    return text, format_of(path), str(path)
+
+
+def checked_text(text: str, format: str | None, place: str, empty: str) -> tuple[str, str]:
+    """Return a text without its byte order mark, and its format: found out from the text where none is given.
+
+    Raises
+    ------
+    InstanceError
+        Where the format is unknown, or there is no text: `empty` is said of that.
+    """
+    text = text.removeprefix("\ufeff")
+    found, known = sniff(text) if format is None else format, sorted(set(FORMATS.values()))
+    if found not in known:
+        raise InstanceError(unknown("format", found, known))
+    if not text.strip():
+        raise failure(place, empty)
+    return text, found
 
 
 def sniff(text: str) -> str:

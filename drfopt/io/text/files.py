@@ -143,8 +143,7 @@ def format_of(path: str | Path) -> str:
     InstanceError
         On any other suffix.
     """
-    if not isinstance(path, str | os.PathLike):
-        raise InstanceError(f"a file is named by a {type(path).__name__}: give its path as text")
+    _check_name(path)
     suffix = Path(path).suffix
     if suffix.lower() not in FORMATS:
         said = f"the suffix {suffix!r} is not known" if suffix else "the name has no suffix"
@@ -189,8 +188,7 @@ def read_text(path: str | Path, empty: str = EMPTY) -> str:
     InstanceError
         When the file is missing, not readable, empty, larger than `LARGEST` bytes, or not text in UTF-8.
     """
-    if not isinstance(path, str | os.PathLike):
-        raise InstanceError(f"a file is named by a {type(path).__name__}: give its path as text")
+    _check_name(path)
     if str(path) == "-":
         return _decoded(_standard_input(), STANDARD_INPUT, empty)
     place = str(path) or "."
@@ -205,6 +203,11 @@ def read_text(path: str | Path, empty: str = EMPTY) -> str:
         reason = getattr(error, "strerror", None) or str(error)
         raise failure(place, f"cannot be read ({reason}): check its name and its permissions") from None
     return _decoded(data, place, empty)
+
+
+def _check_name(path: object) -> None:
+    if not isinstance(path, str | os.PathLike):
+        raise InstanceError(f"a file is named by a {type(path).__name__}: give its path as text")
 
 
 def _standard_input() -> bytes:

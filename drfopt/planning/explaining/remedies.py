@@ -15,7 +15,7 @@ at everybody.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -186,13 +186,12 @@ class Remedies(RemedyTrials):
                 f"what it gives in all, 'drfopt whatif --add 1*{worth.name}' says"
             )
         # Of bytes it takes many until there is anything to be seen.
-        times = 1024 if self._unit(worth) else 10
-        after = float(worth.tasks_at(worth.now + amount)[i])
-        while worth.kind != "machine" and f"{after:.6g}" == f"{now:.6g}" and amount * times <= most:
-            amount *= times
-            after = float(worth.tasks_at(worth.now + amount)[i])
-        if f"{after:.6g}" == f"{now:.6g}":
+        steps = [amount] if worth.kind == "machine" else _multiplied(amount, 1024 if self._unit(worth) else 10, most)
+        tried = ((amount, float(worth.tasks_at(worth.now + amount)[i])) for amount in steps)
+        seen = next(((amount, after) for amount, after in tried if f"{after:.6g}" != f"{now:.6g}"), None)
+        if seen is None:
             return ""
+        amount, after = seen
         until = f"{MOST} times as much" if side.until is None else self._shown(worth, not_above(side.until))
         stays = "stays so" if self._as_now(worth) else "changes at once, and then stays so"
         gives = f"would give it {counted(f'{after:.6g}', 'task')} instead of {now:.6g}"
@@ -273,6 +272,13 @@ def _bottlenecks(held: Held, room: np.ndarray) -> dict[int, Any]:
     names = certify(pool, held.policy, point.tasks, point.rates).bottlenecks
     # Who comes to its limit just here is still stopped by what it was.
     return {i: names[i] for i in np.flatnonzero(~held.capped).tolist() if names[i] is not None}
+
+
+def _multiplied(amount: float, times: int, most: float) -> Iterator[float]:
+    """Yield an amount, and ever so many times as much as long as that is not above the most."""
+    yield amount
+    while (amount := amount * times) <= most:
+        yield amount
 
 
 def _rounded_down(amount: float) -> float:

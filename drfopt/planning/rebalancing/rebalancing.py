@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -339,33 +339,13 @@ def rebalance(
             "the number of moves, and the fewest to one of these are found"
         )
     wanted = _optimum(problem, seen, separate) if moves is None else _within(problem, seen, moves, separate)
-    too_large = False
-    try:
-        plan, fewest = wanted.fairest.fewest(deadline)
-    except (TooLarge, TimeLimitError) as stopped:
-        if wanted.found is None or there.machines:
-            raise
-        plan, too_large = _as_solved(wanted.found, separate), isinstance(stopped, TooLarge)
-        # Where nothing leaves its place, nothing could leave less.
-        fewest = (plan if separate is None else separate.together(plan)).leaving(there) == 0
+    plan, fewest, too_large = _planned(wanted, there, separate, deadline)
     check(problem, seen, plan, wanted.fairest)
     if separate is not None:
         plan = separate.together(plan)
         if moves is not None and plan.leaving(there) > moves:
             raise CertificateError(f"a plan was found in which {plan.leaving(there)} tasks leave, and {moves} may")
-
-    rates = chosen.exact_rates(instance)
-    if notion.objective in ("alpha", "sum") and "organisation" in instance.features:
-        # Groups have incomes.
-        rates = market_rules(instance, notion, exact=True).rates.tolist()
-
-    def levels(tasks: np.ndarray) -> tuple[Fraction, ...]:
-        held = [int(tasks[rows].sum()) for rows in type_rows(instance)]
-        found = [rate * x for rate, x in zip(rates, held, strict=True)]
-        for p, i in enumerate(users.members if levelled and separate is None else ()):
-            found[i] = users.level(p, held[i])
-        return tuple(found)
-
+    levels = _levels_on(instance, chosen, users if levelled and separate is None else None)
     return Rebalancing(
         instance=instance,
         policy=chosen.name,
@@ -383,6 +363,41 @@ def rebalance(
         goal=_goal(notion),
         undecided=isinstance(wanted.fairest, Largest) and wanted.fairest.undecided,
     )
+
+
+def _planned(
+    wanted: "_Levels", there: Current, separate: Separate | None, deadline: Deadline
+) -> tuple[Placement, bool, bool]:
+    """Return a way to the levels, whether it has the fewest moves, and whether the program of those is too large."""
+    try:
+        return *wanted.fairest.fewest(deadline), False
+    except (TooLarge, TimeLimitError) as stopped:
+        if wanted.found is None or there.machines:
+            raise
+        plan = _as_solved(wanted.found, separate)
+        # Where nothing leaves its place, nothing could leave less.
+        fewest = (plan if separate is None else separate.together(plan)).leaving(there) == 0
+        return plan, fewest, isinstance(stopped, TooLarge)
+
+
+def _levels_on(
+    instance: Instance, policy: Policy, users: WholeUsers | None
+) -> Callable[[np.ndarray], tuple[Fraction, ...]]:
+    """Return what says the levels of tasks by type: those that `users` have where they rise, else rates times tasks."""
+    rates = policy.exact_rates(instance)
+    if policy.objective in ("alpha", "sum") and "organisation" in instance.features:
+        # Groups have incomes.
+        rates = market_rules(instance, policy, exact=True).rates.tolist()
+
+    def levels(tasks: np.ndarray) -> tuple[Fraction, ...]:
+        held = [int(tasks[rows].sum()) for rows in type_rows(instance)]
+        found = [rate * x for rate, x in zip(rates, held, strict=True)]
+        if users is not None:
+            for p, i in enumerate(users.members):
+                found[i] = users.level(p, held[i])
+        return tuple(found)
+
+    return levels
 
 
 def _goal(policy: Policy) -> str:

@@ -223,8 +223,9 @@ def numbered_nodes(part: TreePart, notes: Notes, named: bool) -> list[ListedMach
     """Return as many nodes as the trace of a simulator says that there are, unless some are named."""
     count = part["num.nodes"].count()
     tell_unused(part, ("num.nodes", "num.racks"), "a trace of the simulator", "num.nodes", notes)
-    if named or not count:
+    if named:
         notes.unused("num.nodes of a trace of the simulator: its nodes are listed")
+    if named or not count:
         return []
     for resource, usual in SIMULATED.items():
         notes.assumed(f"node of the simulator that does not say its {resource} has {int(usual)}", "num.nodes", count)
@@ -256,7 +257,7 @@ def simulated_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
     notes.unused(master, title, copies)
     found = []
     for one in part["job.tasks"].each():
-        sizes = {key: name for key, part_of in one.pairs() if (name := _resource(key, part_of.value))}
+        sizes = {key: name for key, size in one.pairs() if (name := _resource(key, size.value))}
         said = {name: one[key].amount() for key, name in sizes.items()}
         _tell_rest(one, ("count", *sizes), "a container", title, notes)
         for resource, usual in CONTAINER.items():
