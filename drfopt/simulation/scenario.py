@@ -266,7 +266,8 @@ class Scenario:
             if job.count is None:
                 raise InstanceError("a job comes without end: say until when, or how often it comes (count)")
             if job.count > MOST_JOBS:
-                raise InstanceError(f"a job comes {job.count:.3g} times: say until when, or write at most {MOST_JOBS:,}")
+                most = f"say until when, or write at most {MOST_JOBS:,}"
+                raise InstanceError(f"a job comes {job.count:.3g} times: {most}")
 
     @property
     def _until(self) -> float:
