@@ -41,6 +41,9 @@ NUMBERS = 20_000
 FEW = 24
 """Numbers of tasks of one user at least that are columns, and ranges that are looked at."""
 
+GRID = 256
+"""Numbers of tasks of one user of one type that are columns where it could have more: prices need no more."""
+
 NEAR = (0, 1, 2, 3, 5, 9, 17, 33, 65)
 """How far from the tasks at hand numbers are columns too: in 1, and in 256ths of the tasks."""
 
@@ -135,7 +138,11 @@ class _Numbers:
         number = max(FEW, NUMBERS // max(len(self.mine), 1))
         if high - low < number:
             return list(range(low, high + 1))
-        found = {low, low + 1, high} | {own + sign * max(k, own * k // 256) for k in NEAR for sign in (-1, 1)}
+        if len(self.users.sequences[p].rows) == 1:
+            number = min(number, GRID)
+        # Of large numbers prices are as fine as the steps from the tasks at hand are small.
+        steps = [*(max(k, own * k // 256) for k in NEAR), *(own >> k for k in range(9, own.bit_length()))]
+        found = {low, low + 1, high} | {own + sign * step for step in steps for sign in (-1, 1)}
         # Steps grow with the numbers.
         found |= {low + round((high - low + 1) ** (k / number)) - 1 for k in range(1, number)}
         return sorted(x for x in found if low <= x <= high)

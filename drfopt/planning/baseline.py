@@ -40,6 +40,7 @@ class Baseline:
         # What a formulation calls a level only its own file knows.
         self.instance, self.policy = instance, policy_named("drf") if named.objective == "formulation" else named
         self._share = policy_named("utilitarian")
+        self._rulers: dict[bool, tuple[Instance, tuple[Instance, np.ndarray]]] = {}
 
     @property
     def measured_in(self) -> dict[str, str]:
@@ -51,6 +52,12 @@ class Baseline:
 
         Demands are those of today, and all else what it was: weights, promises, and groups with who has left them.
         """
+        # A division is measured in several ways, one after the other.
+        if exact not in self._rulers or self._rulers[exact][0] is not instance:
+            self._rulers[exact] = instance, self._ruler(instance, exact)
+        return self._rulers[exact][1]
+
+    def _ruler(self, instance: Instance, exact: bool) -> tuple[Instance, np.ndarray]:
         base, everybody = self.instance, np.arange(instance.n)
         if _same_users(instance, base, exact):
             return base, everybody

@@ -19,7 +19,7 @@ from ..model.allocation import Allocation, stopped
 from ..model.instance import Instance
 from ..model.organisation import Organisation
 from ..model.policies import AnyPolicy, policy_on
-from ..model.shortfall import ENDLESS, HAS_ALL, MET, SHORT
+from ..model.shortfall import ENDLESS, HAS_ALL, MET, SHORT, cells_of
 from ..planning.advice import LARGEST, advise, most_priced, priced_quickly
 from ..planning.before_and_after import WhatIf
 from ..planning.explaining.explanation import UNKNOWN, what_stops
@@ -180,7 +180,7 @@ def _answer(allocation: Allocation, stops: Sequence[Stop]) -> Document:
             "users": short.count(SHORT),
             "endless": short.count(ENDLESS),
             "held": sum(
-                any(name for told in stops[i].names for name in _resource(instance, told))
+                any(cell.resource is not None for cell in cells_of(instance, stops[i].names))
                 for i in np.flatnonzero(short.standing == ENDLESS).tolist()
             ),
             "met": short.count(MET),
@@ -418,18 +418,17 @@ def _explained(allocation: Allocation, i: int, reason: str, names: tuple[str, ..
 def _stops(instance: Instance, users: Sequence[Stop]) -> Stops:
     counts: Counter[str] = Counter()
     at: Counter[str] = Counter()
-    resources: Counter[str] = Counter()
+    resources: Counter[int | None] = Counter()
+    named = {names: {cell.resource for cell in cells_of(instance, names)} for names in {stop.names for stop in users}}
     for stop in users:
         if stop.kind:
             counts[stop.kind] += 1
             if stop.kind != "ceiling":
                 continue
         at.update(stop.names)
-        # "class/resource"; a name of either may hold a slash of its own, so it is looked up as a whole.
-        mine = {resource for name in stop.names for resource in _resource(instance, name)}
-        resources.update(mine)
+        resources.update(named[stop.names])
         # What is no resource is the ceiling of a group; her own is told apart, and counted already.
-        counts["ceiling"] += not stop.kind and any(not list(_resource(instance, name)) for name in stop.names)
+        counts["ceiling"] += not stop.kind and None in named[stop.names]
     return Stops(
         counts["met"],
         counts["limit"],
@@ -437,15 +436,9 @@ def _stops(instance: Instance, users: Sequence[Stop]) -> Stops:
         counts["unplaced"],
         counts["notion"],
         counts["unknown"],
-        [resources[name] for name in instance.resources],
+        [resources[j] for j in range(instance.m)],
         [[at[f"{c}/{r}"] for r in instance.resources] for c in instance.machine_names],
     )
-
-
-def _resource(instance: Instance, name: str) -> list[str]:
-    if instance.machines is None:
-        return [name] if name in instance.resources else []
-    return [resource for resource in instance.resources if name.endswith(f"/{resource}")][:1]
 
 
 def _resources(instance: Instance, stops: list[Stops]) -> list[Document]:

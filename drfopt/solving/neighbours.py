@@ -42,7 +42,8 @@ def none_worse(allocations: Iterable[Allocation], deadline: Deadline) -> list[Al
     All others are returned as they are.
     """
     found = list(allocations)
-    steps = [*pairwise(range(len(found))), *((here, there) for there, here in reversed([*pairwise(range(len(found)))]))]
+    upwards = list(pairwise(range(len(found))))
+    steps = upwards + [(here, there) for there, here in reversed(upwards)]
     for number, (there, here) in enumerate(steps):
         if found[there].integer:
             ends = Deadline.after(deadline.share(len(steps) - number))

@@ -349,3 +349,12 @@ def test_more_whole_tasks_than_can_be_counted_are_refused_by_name():
     assert solve(limited, integer=True).tasks.tolist() == [999, 7]
     with pytest.raises(PolicyError, match=r"a trace of about .* tasks is too long to keep"):
         schedule(pool)
+
+
+@pytest.mark.parametrize("policy", ["ceei", "utilitarian", "throughput"])
+def test_of_more_tasks_than_floats_count_the_bound_is_near(policy):
+    """Prices were not found in time, or the solver's answer was none, and a bound was twice what there is."""
+    room = {"a": 9 * 10**18 + 7, "b": 18 * 10**18 + 5}
+    found = solve(Instance({"A": {"a": 1, "b": 2}, "B": {"a": 3, "b": 1}}, room), policy, integer=True)
+    assert found.status == "feasible" and found.certificate.valid is None
+    assert found.certificate.gap < 1e-4

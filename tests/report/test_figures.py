@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
 
-from drfopt import what_if
+from drfopt import Instance, Machine, what_if
 from drfopt.base.errors import InstanceError
 from drfopt.base.numbers.shown import fixed, number, percent
 from drfopt.base.tables import clean
@@ -333,3 +333,9 @@ def test_percentages_and_columns():
     assert fixed([1 / 3, 2 / 3], share=True) == ["33.3", "66.7"]
     assert fixed([1e-9, 1.0, 2.5]) == ["<0.01", "1.00", "2.50"]
     assert fixed([1, 2], pool=[1, 2, 0.25]) == ["1.00", "2.00"]
+
+
+def test_a_resource_whose_name_ends_as_another_stops_users_by_itself():
+    machine = Machine("m", {"gpu": 9, "nvidia.com/gpu": 2})
+    document = study(Instance({"A": {"gpu": 1, "nvidia.com/gpu": 1}}, machines=[machine]), ["drf"])
+    assert {row["name"]: row["stopped"] for row in document["resources"]} == {"gpu": [0], "nvidia.com/gpu": [1]}

@@ -157,6 +157,17 @@ def test_answers_that_are_not_of_the_policy_prove_nothing():
     assert [check.holds for check in report.checks] == [False, True]
 
 
+@pytest.mark.parametrize(("property", "policy", "name"), [(RM, "asset", "thm3"), (PM, "ceei", "thm5")])
+def test_other_answers_that_are_not_of_the_policy_prove_nothing(property, policy, name):
+    """Everybody loses where nobody has anything."""
+    data = file_of(property, policy, name)
+    for row in data["audits"][0]["findings"][0]["after"][0]["users"]:
+        row |= {"tasks": "0", "level": "0"}
+    report = verified(data)
+    assert report.valid is False
+    assert [check.holds for check in report.checks] == [True, False, True]
+
+
 def test_a_wasteful_answer_is_shown_by_a_better_one():
     claim = next(c for c in CLAIMS if (c.policy, c.property, c.verdict) == ("per-server", "pareto-efficiency", "fails"))
     data = file_of("pareto-efficiency", "per-server", claim.instance())

@@ -7,7 +7,7 @@ from test_verifier_mutants import file_of, mutant_of, verdict, without_levels
 
 from drfopt import Group, Instance, Machine, Organisation
 from drfopt.certificates.verifier import trees, verify
-from drfopt.certificates.verifier.branches import cheapest, tightened
+from drfopt.certificates.verifier.branches import cheapest, leaves, tightened
 
 COSTS = [(0, 1, 3), (2, 0, 1), (1, 1, 0), (-2, 0, 3)]
 ENDS = list(itertools.product([(0, 1), (0, 3), (1, 2)], repeat=3))
@@ -95,6 +95,11 @@ def test_a_branch_is_on_a_load_to_which_nothing_can_be_added():
 def test_a_tree_ends_with_its_last_leaf():
     assert verify(alike(BOTH, BOTH)).valid is None
     assert verify(alike(at_most(0, A), BOTH)).valid is None
+
+
+def test_what_tightens_is_a_leaf_where_nothing_can_be_tightened():
+    leaf = {"tightens": True}
+    assert list(leaves([leaf], None, None)) == [(leaf, {})]
 
 
 def test_loads_are_listed_up_to_a_number_of_them(monkeypatch):

@@ -712,9 +712,10 @@ CLOCK = [
         in_groups(), in_groups(tiers={"A": 1}))),
     ("clock.py", "{i: c.floor[i] for i in self.plays}", "dict.fromkeys(self.plays, number(0))", lambda: instead(
         in_groups(), in_groups(guarantees={"C": {"b": 9}}))),
-    ("clock.py", "{i for i in has if any(q[i] for end, q in ends if end[:2] == stop[0][:2])}",
+    ("clock.py", "{i for i in has if any(q[i] for end, q in ends if end == stop)}",
      "set(has)", stopped_early),
-    ("clock.py", " or could_rise(claim, i, q, money, unspent)", "", lambda: next_to_nothing(0.999, "1/10000000")),
+    ("clock.py", "if could_rise(claim, i, q, money, unspent)", "if False",
+     lambda: next_to_nothing(0.999, "1/10000000")),
     ("order.py", " if claim.report.accuracy else number(0)", " * 0", lambda: next_to_nothing(0.5, "1e-30")),
     ("whole.py", "tasks.uses(x, cluster.resources.index(r)) <= most for", "True for", lambda: instead(
         of_types(20), of_types(20, ceiling=4), integer=True)),

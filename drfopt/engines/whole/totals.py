@@ -174,6 +174,9 @@ def kept_parts(problem: Problem, users: WholeUsers) -> dict[int, int]:
     return dict(Counter(value for value in values if value < users.first_level))
 
 
+COUNTED = 2**50
+"""Tasks of one user up to which floats count single ones, with some bits for a solver to be wrong by."""
+
 RETRIES = 5
 """How often a program is asked again to leave as much of a capacity as its answer exceeded it by."""
 
@@ -246,8 +249,10 @@ def _worse(users: WholeUsers, mine: Sequence[int], answer: Answer, known: Answer
 
 
 def solve(problem: Problem) -> Answer:
-    """Return whole tasks of the largest sum, tier by tier."""
+    """Return whole tasks of the largest sum, tier by tier; of numbers beyond floats what is full, densest first."""
     users = problem.whole_users
+    if max(users.most, default=0) > COUNTED:
+        return replace(densest_first(problem), status="feasible", engine="")
     found = _in_time(problem, lambda: _in_turn(users, partial(_largest_sum, problem, kept_parts(problem, users))))
     if problem.instance.machines is None or not hides_tasks(users.rates, found.tasks.tolist()):
         return found

@@ -22,7 +22,6 @@ the instance anew.
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,7 +130,7 @@ def tree_tasks(instance: Instance, policy: Policy) -> list[Fraction]:
     out = {i for i in range(instance.n) if tree.most[i] == 0 or none_of[i]}
     promised = tree.promised(out)
     having, stopped = none, out
-    if some := [i for i, tree_tasks in enumerate(promised) if tree_tasks and i not in out]:
+    if some := [i for i, amount in enumerate(promised) if amount and i not in out]:
         parts = GroupNode([((), i) for i in some])
         of_promise = [_part(i, promised[i], instance) for i in range(instance.n)]
         having, stopped = fill(parts, tree.use, tree.room, promised, of_promise, none, sorted(out))
@@ -146,8 +145,10 @@ def _part(i: int, promised: Fraction, instance: Instance) -> Rows:
     return lambda use: [use[j] / whole]
 
 
-def _summed(unit: Sequence[Fraction], use: Sequence[Fraction]) -> Fraction:
-    return sum((u * held for u, held in zip(unit, use, strict=False)), Fraction(0))
+def _in_shares(weight: Fraction, instance: Instance) -> Callable[[list[Fraction]], Fraction]:
+    """Measure what users hold in shares of all resources together, by a weight; further columns are ceilings."""
+    unit = [1 / (c * weight) if c else Fraction(0) for c in instance.exact_capacity]
+    return lambda use: sum((u * held for u, held in zip(unit, use[: instance.m], strict=True)), Fraction(0))
 
 
 class _Tree:
@@ -296,7 +297,6 @@ class _Tree:
         if here is None:
             return GroupNode(children)
         weight = here.weight or Fraction(1)
-        unit = [1 / (c * weight) if c else Fraction(0) for c in self.instance.exact_capacity]
-        shares = partial(_summed, unit)
+        shares = _in_shares(weight, self.instance)
         self.groups[name] = GroupNode(children, self._measure(here.guarantee, weight), shares)
         return self.groups[name]

@@ -257,7 +257,7 @@ def simulated_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
     notes.unused(master, title, copies)
     found = []
     for one in part["job.tasks"].each():
-        sizes = {key: name for key, part_of in one.pairs() if (name := _resource(key, part_of.value))}
+        sizes = {key: name for key, size in one.pairs() if (name := _resource(key, size.value))}
         said = {name: one[key].amount() for key, name in sizes.items()}
         _tell_rest(one, ("count", *sizes), "a container", title, notes)
         for resource, usual in CONTAINER.items():
