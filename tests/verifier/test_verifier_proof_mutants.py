@@ -62,7 +62,7 @@ SERVERS = [
 
 # A's levels are those of b and those of n's a, B's of a by its weight of 2; C runs on m, and needs but b.
 NEEDS = {"A": {"a": 1, "b": 2, "c": 9}, "B": {"a": 3}, "C": {"b": 1}}
-ROOMS = {"m": {"a": 6, "b": 8, "c": 99}, "n": {"a": 4, "b": 8, "c": 99}, "o": {"a": 3, "c": 99}}
+ROOMS = {"m": {"a": 6, "b": 8, "c": 20}, "n": {"a": 4, "b": 8, "c": 20}, "o": {"a": 3, "c": 20}}
 
 
 def shared(at, some, whole=False, left_out=()):
