@@ -136,6 +136,13 @@ BOTH = [tier(0, a="1"), tier(1, b="1")]
 MARKET = [tier(0, a="1/4"), tier(1, b="1/4")]
 NOTHING = {"A": 0, "B": 0}
 
+
+def left_by_a_promise():
+    """A comes first, but all is promised to B, whose tasks, as floats, leave it a part in 10^16."""
+    rules = {"promised": {"B": {"a": 1}}, "tiers": FIRST}
+    return claimed([0, 3.333333333333333], [(1, 0), (0.3, 0)], [1, 1], {"a": 1}, "utilitarian", False, **rules)
+
+
 SUMS = [
     ("dear tasks instead of cheap ones", lambda: claimed([2, 0], [(2, 1), (1, 1)], [4, 9], {"a": "1"}), False),
     ("a limit at a loss", lambda: claimed([2, 0], [(2, 1), (1, 1)], [4, 9], {"a": "1"}, limits={"A": 9}), False),
@@ -178,6 +185,9 @@ SUMS = [
         ),
         False,
     ),
+    # And where it has nothing, as what one of it could have.
+    ("nothing, where nothing but rounding is left", left_by_a_promise, True),
+    ("nothing at all", lambda: claimed([0], [(1, 0)], [1, 1], {"a": 1}, "utilitarian", False), False),
     ("what costs nothing", lambda: claimed([4, 3], APART, [4, 4], {"a": "1"}), False),
 ]
 

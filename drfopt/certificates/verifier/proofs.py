@@ -109,12 +109,12 @@ class Proof(MarketClaim):
         tiers, missing = self.tiers(stuck)
         faults: list[str] = []
         for tier in tiers:
-            faults += self.larger(tier, stuck, alone=len(tiers) == 1)
+            faults += self.larger(tier, stuck)
         faults += [] if missing else self.left_out(tiers, stuck)
         return self.report.add("no sum is larger", faults, missing)
 
-    def larger(self, tier: PricedTier, stuck: set[int], alone: bool) -> Iterator[str]:
-        """Yield what speaks against the prices of a tier, or of one `alone`."""
+    def larger(self, tier: PricedTier, stuck: set[int]) -> Iterator[str]:
+        """Yield what speaks against the prices of a tier."""
         q, money, _ = self.market(tier.p, tier.bounds)
         playing = [i for i in self.n if self.plays[i]]
         r = {i: self.r[i] * tier.weight(self.turns[i]) for i in playing}
@@ -133,7 +133,7 @@ class Proof(MarketClaim):
         value, mine = total(r[i] * self.x[i] for i in playing), [i for i in playing if self.turns[i] == tier.turn]
         bound = min(rise * money + total(gain(i, rise) for i in playing) for rise in (least_rise, slight))
         own = total(r[i] * self.x[i] for i in mine)
-        if not own and not alone:  # Of a tier that has nothing, a part of what one of it could have.
+        if not own:  # Of a tier that has nothing, a part of what one of it could have.
             own = max((r[i] * most for i, most in self.most_of(mine).items()), default=own)
         if bound - value > self.report.accuracy * own:
             yield f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"
