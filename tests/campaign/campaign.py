@@ -2,15 +2,17 @@
 
 ``python tests/campaign/campaign.py --count 1000 --seed 1`` draws instances number 0 to 999 of seed 1, solves each, and
 prints what came of them by kind.  ``--first N`` begins at another number, ``--only N`` prints one instance.  Answers
-that are wrong, faults, and what takes longer than a minute make the exit status 1.  ``--markets`` draws `ceei` and
+that are wrong, faults, and what takes more than a minute of CPU make the exit status 1.  ``--markets`` draws `ceei` and
 `alpha:A` with numbers up to 10^6 apart instead, to see how many are refused; ``--bounded`` markets and sums under
 guarantees, ceilings and groups; ``--whole`` whole tasks under rules on machines, and alpha fairness of several types;
 ``--servers`` every machine by itself; ``--style`` numbers of one style only.  With ``--files`` the file of each right
-answer is verified too, and so is one in which somebody has less.
+answer is verified too, and so is one in which somebody has less.  ``--refusals`` prints every refusal that is no
+`PolicyError`, and at the end counts all of them by their sentences, names and numbers left out.
 """
 
 import argparse
 import contextlib
+import re
 import signal
 import sys
 import time
@@ -29,12 +31,17 @@ from drfopt import DrfoptError, solve
 __all__ = ["Result", "main", "results", "run"]
 
 LONGEST = 60
-"""Seconds after which an instance of a few users is said to hang."""
+"""Seconds of CPU after which an instance of a few users is said to hang."""
 
 WRITTEN = 2
-"""Seconds that an enumeration of whole tasks under rules may take."""
+"""Seconds of CPU that an enumeration of whole tasks under rules may take."""
 
 BAD = ("wrong", "fault")
+
+REFUSED = "refused: "
+
+NAMES_AND_NUMBERS = re.compile(r"'[^']*'|\b[cru]\d+\b|\b\d[\d,./e+-]*|\binf\b")
+"""What differs between sentences that say the same."""
 
 
 class Result(NamedTuple):
@@ -55,13 +62,14 @@ def _bounded(seconds: int) -> Iterator[None]:
     def stop(*_: Any) -> None:
         raise Hangs
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    # Of its own time: beside a dozen others a second takes ten.
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def run(case: cases.Case, files: bool = False) -> Verdict:
@@ -71,7 +79,7 @@ def run(case: cases.Case, files: bool = False) -> Verdict:
             warnings.simplefilter("error", RuntimeWarning)
             found = solve(case.instance(), case.policy, **cases.MODES[case.mode])
     except DrfoptError as error:
-        return Verdict(f"refused: {type(error).__name__}", str(error))
+        return Verdict(f"{REFUSED}{type(error).__name__}", str(error))
     except Hangs:
         return Verdict("fault", f"more than {LONGEST} s")
     except Exception as error:
@@ -116,6 +124,17 @@ def table(found: list[Result]) -> str:
     )
 
 
+def refusals(found: list[Result]) -> str:
+    """Return the refusals, counted by error and sentence, and of each sentence the number of the first instance."""
+    count, first = Counter[str](), dict[str, int]()
+    for number, _, verdict, _ in found:
+        if verdict.word.startswith(REFUSED):
+            said = f"{verdict.word.removeprefix(REFUSED)}: {NAMES_AND_NUMBERS.sub('~', verdict.why)}"
+            count[said] += 1
+            first.setdefault(said, number)
+    return "\n".join(f"{times:6} {said} (the first is {first[said]})" for said, times in count.most_common())
+
+
 def main() -> int:
     """Run some and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -123,7 +142,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="print this instance and what comes of it")
-    parser.add_argument("--refusals", action="store_true", help="print why engines failed, too")
+    parser.add_argument("--refusals", action="store_true", help="print refusals, and count all by sentence")
     parser.add_argument("--markets", action="store_true", help="draw markets with numbers up to 10^6 apart")
     parser.add_argument("--bounded", action="store_true", help="draw markets and sums under guarantees and groups")
     parser.add_argument("--whole", action="store_true", help="draw whole tasks under rules and of several types")
@@ -142,10 +161,10 @@ def main() -> int:
     found = []
     for result in results(asked.seed, range(asked.first, asked.first + asked.count), draw, asked.files):
         found.append(result)
-        failed = result.verdict.word in ("refused: SolverError", "refused: CertificateError", "not judged")
+        failed = result.verdict.word.startswith(REFUSED) and result.verdict.word != f"{REFUSED}PolicyError"
         if result.verdict.word in BAD or (asked.refusals and failed):
             print(result, flush=True)
-    print(table(found))
+    print(table(found), *([refusals(found)] if asked.refusals else []), sep="\n")
     print(f"{sum(result.seconds for result in found):.0f} s of CPU")
     return int(any(result.verdict.word in BAD for result in found))
 

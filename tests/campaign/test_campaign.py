@@ -8,8 +8,8 @@ import cases
 import kinds
 import numpy as np
 import pytest
-from campaign import BAD, results
-from judge import judge
+from campaign import BAD, Result, refusals, results
+from judge import Verdict, judge
 from simplex import Polytope
 
 from drfopt import Instance, solve
@@ -199,3 +199,15 @@ def test_the_simplex_ends_at_the_optimum_and_knows_what_has_no_end():
     line = Polytope(["x"])
     line.add("all", {"x": Fraction(1)}, Fraction(0), free=True)
     assert line.maximise("all") is None
+
+
+def test_refusals_are_counted_by_what_they_say():
+    said = "single:r0 compares shares of 'r0', but user 'u1' demands none of it"
+    refused = Verdict("refused: PolicyError", said)
+    found = [
+        Result(3, "pool, exact", refused, 0.0),
+        Result(5, "pool, exact", Verdict("right"), 0.0),
+        Result(8, "pool, exact", refused._replace(why=said.replace("0", "2")), 0.0),
+    ]
+    sentence = "PolicyError: single:~ compares shares of ~, but user ~ demands none of it"
+    assert refusals(found).split() == ["2", *sentence.split(), "(the", "first", "is", "3)"]

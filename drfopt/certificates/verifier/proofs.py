@@ -59,7 +59,7 @@ class Proof(MarketClaim):
             cells = [(j, c) for j, c in enumerate(room) if j not in self.c.excluded]
             y = {i: x * max(d / c / self.c.w[i][j] for j, c in cells if (d := self.c.d[i][j])) for i, x in here.items()}
             full = [j for j, c in enumerate(room) if c and self.near(self.used(k, j), c)]
-            top = {j: max((y[i] for i in here if self.c.d[i][j]), default=number(0)) for j in full}
+            top = {j: max(y[i] for i in here if self.c.d[i][j]) for j in full}
             free = (i for i in here if not any(self.c.d[i][j] and self.near(y[i], top[j]) for j in full))
             self.report.add(f"nobody can rise on {self.c.classes[k]}", self.names(free, y))
         return None
