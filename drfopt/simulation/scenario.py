@@ -33,6 +33,9 @@ MOST_MACHINES = 1_000_000
 MOST_TASKS = 2**53
 """Tasks of a stage."""
 
+MOST_JOBS = 10**8
+"""How often a job may come where nothing ends the run: each time is an event, and that many take half an hour."""
+
 MOST_DRAWN = 10**8
 """Tasks of a stage whose times are drawn, all at once so that they do not depend on the rule: eight bytes each."""
 
@@ -258,9 +261,13 @@ class Scenario:
             for stage in job.stages:
                 for name in stage.machines or ():
                     self._class(name)
-            endless = job.count is None and min(self._until, user.leaves) == math.inf
-            if endless:
+            if min(self._until, user.leaves) < math.inf:
+                continue
+            if job.count is None:
                 raise InstanceError("a job comes without end: say until when, or how often it comes (count)")
+            if job.count > MOST_JOBS:
+                most = f"say until when, or write at most {MOST_JOBS:,}"
+                raise InstanceError(f"a job comes {job.count:.3g} times: {most}")
 
     @property
     def _until(self) -> float:

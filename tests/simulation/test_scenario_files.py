@@ -155,6 +155,7 @@ def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
         ),
         (HEAD + USER + 'jobs = [{ demand = { cpu = 1 }, tasks = "endless" }]', "tasks without end need an end"),
         (HEAD + USER + 'jobs = [{ demand = { cpu = 1 }, duration = 1, count = "endless" }]', "comes without end"),
+        (HEAD + USER + "jobs = [{ demand = { cpu = 1 }, duration = 1, count = 1e18 }]", "1e+18 times: say until when"),
         (HEAD + USER + 'jobs = [{ demand = { cpu = 1 }, machines = ["x"] }]', "no machine class 'x': there is pool"),
         (HEAD + USER + "jobs = [{ stages = [] }]", "a job has no stages"),
         (HEAD + USER + "jobs = [{ stages = [{ demand = { cpu = 1 }, task = 1 }] }]", "stages[0]: unknown key 'task'"),

@@ -470,6 +470,15 @@ def test_what_there_is_for_one_alone_is_that_of_all_classes_by_what_it_needs():
     assert [read().alone(at) for at in (0, 1)] == [12, 6]
 
 
+def test_alone_on_machines_is_what_the_file_places_and_in_a_pool_what_there_is():
+    """What one class has left of a and another of b is for nobody, but in a pool it is."""
+    rows = {"A": [TaskType({"a": 1, "b": 1}, 6), TaskType({"a": 2, "b": 2}, 3)], "B": {"b": 1}}
+    machines = [Machine(row["name"], row["capacity"], row.get("count", 1)) for row in RACK]
+    for cluster, most in (({"machines": machines}, Fraction(9, 2)), ({"capacity": {"a": 8, "b": 10}}, 6)):
+        found = file_of(Instance(rows, **cluster), "tsf", exact=True)
+        assert claims.Claim(Cluster(found["instance"]), found).lines[0] == [(1 / Fraction(most), 0)]
+
+
 def test_who_is_below_its_limit_may_rise():
     users = [{"demand": {"a": 1}, "max_tasks": 3}, {"demand": {"b": 1}}]
     assert [read(users=users, tasks=(x, 1)).below() for x in ("1", "3")] == [{0, 1}, {1}]

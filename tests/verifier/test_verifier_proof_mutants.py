@@ -1,5 +1,8 @@
 """What the verifier makes of proofs that are short of something: small files that are right, wrong, or not decided."""
 
+import itertools
+import math
+from fractions import Fraction as F
 from types import SimpleNamespace
 
 import pytest
@@ -57,6 +60,50 @@ SERVERS = [
 ]
 
 
+# A's levels are those of b and those of n's a, B's of a by its weight of 2; C runs on m, and needs but b.
+NEEDS = {"A": {"a": 1, "b": 2, "c": 9}, "B": {"a": 3}, "C": {"b": 1}}
+ROOMS = {"m": {"a": 6, "b": 8, "c": 20}, "n": {"a": 4, "b": 8, "c": 20}, "o": {"a": 3, "c": 20}}
+
+
+def shared(at, some, whole=False, left_out=()):
+    """Tasks of A on m and n, what they leave to B and C, and tasks of B on o: each machine is full."""
+    users = [{"name": user, "demand": row} for user, row in NEEDS.items()]
+    users[1]["weight"], users[2]["machines"] = 2, ["m"]
+    instance = {
+        "machines": [{"name": k, "capacity": room} for k, room in ROOMS.items()], "users": users, "excluded": ["c"],
+    }  # fmt: skip
+    placement = {
+        "A": {"m": at, "n": some}, "B": {"m": (6 - at) / 3, "n": (4 - some) / 3, "o": F(1)}, "C": {"m": 8 - 2 * at},
+    }  # fmt: skip
+    if whole:
+        placement = {
+            user: {k: F(math.floor(x)) for k, x in row.items() if k not in left_out} for user, row in placement.items()
+        }
+    rows = [{"name": user, "tasks": sum(placement[user].values())} for user in NEEDS]
+    packing = [
+        {"class": k, "machines": 1, "tasks": {user: int(row[k]) for user, row in placement.items() if row.get(k)}}
+        for k in ROOMS if k not in left_out
+    ]  # fmt: skip
+    proof = {"proof": {"packing": packing}} if whole else {"placement": placement}
+    return {"instance": instance, "policy": "per-server", "integer": whole, "users": rows} | proof
+
+
+def test_machines_are_divided_so_that_nobody_can_rise_on_any():
+    """At 3/8 of m its a is used up, and at 1/3 of n."""
+    for at, some in itertools.product([F(k, 2) for k in range(9)], [F(k, 3) for k in range(13)]):
+        assert verdict(verify, shared(at, some)) is (at == F(3, 2) and some == F(4, 3)), (at, some)
+
+
+def test_whole_tasks_are_divided_so_that_nothing_is_better_on_any_machine():
+    """On m nobody can have more than 2, 1 and 4, on n than 1 and 1."""
+    for at, some in itertools.product(range(5), repeat=2):
+        assert verdict(verify, shared(F(at), F(some), True)) is ((at, some) == (2, 1)), (at, some)
+    for name in ROOMS:
+        (check,) = (check for check in verify(shared(F(2), F(1), True, name)).checks if check.holds is not True)
+        assert (check.name, check.holds) == ("every machine is divided", False)
+        assert check.worst == f"1 of {name}"
+
+
 # ---- rules, sums, and markets ------------------------------------------------------------------------------------
 
 
@@ -90,9 +137,9 @@ MARKET = [tier(0, a="1/4"), tier(1, b="1/4")]
 NOTHING = {"A": 0, "B": 0}
 
 
-def left_by_a_promise():
+def left_by_a_promise(**first):
     """A comes first, but all is promised to B, whose tasks, as floats, leave it a part in 10^16."""
-    rules = {"promised": {"B": {"a": 1}}, "tiers": FIRST}
+    rules = {"promised": {"B": {"a": 1}}, "tiers": FIRST} | first
     return claimed([0, 3.333333333333333], [(1, 0), (0.3, 0)], [1, 1], {"a": 1}, "utilitarian", False, **rules)
 
 
@@ -140,6 +187,7 @@ SUMS = [
     ),
     # And where it has nothing, as what one of it could have.
     ("nothing, where nothing but rounding is left", left_by_a_promise, True),
+    ("nothing, where nobody of a tier can have a task", lambda: left_by_a_promise(limits={"A": 0}), True),
     ("nothing at all", lambda: claimed([0], [(1, 0)], [1, 1], {"a": 1}, "utilitarian", False), False),
     ("what costs nothing", lambda: claimed([4, 3], APART, [4, 4], {"a": "1"}), False),
 ]

@@ -59,7 +59,7 @@ class Proof(MarketClaim):
             cells = [(j, c) for j, c in enumerate(room) if j not in self.c.excluded]
             y = {i: x * max(d / c / self.c.w[i][j] for j, c in cells if (d := self.c.d[i][j])) for i, x in here.items()}
             full = [j for j, c in enumerate(room) if c and self.near(self.used(k, j), c)]
-            top = {j: max((y[i] for i in here if self.c.d[i][j]), default=number(0)) for j in full}
+            top = {j: max(y[i] for i in here if self.c.d[i][j]) for j in full}
             free = (i for i in here if not any(self.c.d[i][j] and self.near(y[i], top[j]) for j in full))
             self.report.add(f"nobody can rise on {self.c.classes[k]}", self.names(free, y))
         return None
@@ -135,7 +135,7 @@ class Proof(MarketClaim):
         own = total(r[i] * self.x[i] for i in mine)
         if not own:  # Of a tier that has nothing, a part of what one of it could have.
             own = max((r[i] * most for i, most in self.most_of(mine).items()), default=own)
-        if bound - value > self.report.accuracy * own:
+        if mine and bound - value > self.report.accuracy * own:
             yield f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"
         if min([*map(min, tier.p), *tier.bounds, *tier.held.values()]) < 0:
             yield "some price is negative"
