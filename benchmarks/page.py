@@ -26,7 +26,7 @@ expectation that was written down before anything was measured, right or wrong, 
 MEASURED_ON = """## Machine
 
 Of the questions that were measured last. The others keep the rows of their own runs, of which each is one, on machines
-of this size with what was installed there.
+of this size with what was installed there: what is "not installed" now may have been then.
 """
 
 READING = """## How to read the tables

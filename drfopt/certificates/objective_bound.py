@@ -70,8 +70,9 @@ def _product(users: WholeUsers, own: Sequence[int], more: Fraction, mine: Sequen
     whole = sum(w for w, _ in served) or 1
     value = Fraction(math.exp(math.fsum(w * math.log(x) for w, x in served) / whole))
     factor = math.exp(min(float(more / whole), LARGEST)) * ROUNDED
-    words = f"the mean of tasks is {float(value):.6g} and can be {float(value) * factor:.6g} at most"
-    return ObjectiveBound(value, value * Fraction(factor), words, 1 - 1 / factor)
+    mean, bound = f"{_weighted(users, mine)}geometric mean of tasks", value * Fraction(factor)
+    words = f"the {mean} is {float(value):.6g} and can be {float(bound):.6g} at most"
+    return ObjectiveBound(value, bound, words, 1 - 1 / factor)
 
 
 def _utility(users: WholeUsers, own: Sequence[int], more: Fraction, mine: Sequence[int]) -> ObjectiveBound:
@@ -83,8 +84,13 @@ def _utility(users: WholeUsers, own: Sequence[int], more: Fraction, mine: Sequen
         most = (_mean(users, users.most, mine) if all_served else None) or alone
     value = Fraction(_mean(users, own, mine) or 0)
     bound = max(value, Fraction(most * ROUNDED))
-    words = f"the mean of levels is {float(value):.6g} and can be {float(bound):.6g} at most"
+    mean = f"{_weighted(users, mine)}power mean of levels"
+    words = f"the {mean} is {float(value):.6g} and can be {float(bound):.6g} at most"
     return ObjectiveBound(value, bound, words, 1 - float(value / bound) if bound else 0.0)
+
+
+def _weighted(users: WholeUsers, mine: Sequence[int]) -> str:
+    return "weighted " if len({users.incomes[p] for p in mine}) > 1 else ""
 
 
 def _mean(users: WholeUsers, tasks: Sequence[int], mine: Sequence[int], more: Fraction = Fraction(0)) -> float | None:

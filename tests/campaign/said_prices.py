@@ -278,7 +278,7 @@ PRICED: tuple[Template, ...] = (
     ),
     Template(
         "market",
-        r"a market's slopes hold here and turn smoothly; there is no range to them",
+        r"a market's slopes are those here; how far off a price becomes 0 or a limit is met is not told",
         true_by_itself,
     ),
     Template(

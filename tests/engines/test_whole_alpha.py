@@ -149,7 +149,7 @@ def test_a_bound_is_told_in_means_of_levels():
         found = told(users, [2, 2], more)
         assert float(found.value) == pytest.approx(8 / 15)
         assert float(found.bound) == pytest.approx(most)
-        assert f"the mean of levels is 0.533333 and can be {most:.6g} at most" == found.words
+        assert f"the power mean of levels is 0.533333 and can be {most:.6g} at most" == found.words
     assert told(users, [2, 0], None) is None or "users have a task" in told(users, [2, 0], None).words
 
 

@@ -104,8 +104,8 @@ def test_a_second_solver_finds_what_the_first_tier_that_is_not_best_lacks(policy
 
 @pytest.mark.parametrize(("policy", "words"), [
     ("throughput", "the sum is 4 and can be 5 at most"),
-    ("ceei", "the mean of tasks is 1.73205 and can be 2.85567 at most"),
-    ("alpha:0.5", "the mean of levels is "),
+    ("ceei", "the geometric mean of tasks is 1.73205 and can be 2.85567 at most"),
+    ("alpha:0.5", "the power mean of levels is "),
 ])  # fmt: skip
 def test_what_is_not_proven_is_said_of_the_first_such_tier(policy, words):
     users = WholeUsers(pool(), policy_named(policy), [0, 1, 2, 3])

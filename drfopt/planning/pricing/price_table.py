@@ -277,7 +277,7 @@ class Prices(Result):
         """Why it is not known how far slopes hold; "" where it is."""
         objective = policy_on(self.policy, self.allocation.instance).objective
         if objective == "alpha":
-            return "a market's slopes hold here and turn smoothly; there is no range to them"
+            return "a market's slopes are those here; how far off a price becomes 0 or a limit is met is not told"
         sides = [side for worth in self.units for side in worth.one_sided]
         drawn = objective == "leximin" and all(side.held is None for side in sides)
         rules = self.allocation.instance.organisation
