@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
+from ..base.errors import SolverError
 from ..base.progress import report
 from ..model.instance import Instance
 from ..model.packings import integer_rows
@@ -273,7 +274,7 @@ class _Program:
         import highspy
 
         self.owner, self.counts, self.most = owner, counts, [math.ceil(x) for x in asked]
-        self.infinite = highspy.kHighsInf
+        self.infinite, self.refused = highspy.kHighsInf, highspy.HighsStatus.kError
         self.highs = highs = highspy.Highs()
         highs.setOptionValue("output_flag", False)
         highs.setOptionValue("presolve", "off")
@@ -306,7 +307,11 @@ class _Program:
             values += [*(float(x) for _, x in mine), 1.0]
         number, none = len(starts), np.zeros(len(starts))
         table = np.array(starts, dtype=np.int32), np.array(rows, dtype=np.int32), np.array(values)
-        self.highs.addCols(number, none, none, none + self.infinite, len(rows), *table)
+        if self.highs.addCols(number, none, none, none + self.infinite, len(rows), *table) == self.refused:
+            most = max(values)
+            raise SolverError(
+                f"HiGHS takes no program with {most:.0e} tasks on a machine: give demands in larger units"
+            )
         return number > 0
 
     def numbers(self) -> list[float]:

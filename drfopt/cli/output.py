@@ -83,9 +83,19 @@ def _titled(document: Callable[[], Any], title: str) -> Any:
 def check(path: Path) -> None:
     """Raise `InstanceError` when a file of that name cannot come into being."""
     if path.is_dir():
-        raise InstanceError(f"{path} is a folder: give -o the name of a file")
+        besides = ", and so is an empty name" if path == Path() else ""
+        raise InstanceError(f"{path} is a folder{besides}: give -o the name of a file")
+    check_folder(path)
+
+
+def check_folder(path: Path) -> None:
+    """Raise `InstanceError` when there is no folder that a file or folder of that name could lie in."""
     if not path.parent.is_dir():
-        raise InstanceError(f"{path}: there is no folder {str(path.parent)!r}: make it first")
+        name = repr(str(path.parent))
+        said = (
+            f"{name} is a file: name a folder" if path.parent.exists() else f"there is no folder {name}: make it first"
+        )
+        raise InstanceError(f"{path}: {said}")
 
 
 def deliver(text: str, path: Path | None = None) -> None:

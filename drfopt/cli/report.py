@@ -9,7 +9,7 @@ import typer
 from ..base.errors import InstanceError
 from ..base.tables import Sheet
 from . import options
-from .output import Output, check, deliver, versions
+from .output import Output, check, check_folder, deliver, versions
 from .status import FAILED, USAGE_ERROR
 from .working import working
 
@@ -113,8 +113,7 @@ def report(
 def _folder(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise InstanceError(f"{path} is a file: give --plots the name of a folder")
-    if not path.parent.is_dir():
-        raise InstanceError(f"{path}: there is no folder {str(path.parent)!r}: make it first")
+    check_folder(path)
 
 
 def _write(folder: Path, document: dict[str, Any]) -> None:

@@ -34,7 +34,7 @@ MOST_TASKS = 2**53
 """Tasks of a stage."""
 
 MOST_JOBS = 10**8
-"""How often a job may come where nothing ends the run: each time is an event, and that many take an hour."""
+"""How often a job may come where nothing ends the run: each time is an event, and that many take half an hour."""
 
 MOST_DRAWN = 10**8
 """Tasks of a stage whose times are drawn, all at once so that they do not depend on the rule: eight bytes each."""

@@ -22,6 +22,7 @@ from ..model.allocation import Allocation
 from ..model.certificate import Certificate
 from ..model.evidence import QuotedEvidence
 from ..model.instance import Instance, checked_instance
+from ..model.naming import some
 from ..model.organisation import Broken
 from ..model.policies import policy_on
 
@@ -126,13 +127,18 @@ class _Reading:
         self.resources = {name: j for j, name in enumerate(instance.resources)}
 
     def columns(self, key: str) -> np.ndarray:
-        """Return a number of every user, (n,); who is not listed has 0."""
-        found: list[Any] = [0] * self.instance.n
+        """Return a number of every user, (n,)."""
+        found: dict[int, Any] = {}
         for entry in self.document["users"].each():
             if key not in entry:
                 raise InstanceError(f"{entry.place}: has no {key!r}: give what 'drfopt solve --json' wrote")
-            found[_index(self.users, entry["name"].text(), entry)] = self.read(entry[key])
-        return _array(found)
+            i = _index(self.users, name := entry["name"].text(), entry)
+            if i in found:
+                raise InstanceError(f"{entry.place}: user {name!r} is listed twice: give what 'drfopt solve' wrote")
+            found[i] = self.read(entry[key])
+        if missing := [name for name, i in self.users.items() if i not in found]:
+            raise InstanceError(f"{self.document.place}: says nothing of {some(missing)}: give an answer of all users")
+        return _array([found[i] for i in range(self.instance.n)])
 
     def placement(self) -> np.ndarray | None:
         """Return the tasks of every user on every class, (n, k); None for a pool."""

@@ -67,6 +67,8 @@ def test_revocation_and_slowdown_are_options(drfopt):
         (["two-users", "--rule", "slots:3", "--slowdown", "cpus=1"], "did you mean 'cpu'?"),
         (["two-users", "--records", "jobs.txt"], "written as .csv or .parquet"),
         (["two-users", "--records", "no/jobs.csv"], "there is no folder 'no'"),
+        (["two-users", "--records", "/dev/null/jobs.csv"], "'/dev/null' is a file: name a folder"),
+        (["two-users", "--output", ""], "so is an empty name"),
         (["two-users", "--plot", "picture.txt"], "a picture is written as"),
         (["two-users", "--until", "-1"], "not a number of seconds"),
         (["two-users", "--until", "0"], "until is 0"),

@@ -436,3 +436,14 @@ def test_decimals_alone_find_what_floats_do(seed, monkeypatch):
 
 def _nothing(*_):
     raise SolverError("floats say nothing")
+
+
+def test_decimals_of_twenty_users_end():
+    """What a user has and what is placed of it cancel, and what rounding leaves of that is no error."""
+    r = random.Random(5)
+    users = {f"u{i}": {"a": r.randint(1, 999), "b": r.randint(1, 999)} for i in range(20)}
+    machines = [Machine(f"m{k}", {"a": r.randint(5_000, 9_000), "b": r.randint(5_000, 9_000)}) for k in range(3)]
+    found, other = (
+        solve(Instance(users, machines=machines), "alpha:2", engine=e) for e in ("decimal-barrier", "barrier")
+    )
+    assert found.tasks == pytest.approx(other.tasks, rel=1e-8)

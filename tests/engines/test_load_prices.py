@@ -8,6 +8,7 @@ import pytest
 from whole_pools import tiny
 
 from drfopt import Instance, Machine, solve
+from drfopt.base.errors import SolverError
 from drfopt.certificates import whole
 from drfopt.certificates.machine_loads import MachineLoads
 from drfopt.engines.problem import Problem
@@ -163,3 +164,10 @@ def test_of_equals_with_other_classes_either_may_stop():
         [[3], [3], [1], [3]], machines=machines, eligible=open_to, weights=[2, 1, 0.5, 2], max_tasks=limits
     )
     assert sorted(solve(instance, integer=True).levels) == pytest.approx([1 / 9, 1 / 6, 2 / 9, 4 / 9])
+
+
+@pytest.mark.parametrize(("tasks", "words"), [(9 * 10**15, "takes no program with 9e"), (9 * 10**14, "larger units")])
+def test_more_tasks_than_a_solver_counts_are_refused_by_name(tasks: int, words: str) -> None:
+    machine = Machine("m", {"a": tasks + 1, "b": 2 * tasks}, 2)
+    with pytest.raises(SolverError, match=words):
+        solve(Instance({"A": {"a": 1, "b": 2}, "B": {"a": 3, "b": 1}}, machines=[machine]), integer=True)

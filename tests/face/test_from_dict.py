@@ -91,6 +91,14 @@ def test_what_is_not_possible_is_refused():
         Allocation.from_dict({"policy": "drf", "users": [{"name": "A"}]}, NSDI)
 
 
+def test_an_answer_speaks_of_everybody_once():
+    document = solve(NSDI).to_dict()
+    one, other = document["users"]
+    for users, words in (([], "nothing of A, B"), ([one], "nothing of B"), ([one, other, one], "'A' is listed twice")):
+        with pytest.raises(InstanceError, match=words):
+            Allocation.from_dict(document | {"users": users})
+
+
 @pytest.mark.parametrize(
     "path, value",
     [

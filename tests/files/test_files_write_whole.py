@@ -79,6 +79,7 @@ def test_places_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     assert "does not exist: make it first" in error_of(tmp_path / "nowhere" / "out.txt")
     assert error_of(tmp_path).endswith("is a folder: name a file in it")
     assert error_of("") == "the file to write has no name: give one"
+    assert "cannot be written" in error_of("/proc/out.txt")
     assert "cannot be written" in error_of("a\0b")
     assert "cannot be written" in error_of(tmp_path / ("a" * 5000))
     path = tmp_path / "out.txt"

@@ -1,13 +1,14 @@
 """Leaves and branches of the verifier's trees: by enumeration, and by the smallest file that each mutant lets pass."""
 
 import itertools
+from types import SimpleNamespace
 
 import pytest
 from test_verifier_mutants import file_of, mutant_of, verdict, without_levels
 
 from drfopt import Group, Instance, Machine, Organisation
 from drfopt.certificates.verifier import trees, verify
-from drfopt.certificates.verifier.branches import cheapest, leaves, tightened
+from drfopt.certificates.verifier.branches import Undecided, cheapest, leaves, tightened
 
 COSTS = [(0, 1, 3), (2, 0, 1), (1, 1, 0), (-2, 0, 3)]
 ENDS = list(itertools.product([(0, 1), (0, 3), (1, 2)], repeat=3))
@@ -46,6 +47,40 @@ def test_bounds_are_as_close_as_one_exchange_shows():
     assert tightened([0, 2], [(0, 3), (0, 3)], 3, 5) == [(1, 3), (0, 2)]
     # Of the last option none is had with so little to spare, and of the first none is left.
     assert tightened([0, 1, 3], [(0, 1), (0, 1), (0, 2)], 2, 1) == [(1, 1), (1, 1), (0, 0)]
+
+
+# ---- prices ----------------------------------------------------------------------------------------------------------
+
+
+def test_all_numbers_of_a_leaf_are_integers_in_one_proportion():
+    leaf = {
+        "prices": {"a": "1/2"}, "tasks": {"A": "1/3"}, "classes": {"m": {"a": "1/5"}}, "ceilings": {"g": {"a": "1/7"}},
+        "devices": {"m": {"a": {"1/2": "1/11"}}}, "levels": ["1/13"], "rounds": ["1/17"], "held": {"a": "1/19"},
+    }  # fmt: skip
+    assert trees.scale_of(leaf)(1) == 2 * 3 * 5 * 7 * 11 * 13 * 17 * 19
+    assert trees.scale_of({})("3") == 3
+
+
+def test_no_price_is_negative():
+    assert [trees.price_of(price, int) for price in (0, 1)] == [0, 1]
+    with pytest.raises(Undecided, match="a price is negative"):
+        trees.price_of(-1, int)
+
+
+def test_a_good_costs_what_its_shape_does_and_what_it_takes_of_ceilings():
+    """The second shape is of two goods, of which one takes three of a ceiling."""
+    carried = SimpleNamespace(shape_of=[0, 1, 1], under=[[0], [0], [3]])
+    assert trees.Carried.by_goods(carried, [4, 5], [2]) == [4, 5, 11]
+    assert trees.Carried.by_goods(carried, [4, 5], [0]) == [4, 5, 5]
+
+
+def test_a_machine_is_worth_its_room_where_no_task_is_worth_more_than_it_uses():
+    carried = SimpleNamespace(rows=[([[1, 0], [2, 1]], [4, 1])], classes=["m"])
+    assert trees.Carried.by_resources(carried, 0, [3, 2], [1, 0], []) == 12
+    assert trees.Carried.by_resources(carried, 0, [0, 3], [0, 1], [([0, 2], 5)]) == 6
+    assert trees.Carried.by_resources(carried, 0, [0, 0], [1, 0], []) == 0
+    with pytest.raises(Undecided, match="uses of m nothing"):
+        trees.Carried.by_resources(carried, 0, [1, 1], [0, 1], [])
 
 
 # ---- files by hand ---------------------------------------------------------------------------------------------------

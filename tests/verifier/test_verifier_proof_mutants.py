@@ -137,9 +137,9 @@ MARKET = [tier(0, a="1/4"), tier(1, b="1/4")]
 NOTHING = {"A": 0, "B": 0}
 
 
-def left_by_a_promise():
+def left_by_a_promise(**first):
     """A comes first, but all is promised to B, whose tasks, as floats, leave it a part in 10^16."""
-    rules = {"promised": {"B": {"a": 1}}, "tiers": FIRST}
+    rules = {"promised": {"B": {"a": 1}}, "tiers": FIRST} | first
     return claimed([0, 3.333333333333333], [(1, 0), (0.3, 0)], [1, 1], {"a": 1}, "utilitarian", False, **rules)
 
 
@@ -187,6 +187,7 @@ SUMS = [
     ),
     # And where it has nothing, as what one of it could have.
     ("nothing, where nothing but rounding is left", left_by_a_promise, True),
+    ("nothing, where nobody of a tier can have a task", lambda: left_by_a_promise(limits={"A": 0}), True),
     ("nothing at all", lambda: claimed([0], [(1, 0)], [1, 1], {"a": 1}, "utilitarian", False), False),
     ("what costs nothing", lambda: claimed([4, 3], APART, [4, 4], {"a": "1"}), False),
 ]

@@ -135,7 +135,7 @@ class Proof(MarketClaim):
         own = total(r[i] * self.x[i] for i in mine)
         if not own:  # Of a tier that has nothing, a part of what one of it could have.
             own = max((r[i] * most for i, most in self.most_of(mine).items()), default=own)
-        if bound - value > self.report.accuracy * own:
+        if mine and bound - value > self.report.accuracy * own:
             yield f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"
         if min([*map(min, tier.p), *tier.bounds, *tier.held.values()]) < 0:
             yield "some price is negative"

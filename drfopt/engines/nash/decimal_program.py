@@ -250,12 +250,12 @@ class _Program:
         self.g = np.array([_decimal(w * r) / _decimal(r) ** self.alpha for w, r in pays], dtype=object)
         self.size = np.array([_decimal(w / r) for w, r in pays], dtype=object)
 
-    def times(self, z: np.ndarray) -> np.ndarray:
-        """Return A z."""
+    def times(self, z: np.ndarray, sized: Callable[[Any], Any] = lambda factor: factor) -> np.ndarray:
+        """Return A z; with `abs` what its terms add up to without their signs."""
         found = np.full(len(self.right), NONE, dtype=object)
         for column, value in zip(self.columns, z, strict=True):
             for row, factor in column:
-                found[row] += factor * value
+                found[row] += sized(factor) * value
         return found
 
     def transposed(self, price: np.ndarray) -> np.ndarray:
@@ -346,8 +346,8 @@ class _Iterate:
 
     def error(self) -> Decimal:
         """Return the worst error of y t^alpha = g, as `bend` measures it, or of A z = b."""
-        sizes = abs(self.program.right) + self.program.times(self.z)
-        rows = [abs(a) / b for a, b in zip(self.short, abs(sizes), strict=True) if a]
+        sizes = abs(self.program.right) + self.program.times(self.z, abs)
+        rows = [abs(a) / b for a, b in zip(self.short, sizes, strict=True) if a]
         return max(max(abs(self.bend)), *rows, NONE)
 
     def rounding(self) -> Decimal:

@@ -26,6 +26,9 @@ ROUNDINGS = 4
 ROUNDED = 1e-4
 """Distance from a whole number beyond which its answer is not rounded but refused."""
 
+TOLD_APART = 1e12
+"""Numbers up to which a solver's floats tell whole ones apart by that."""
+
 
 MET = 1e-6
 """Part of a row's terms by which a point may miss the row: beyond every solver's own tolerance."""
@@ -147,7 +150,9 @@ class Model:
     def _rounded(self, values: np.ndarray) -> np.ndarray:
         rounded = np.where(np.array(self.whole), np.round(values), values)
         if np.abs(values - rounded).max(initial=0.0) > ROUNDED:
-            raise SolverError(f"solver {self.solver!r} returned a fraction where a whole number was asked for")
+            most = np.abs(values).max()
+            besides = f", among numbers to {most:.0e}: give demands in larger units" if most > TOLD_APART else ""
+            raise SolverError(f"solver {self.solver!r} returned a fraction where a whole number was asked for{besides}")
         return rounded
 
     def _missed(self, point: np.ndarray) -> str:

@@ -305,7 +305,7 @@ def write_whole(path: str | Path, text: str | bytes) -> None:
             raise PermissionError(None, "it is read-only")
         _replace(target, data, mode)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        if isinstance(error, FileNotFoundError):
+        if isinstance(error, FileNotFoundError) and not Path(path).parent.is_dir():
             raise failure(place, f"the folder {str(Path(path).parent)!r} does not exist: make it first") from None
         if isinstance(error, IsADirectoryError):
             raise failure(place, IS_A_FOLDER[place == "."]) from None
