@@ -213,7 +213,7 @@ def test_degenerate_instances(row, seed: int) -> None:
 
 def test_names_are_escaped_and_collisions_refused() -> None:
     odd = Instance({'<&">': {"cpu": 1}, "no": {"cpu": 1}, "x: y #": {"cpu": 1}}, {"cpu": 3}, name="-- # <a>\n---")
-    with pytest.raises(InstanceError, match="has no letter or digit for namespace"):
+    with pytest.raises(InstanceError, match="has no letter of a to z and no digit for namespace"):
         export(solve(odd), "resourcequota")
     text = export(solve(odd), "fair-scheduler")
     assert "&lt;&amp;" in text
@@ -250,6 +250,22 @@ def test_refused(to: str, names: dict, pattern: str) -> None:
 )
 def test_a_unit_of_memory_is_one_of_bytes_by_whatever_name(to: str, written: str, word: str) -> None:
     assert written in export(solve(cluster()), to, {"memory": f"{word}:Gi"})
+
+
+@pytest.mark.parametrize(
+    ("resource", "to", "words"),
+    [
+        ("my cpu", "fair-scheduler", "--resource 'my cpu'=NAME, .*such as example.com/name, or leave .*-out 'my cpu'$"),
+        ("процессор", "resourcequota", "such as example.com/name"),
+    ],
+)
+def test_names_that_are_offered_will_do(resource: str, to: str, words: str) -> None:
+    allocation = solve(Instance({"a": {"cpu": 1, resource: 4}}, {"cpu": 9, resource: 18}))
+    with pytest.raises(InstanceError, match=words):
+        export(allocation, to)
+    assert "example.com/name" in export(allocation, to, {resource: "example.com/name"})
+    with pytest.raises(InstanceError, match="has no name there"):
+        export(allocation, to, {resource: f"example.com/{resource}"})
 
 
 def test_the_unit_is_asked_for_under_the_name_it_has_there() -> None:

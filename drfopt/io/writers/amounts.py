@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from shlex import quote
 from typing import Any
 
 from ...base.errors import InstanceError
@@ -160,7 +161,9 @@ YARN = _called(TargetName("vcores"), "memory-mb", 2**20, TargetName("yarn.io/gpu
 SLURM = _called(TargetName("cpu"), "mem", 2**20, TargetName("gres/gpu"))
 MESOS = _called(TargetName("cpus", step=MILLI), "mem", 2**20, TargetName("gpus", step=MILLI), TargetName("disk"))
 
-RESOURCE_NAME = re.compile(r"[A-Za-z0-9][\w./-]*")
+RESOURCE_NAME = re.compile(r"[A-Za-z0-9][\w./-]*", re.ASCII)
+QUALIFIED = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?", re.ASCII)
+"""A name of a resource that Kubernetes and YARN take, and one of those with a domain before it."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +207,7 @@ def kubernetes(allocation: Allocation, names: Names) -> Shares:
     InstanceError
         On a resource without a name there, or memory whose unit cannot be bytes.
     """
-    return _shares(allocation, names, KUBERNETES, lambda name: "/" in name or name.startswith("hugepages-"))
+    return _shares(allocation, names, KUBERNETES, lambda name: _qualified(name) or name.startswith("hugepages-"))
 
 
 def kueue(allocation: Allocation, names: Names) -> Shares:
@@ -220,7 +223,7 @@ def kueue(allocation: Allocation, names: Names) -> Shares:
 
 def yunikorn(allocation: Allocation, names: Names) -> Shares:
     """Return what each user gets in YuniKorn: as in Kubernetes, but vcore for cpu."""
-    return _shares(allocation, names, YUNIKORN, lambda name: "/" in name or name.startswith("hugepages-"))
+    return _shares(allocation, names, YUNIKORN, lambda name: _qualified(name) or name.startswith("hugepages-"))
 
 
 def kai(allocation: Allocation, names: Names) -> Shares:
@@ -236,7 +239,7 @@ def yarn(allocation: Allocation, names: Names) -> Shares:
     InstanceError
         As `kubernetes`.
     """
-    return _shares(allocation, names, YARN, lambda name: "/" in name)
+    return _shares(allocation, names, YARN, _qualified)
 
 
 def percent(allocation: Allocation, names: Names) -> Shares:
@@ -262,6 +265,10 @@ def slurm(allocation: Allocation, names: Names) -> Shares:
 def mesos(allocation: Allocation, names: Names) -> Shares:
     """Return what each user gets in Mesos: cpus and gpus in thousandths, others whole, mem in MB."""
     return _shares(allocation, names, MESOS, lambda name: False)
+
+
+def _qualified(name: str) -> bool:
+    return QUALIFIED.fullmatch(name) is not None
 
 
 def _shares(
@@ -307,10 +314,12 @@ def _target(
         base = own  # who says a name that will do there gets it
     if base is None:
         usual = ", ".join(dict.fromkeys(target.name for target in known.values()))
-        such = f", or such as example.com/{resource}" if taken(f"example.com/{resource}") else ""
+        such = next(
+            (f", or such as {own}" for own in (f"example.com/{resource}", "example.com/name") if taken(own)), ""
+        )
         raise InstanceError(
-            f"resource {resource!r} has no name there: say it with --resource {resource}=NAME, "
-            f"one of {usual}{such}, or leave it out with --leave-out {resource}"
+            f"resource {resource!r} has no name there: say it with --resource {quote(resource)}=NAME, "
+            f"one of {usual}{such}, or leave it out with --leave-out {quote(resource)}"
         )
     if name in MEGABYTES and in_bytes:
         base = replace(base, scale=base.scale / MEBIBYTE)
@@ -324,7 +333,7 @@ def _target(
         raise InstanceError(
             f"{resource} of the whole cluster is {float(capacity):g}, which cannot be "
             f"{'bytes' if base.scale * base.unit == 1 else 'its unit there'}: "
-            f"say its unit, --resource {resource}={name if own is None or resource in names else base.name}:Gi"
+            f"say its unit, --resource {quote(resource)}={name if own is None or resource in names else base.name}:Gi"
         )
     return base
 

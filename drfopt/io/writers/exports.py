@@ -134,7 +134,7 @@ def unique_names(
     for user in users:
         name = clean(user)
         if not name:
-            raise InstanceError(f"user {user!r} has no letter or digit for {what}: rename it")
+            raise InstanceError(f"user {user!r} has no letter of a to z and no digit for {what}: rename it")
         if name in owners:
             raise InstanceError(
                 f"users {owners[name]!r} and {user!r} would both be {what} {name!r}: rename one of them"
