@@ -228,8 +228,6 @@ MUTANTS = [
     (" if key[0] == k}", "}", lambda: twice_the_same(at_most(0, A), of(a="1"), of(b="1"))),
     ("each = [-sum(", "each = [sum(", lambda: on_two_machines(at_most(0, A), of(a="1"), of(b="1"))),
     ("else -found", "else found", lambda: on_two_machines(at_most(0, A), of(a="1"), of(b="1"))),
-    ("        if devices:\n            full", "        if False:\n            full", lambda: devices(
-        2, {"tasks": {"A": "1"}, "levels": ["0"]})),
     ("demands[s][j] if b in under else zero", "demands[s][j]", beside_a_ceiling),
 ]  # fmt: skip
 

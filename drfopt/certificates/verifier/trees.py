@@ -24,7 +24,7 @@ from typing import Any
 
 from .branches import Bounds, Undecided, cheapest
 from .claims import Claim
-from .cluster import integers, taken
+from .cluster import integers
 from .devices import dealt, dearest
 from .reading import number
 from .whole import LONGEST
@@ -80,8 +80,7 @@ class Carried:
         self.owned = [[c.resources[j] for j in owned] for owned in c.devices]
         self.devices = []
         for owned, here in zip(c.devices, self.fitting, strict=True):
-            needs = [taken(owned, demands[s]) or {} for s in here]
-            self.devices.append([(count, [need[j] for need in needs]) for j, (count, _) in owned.items()])
+            self.devices.append([(count, [demands[s][j] / size for s in here]) for j, (count, size) in owned.items()])
         self.together = integers(demands, c.cluster)
         self.loads: dict[int, list[tuple[int, ...]]] = {}
         self.tables: dict[int, list[tuple[int, ...]]] = {}
@@ -192,7 +191,7 @@ class Carried:
         spend(max(values, default=0).bit_length(), 1 + len(loads) * len(values) // CELLS_A_STEP)
         named = {key[1]: ends for key, ends in bounds.items() if key[0] == k}
         if not named:
-            return count * max((sum(map(mul, load, values)) for load in loads), default=0)
+            return count * max(sum(map(mul, load, values)) for load in loads)
         each = [-sum(map(mul, load, values)) for load in loads]
         found = cheapest(each, [named.get(load, (0, count)) for load in loads], count)
         return None if found is None else -found
@@ -251,11 +250,8 @@ def _loads(rows: list[list[int]], room: list[int], devices: Devices) -> Iterator
             if steps > LOADS:
                 raise Undecided("a machine can carry more loads than are listed, and its resources have no prices")
         found = longer
-    every = {load for load, _ in found} if devices else set()
-    for load, left in found:
-        if devices:
-            full = not any((*load[:s], x + 1, *load[s + 1 :]) in every for s, x in enumerate(load))
-        else:
-            full = all(any(d > f for d, f in zip(row, left, strict=True)) for row in rows)
-        if full:
+    # Where of the last task only the most are listed, as many are beside one more of another, if these fit.
+    every = {load for load, _ in found}
+    for load, _ in found:
+        if not any((*load[:s], x + 1, *load[s + 1 :]) in every for s, x in enumerate(load)):
             yield load
