@@ -345,6 +345,7 @@ WHOLE = [
     ("the choice of who stops on machines", lambda: whole([1, 2], machines=True, trees=[], **GROUPS), None),
     ("the choice of who stops in a pool", lambda: whole([2, 2], trees=[], **GROUPS), True),
     ("another power than that of products, and no tree", lambda: whole([2, 2], "alpha:2"), True),
+    ("another power, less for one, and no tree", lambda: whole([2, 1], "alpha:2"), False),
     ("another power, and a tree of nothing", lambda: whole([2, 2], "alpha:2", trees=EMPTY), None),
     ("a sum, and a tree of nothing", lambda: whole([2, 2], "alpha:0", trees=EMPTY), True),
     ("a smaller sum, and a tree of nothing", lambda: whole([2, 1], "alpha:0", trees=EMPTY), False),
@@ -388,6 +389,8 @@ CASES = [(f"{kind}: {name}", *case) for kind, table in {
     "servers": SERVERS, "sums": SUMS, "markets": MARKETS, "whole": WHOLE,
     "rules": [
         ("machines in groups without rounds", without_rounds, None),
+        ("a group has less", lambda: ruled([1, 3], GROUPS), False),
+        ("one has less", lambda: claimed([1, 3], ALIKE, [4, 4], None, "drf"), False),
         ("machines in groups without rounds, where all are at limits", limits_without_rounds, True),
     ],
 }.items() for name, *case in table]  # fmt: skip
