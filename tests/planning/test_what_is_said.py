@@ -624,7 +624,5 @@ SAVED = [(0.000396286, 0.0004), (0.0121, 0.013), (0.5, 0.5), (0.0, 0.0), (0.996,
 
 
 @pytest.mark.parametrize(("value", "text"), SAVED)
-    ("value", "text"), [(0.000396286, 0.0004), (0.0121, 0.013), (0.5, 0.5), (0.0, 0.0), (0.996, 1.0)]
-)
 def test_what_could_be_saved_at_most_is_rounded_up(value: float, text: float) -> None:
     assert not_below(value, 2) == text
