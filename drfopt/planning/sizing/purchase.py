@@ -183,7 +183,7 @@ class Purchase(Result):
 
     def _proof(self) -> str:
         """Say what is known of cheaper purchases."""
-        gap = not_below(self.gap, 2)
+        gap = not_below(self.gap or 0.0, 2)
         if self.status == "optimal":
             cheaper = f" by more than {gap:.2g} of it" if gap else ""
             return f"no purchase is cheaper{cheaper} (gap {gap:.2g})"
