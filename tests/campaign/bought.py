@@ -429,7 +429,7 @@ def _limits(asked: Asked, match: re.Match) -> None:
 
 NOTES: dict[str, Callable[[Asked, re.Match], None]] = {
     rf"cost (?P<cost>{NUMBER}): (?:no purchase is cheaper(?P<more> by more than \S+ of it)?|meets the targets, but is "
-    rf"not proven the cheapest: none costs less than (?P<bound>{NUMBER}), so at most \S+% of it could be saved) "
+    rf"not proven the cheapest: none costs less than (?P<bound>{NUMBER}), so at most \S+ % of it could be saved) "
     r"\(gap (?P<gap>\S+)\)": _cost,
     r"nothing that may be bought meets the targets(?P<nearest>; above is what came nearest)?": _nothing,
     r"targets missed: (?P<missed>\d+) of (?P<all>\d+); nearest to it: (?P<shown>.*)": _missed,

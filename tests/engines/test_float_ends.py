@@ -224,6 +224,12 @@ def test_what_tasks_are_worth_below_the_smallest_float_is_told_in_decimals_only(
     assert [float(tasks) for tasks in found.tasks] == pytest.approx([11 / 3, 11 / 3], rel=LEVEL)
 
 
+def test_what_tasks_are_worth_beyond_the_largest_float_is_counted_in_decimals():
+    rules = Organisation(guarantees={"A": {"a": "4.25e-139"}})
+    cluster = Instance({"A": {"a": "1.5e-140"}}, {"a": "2.2e-139"}, weights=["1e150"], organisation=rules)
+    assert [float(tasks) for tasks in solve(cluster, "alpha:7", exact=True).tasks] == pytest.approx([44 / 3], rel=LEVEL)
+
+
 def test_money_below_the_smallest_float_is_one_too():
     cluster = Instance(
         [[2.5e-139, 3e-140], [2.5e-139, 0]], [2.2e-139, 1e-140], weights=[1e-150] * 2, max_tasks=["7/3"] * 2

@@ -189,7 +189,7 @@ def test_a_purchase_is_not_called_the_cheapest_where_a_cheaper_one_was_not_decid
     stopped(lambda one: one.counts[0] in (3, 4))
     found = size(**asked)
     assert (found.status, found.cost, found.bound, found.undecided) == ("time_limit", 4, 2, 2)
-    assert "none costs less than 2, so at most 50.0% of it could be saved" in str(found)
+    assert "none costs less than 2, so at most 50 % of it could be saved" in str(found)
     assert "2 cheaper ones were judged by whole tasks that are not proven the best, and may meet the targets" in str(
         found
     )

@@ -23,7 +23,7 @@ from drfopt import (
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import HOLDS, UNDECIDED
 from drfopt.base.errors import EngineError, InstanceError, PolicyError
-from drfopt.base.numbers.shown import apart, not_above
+from drfopt.base.numbers.shown import apart, not_above, not_below
 from drfopt.planning.advice import advise
 from drfopt.planning.pricing.binding_rounds import held
 
@@ -618,3 +618,11 @@ def test_who_is_served_after_tiers_that_are_at_their_limits_is_stopped_by_what_h
     cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 4}, max_tasks={"a": 0}, organisation=rules)
     assert solve(cluster, "alpha:2", exact=exact).certificate.bottlenecks == (None, "cpu")
     assert explain(cluster, "alpha:2")["b"].remedy == "set-capacity cpu=+1% would give it 4.04 tasks instead of 4"
+
+
+SAVED = [(0.000396286, 0.0004), (0.0121, 0.013), (0.5, 0.5), (0.0, 0.0), (0.996, 1.0)]
+
+
+@pytest.mark.parametrize(("value", "text"), SAVED)
+def test_what_could_be_saved_at_most_is_rounded_up(value: float, text: float) -> None:
+    assert not_below(value, 2) == text

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from test_verifier_mutants import both_stop, file_of, row, ruled, verdict, without_levels
 
-from drfopt import Group, Instance, Machine, Organisation
+from drfopt import Group, Instance, Machine, Organisation, TaskType
 from drfopt.certificates.verifier import proofs, verify
 from drfopt.certificates.verifier.branches import Undecided
 
@@ -45,7 +45,28 @@ def as_high_elsewhere():
 
 FIRST = {"A": 1}
 
+
+def groups_one_by_one(exact):
+    """A group of A, and one of B and C, on three machines of one class: each group has half, of 9/2 or of 10."""
+    rows, room = {name: {"a": "3/2"} for name in "ABC"}, "3/2" if exact else "10/3"
+    groups = Organisation(paths={"A": "g", "B": "h", "C": "h"}, groups=[Group("g"), Group("h")])
+    rack = Instance(rows, machines=[Machine("m", {"a": room}, 3)], organisation=groups)
+    return without_levels(file_of(rack, "per-server", exact=exact))
+
+
+def one_has_nothing():
+    """Of a machine for one task A has it, and of B the packing says nothing."""
+    rack = Instance({"A": {"a": 1}, "B": {"a": 1}}, machines=[Machine("m", {"a": 1})])
+    found = without_levels(file_of(rack, "per-server", integer=True))
+    for one in found["proof"]["packing"]:
+        one["tasks"] = {user: x for user, x in one["tasks"].items() if x}
+    return found
+
+
 SERVERS = [
+    ("groups", lambda: groups_one_by_one(True), True),
+    ("groups in floats", lambda: groups_one_by_one(False), True),
+    ("nothing for one", one_has_nothing, True),
     ("nobody at a bottleneck", lambda: one_by_one(("1", "1")), False),
     ("one who has less", lambda: one_by_one(("3", "1")), False),
     ("a limit", lambda: one_by_one(first={"max_tasks": 9}), None),
@@ -108,8 +129,8 @@ def test_whole_tasks_are_divided_so_that_nothing_is_better_on_any_machine():
 
 
 def demands(needs):
-    """Return what a task of A, and of B, needs: no resource of which it is none."""
-    named = zip("AB"[: len(needs)], needs, strict=True)
+    """Return what a task of A, of B, and of C needs: no resource of which it is none."""
+    named = zip("ABC"[: len(needs)], needs, strict=True)
     return {name: {r: x for r, x in zip("ab", need, strict=True) if x} for name, need in named}
 
 
@@ -140,7 +161,14 @@ NOTHING = {"A": 0, "B": 0}
 def left_by_a_promise(**first):
     """A comes first, but all is promised to B, whose tasks, as floats, leave it a part in 10^16."""
     rules = {"promised": {"B": {"a": 1}}, "tiers": FIRST} | first
-    return claimed([0, 3.333333333333333], [(1, 0), (0.3, 0)], [1, 1], {"a": 1}, "utilitarian", False, **rules)
+    tasks, needs = ([0, 3.333333333333333, 0], [(1, 0), (0.3, 0), (1, 0)])
+    n = 2 + ("C" in rules["tiers"])
+    return claimed(tasks[:n], needs[:n], [1, 1], {"a": 1}, "utilitarian", False, **rules)
+
+
+def hardly_limited(price):
+    """One user has all, and a limit far above it, so that a price that is rounded leaves her much to gain."""
+    return claimed([4.0], [(1, 0)], [4, 1], {"a": price}, exact=False, limits={"A": 1e12})
 
 
 SUMS = [
@@ -189,6 +217,23 @@ SUMS = [
     ("nothing, where nothing but rounding is left", left_by_a_promise, True),
     ("nothing, where nobody of a tier can have a task", lambda: left_by_a_promise(limits={"A": 0}), True),
     ("nothing at all", lambda: claimed([0], [(1, 0)], [1, 1], {"a": 1}, "utilitarian", False), False),
+    (
+        "nothing, where one of the tier could have next to nothing",
+        lambda: left_by_a_promise(tiers={"A": 1, "C": 1}, limits={"C": 1e-9}),
+        True,
+    ),
+    ("beside who can have nothing", lambda: claimed([0, 3], APART, [4, 4], {"b": "1"}, limits={"A": 0}), False),
+    ("limits above what there is", lambda: claimed([3, 1], ALIKE, [4, 4], {"a": "1"}, limits={"A": 3, "B": 3}), True),
+    ("half of the prices", lambda: claimed([3, 1], ALIKE, [4, 4], {"a": "1/2"}, limits={"A": 3, "B": 3}), False),
+    ("who is at her limit costs nothing", lambda: claimed([4, 4], APART, [9, 4], {"b": "1"}, limits={"A": 4}), True),
+    ("who is below her limit", lambda: claimed([3], ALIKE[:1], [4, 1], {}, "utilitarian", limits={"A": 4}), False),
+    ("a price that is rounded as far as it may be", lambda: hardly_limited("1000000000/1000000001"), True),
+    ("a price that is rounded further", lambda: hardly_limited("999999999/1000000001"), False),
+    (
+        "a negative price beside one that is not",
+        lambda: claimed([1, 0], [(1, 1)] * 2, [4, 9], [tier(0, "1", a="2", b="-1")]),
+        False,
+    ),
     ("what costs nothing", lambda: claimed([4, 3], APART, [4, 4], {"a": "1"}), False),
 ]
 
@@ -198,6 +243,7 @@ MARKETS = [
     ("the second is left out", lambda: claimed([4, 3], APART, [4, 4], MARKET[:1], "ceei", tiers=FIRST), False),
     ("the first is left out", lambda: claimed([3, 4], APART, [4, 4], MARKET[1:], "ceei", tiers=FIRST), False),
     ("no prices", lambda: claimed([2, 2], ALIKE, [4, 4], None, "ceei"), None),
+    ("beside who can have nothing", lambda: claimed([0, 3], APART, [4, 4], MARKET[1:], "ceei", limits={"A": 0}), False),
     ("nobody can have a task", lambda: claimed([0, 0], ALIKE, [4, 4], None, "ceei", limits=NOTHING), True),
 ]
 
@@ -207,6 +253,14 @@ def without_rounds():
     found = ruled([2, 2], {"paths": {"A": "g", "B": "h"}, "groups": [Group("g"), Group("h")]}, machines=True)
     found["proof"] = {}
     return found
+
+
+def limits_without_rounds():
+    """Users in groups on machines, who are all at their limits: nobody has to be stopped."""
+    rows = {"A": {"a": 1}, "B": {"a": 1}}
+    groups = Organisation(paths={"A": "g", "B": "h"}, groups=[Group("g"), Group("h")])
+    rack = Instance(rows, machines=[Machine("m", {"a": 4})], organisation=groups, max_tasks={"A": 1, "B": 1})
+    return without_levels(file_of(rack, exact=True)) | {"proof": {}}
 
 
 # ---- whole tasks -------------------------------------------------------------------------------------------------
@@ -257,11 +311,19 @@ def of_many(policy):
     )
 
 
-def on_machines(**rules):
+def on_machines(limits=None, **rules):
     """The answer of two users of whole tasks on two machines, as it is written."""
     rack = [Machine("m", {"a": 3}, 2)]
     rules = Organisation(**rules)
-    return file_of(Instance({"A": {"a": 1}, "B": {"a": 1}}, machines=rack, organisation=rules), integer=True)
+    rows = {"A": {"a": 1}, "B": {"a": 1}}
+    return file_of(Instance(rows, machines=rack, organisation=rules, max_tasks=limits or {}), integer=True)
+
+
+def of_types():
+    """A's tasks are of two types, in a pool."""
+    cluster = Instance({"A": [TaskType({"a": 1}, 2), TaskType({"a": 2}, 1)], "B": {"a": 1}}, {"a": 4})
+    found = without_levels(file_of(cluster, integer=True))
+    return found | {"proof": {}}
 
 
 def of_no_policy(policy):
@@ -283,10 +345,13 @@ WHOLE = [
     ("the choice of who stops on machines", lambda: whole([1, 2], machines=True, trees=[], **GROUPS), None),
     ("the choice of who stops in a pool", lambda: whole([2, 2], trees=[], **GROUPS), True),
     ("another power than that of products, and no tree", lambda: whole([2, 2], "alpha:2"), True),
+    ("another power, less for one, and no tree", lambda: whole([2, 1], "alpha:2"), False),
     ("another power, and a tree of nothing", lambda: whole([2, 2], "alpha:2", trees=EMPTY), None),
     ("a sum, and a tree of nothing", lambda: whole([2, 2], "alpha:0", trees=EMPTY), True),
     ("a smaller sum, and a tree of nothing", lambda: whole([2, 1], "alpha:0", trees=EMPTY), False),
     ("weights that are long", lambda: whole([2, 2], "ceei", trees=EMPTY, weights={"A": "1/10007", "B": 1}), None),
+    ("a group, and no tree", lambda: whole([2, 2], paths={"A": "g", "B": "g"}, groups=[Group("g")]), None),
+    ("types, and no tree", of_types, None),
     ("in turn, and no tree", lambda: whole([4, 0], tiers=FIRST), None),
     ("who has no level", lambda: of_no_level([4, 4]), True),
     ("less beside who has no level", lambda: of_no_level([3, 4]), False),
@@ -322,7 +387,12 @@ WHOLE = [
 
 CASES = [(f"{kind}: {name}", *case) for kind, table in {
     "servers": SERVERS, "sums": SUMS, "markets": MARKETS, "whole": WHOLE,
-    "rules": [("machines in groups without rounds", without_rounds, None)],
+    "rules": [
+        ("machines in groups without rounds", without_rounds, None),
+        ("a group has less", lambda: ruled([1, 3], GROUPS), False),
+        ("one has less", lambda: claimed([1, 3], ALIKE, [4, 4], None, "drf"), False),
+        ("machines in groups without rounds, where all are at limits", limits_without_rounds, True),
+    ],
 }.items() for name, *case in table]  # fmt: skip
 
 
@@ -347,9 +417,25 @@ def promised_in_vain():
     return file_of(Instance({"A": {"a": 2}, "B": {"a": 2}}, {"a": 4}, organisation=rules), integer=True)
 
 
+def of_bounds():
+    found = whole([2, 2], machines=True)
+    found["proof"]["bounds"] = []
+    return found
+
+
 BETTER, BEST = "nothing is better", "optimality"
 
+ALL_STOPPED = "everybody is at its limit or stopped by who comes before it"
+
 TOLD = [
+    ("no placement", dict(case[:2] for case in SERVERS)["no placement"], BEST, "the file does not say on which mach"),
+    ("one machine", one_by_one, "nobody can rise on m", ""),
+    ("no rounds", lambda: ruled([4, 0], machines=True) | {"proof": {}}, ALL_STOPPED, "the file has no rounds, which"),
+    ("bounds and no trees", of_bounds, BETTER, "level"),
+    ("a sum in groups", lambda: whole([2, 2], "throughput", trees=[[{"prices": {"a": "1"}}]], **GROUPS), BETTER, ""),
+    ("a group that can have nothing", lambda: on_machines(**FULL), "no fewer users can be at level 1", ""),
+    ("a group at its limit", lambda: on_machines({"A": 0}, **GROUPS), "no fewer users can be at level 1", ""),
+    ("a pool without trees", lambda: whole([2, 2]), BETTER, ""),
     ("no policy", lambda: of_no_policy("fair"), BEST, "fair is no policy of the table: only feasibility was checked"),
     ("a formulation file", lambda: of_no_policy("some.py"), BEST, "the formulation file's own claim: only"),
     ("surplus", of_surplus, BEST, "what ceei makes of guarantees that are surplus is not followed here: only"),
@@ -395,3 +481,10 @@ def test_levels_are_told_by_the_places_of_whom_they_bound(monkeypatch, why):
         ("level 7, place 9, can be 8 at most", []),
     ]
     assert claim.why == str(why)
+
+
+def test_of_one_market_for_all_no_tier_is_judged():
+    (check,) = (check for check in verify(MARKETS[0][1]()).checks if check.name == "every tier is judged")
+    assert check.holds
+    market = claimed([2, 2], ALIKE, [4, 4], {"a": "1/2"}, "ceei")
+    assert "every tier is judged" not in {check.name for check in verify(market).checks}

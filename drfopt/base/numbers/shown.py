@@ -59,6 +59,16 @@ def not_above(value: float, digits: int = DIGITS_OF_CELLS) -> float:
     return float(f"{rounded - 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}")
 
 
+def not_below(value: float, digits: int) -> float:
+    """Return a positive number in so many digits, and no smaller: what is said to be at most that is."""
+    if not 0 < value < math.inf:
+        return value
+    rounded = float(f"{value:.{digits}g}")
+    if rounded >= value * (1 - LEVEL):
+        return rounded
+    return float(f"{rounded + 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}")
+
+
 def apart(one: float, other: float, digits: int = DIGITS_OF_CELLS) -> tuple[str, str]:
     """Return two numbers in so many digits, or in as many as tell them apart: a change is not to print as none."""
     for more in range(digits, ALL_DIGITS + 1):

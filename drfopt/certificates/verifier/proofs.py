@@ -179,8 +179,9 @@ class Proof(MarketClaim):
         demands, limits = [self.c.d[i] for i in playing], [self.u[i] for i in playing]
         found = better(demands, self.c.C[0], limits, [int(self.x[i]) for i in playing], value)
         names = [self.c.users[i] for i in playing]
-        worse = [f"{dict(zip(names, found, strict=True))} is"] if isinstance(found, list) else []
-        return self.report.add("nothing is better", worse, found if isinstance(found, str) else "")
+        if isinstance(found, list):
+            return self.report.add("nothing is better", [f"{dict(zip(names, found, strict=True))} is"])
+        return self.report.add("nothing is better", [], found or "")
 
     def several_groups(self) -> bool:
         """Say whether all who can have a task are not directly in one and the same group."""
@@ -198,7 +199,7 @@ class Proof(MarketClaim):
         for time, _, count in proof.proven:
             self.report.add(f"no fewer than {count} stop, and no later, at {proof.told(time)}", [])
         if self.c.pool:
-            return self.report.add("no better choice of who stops", [why] if why else [])
+            return self.report.add("no better choice of who stops", [why])
         return self.report.add("no better choice of who stops", [], f"{why}, as far as the file says" if why else "")
 
     def by_trees(self, trees: list[Any]) -> bool:

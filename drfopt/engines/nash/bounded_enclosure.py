@@ -53,6 +53,8 @@ LARGEST = 2_000
 
 NONE = Fraction(0)
 
+BEYOND = "what users pay is beyond the range of floats: check weights and demands"
+
 
 @dataclass(frozen=True, eq=False)
 class _Solution:
@@ -153,6 +155,12 @@ class _Market:
             prices[cell] = price
         return _Solution(found.tasks, prices, found.bounds)
 
+    def _worth_in_floats(self, i: int, x: float) -> float:
+        try:
+            return float(self.worth(i, Fraction(x))[0])
+        except OverflowError:
+            raise SolverError(BEYOND) from None
+
     # ---- Newton ---------------------------------------------------------------------------------------------------
 
     def newton(self, start: Answer) -> _Solution:
@@ -236,7 +244,7 @@ class _Market:
         met = self.b.astype(float) @ tasks
         # What only those pay who have what is promised, whatever it costs, may as well cost nothing; so may what nobody
         # notices beside what a task is worth, which is all the prices there are where everybody is at a limit.
-        noticed = [x and USED * FULL * float(self.worth(i, Fraction(x))[0]) for i, x in enumerate(tasks.tolist())]
+        noticed = [x and USED * FULL * self._worth_in_floats(i, x) for i, x in enumerate(tasks.tolist())]
         asking = self._asking()
         paid = np.zeros(prices.shape, dtype=bool)
         for q, k in asking:
@@ -256,7 +264,7 @@ class _Market:
             elif limit is not None and tasks[i] >= float(limit) * (1 - AT_LIMIT):
                 self.x[i] = limit
         self.free = [i for i, value in enumerate(self.x) if value is None]
-        worth = [float(self.worth(i, Fraction(tasks[i]))[0]) if tasks[i] else money for i in range(self.n)]
+        worth = [self._worth_in_floats(i, tasks[i]) if tasks[i] else money for i in range(self.n)]
         costs = {at: sum(float(d) * prices[at[1], j] for j, d in enumerate(self.d[at[0]])) for at in self.pairs}
         pi = [min((c for (q, _), c in costs.items() if q == at), default=0.0) for at in range(len(self.d))]
         # Whoever is at a floor may pay far more than a task is worth to it.
@@ -332,9 +340,9 @@ class _Market:
                 f"{len(self.size)} unknowns are more than the {LARGEST} that are solved to many digits here: "
                 "ask for an answer in floats, which has a certificate"
             )
-        rows, beyond = self._terms(), "what users pay is beyond the range of floats: check weights and demands"
+        rows = self._terms()
         if not all(float(size) for _, _, size in rows):
-            raise SolverError(beyond)
+            raise SolverError(BEYOND)
         matrix = np.zeros((len(rows), len(self.size)))
         for at, (terms, right, size) in enumerate(rows):
             for place, factor in terms:
@@ -343,7 +351,7 @@ class _Market:
                 place = self.cut[0] + self.free.index(right)
                 matrix[at, place] += float(self.alpha) * self.size[place] / self.start[place]
         if not np.isfinite(matrix).all():
-            raise SolverError(beyond)
+            raise SolverError(BEYOND)
         self.decimals = {i: (_decimal(self.w[i]), _decimal(self.r[i])) for i in self.free}
         self.rows = [
             (

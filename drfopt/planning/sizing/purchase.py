@@ -9,7 +9,7 @@ from typing import Any
 
 from ...base.deadline import Deadline
 from ...base.errors import InstanceError, PolicyError, TimeLimitError, checked_flags
-from ...base.numbers.shown import counted
+from ...base.numbers.shown import counted, not_below, percent
 from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...model.allocation import Allocation
@@ -183,12 +183,13 @@ class Purchase(Result):
 
     def _proof(self) -> str:
         """Say what is known of cheaper purchases."""
+        gap = not_below(self.gap or 0.0, 2)
         if self.status == "optimal":
-            cheaper = f" by more than {self.gap:.2g} of it" if self.gap else ""
-            return f"no purchase is cheaper{cheaper} (gap {self.gap:.2g})"
+            cheaper = f" by more than {gap:.2g} of it" if gap else ""
+            return f"no purchase is cheaper{cheaper} (gap {gap:.2g})"
         return (
             f"meets the targets, but is not proven the cheapest: none costs less than {_text(self.bound)}, so at most "
-            f"{self.gap:.1%} of it could be saved (gap {self.gap:.2g})"
+            f"{percent(gap)} of it could be saved (gap {gap:.2g})"
         )
 
     def _notes(self) -> list[str]:
