@@ -11,7 +11,7 @@ import numpy as np
 
 from ..base.numbers.enclosures import Enclosure, LongNumbers, beginning, text
 from ..base.numbers.rationals import integer_columns, weighted_sums
-from ..base.numbers.shown import in_units
+from ..base.numbers.shown import apart, in_units, tenths
 from ..base.registry import door
 from ..base.results import Parts, Result
 from ..base.tables import Bar, Column, Sheet
@@ -567,7 +567,7 @@ class Allocation(Result):
     def notes(self, unplaced: bool = True) -> list[str]:
         """Return the lines below the table, without who fits nowhere where somebody says more of it."""
         used = ", ".join(
-            f"{resource} {in_units(float(u), unit)} of {in_units(c, unit)} ({float(z):.1%})"
+            f"{resource} {_used_of(float(u), c, unit)} ({tenths(float(z))})"
             for resource, unit, u, c, z in zip(
                 self.resources,
                 self.instance.units,
@@ -647,6 +647,12 @@ def _cell(value: Any) -> Any:
     if isinstance(value, Enclosure) or (isinstance(value, Fraction) and value.denominator.bit_length() > LONG_BITS):
         return beginning(value)
     return _plain(value)
+
+
+def _used_of(used: float, capacity: float, unit: str) -> str:
+    """Return an amount used and what there is, which print alike only where all is used."""
+    told = in_units(used, unit), in_units(capacity, unit)
+    return " of ".join(apart(used, capacity) if told[0] == told[1] and used < capacity * (1 - LEVEL) else told)
 
 
 def _number(value: Any) -> float | None:

@@ -18,7 +18,7 @@ import numpy as np
 from ..base.deadline import Deadline
 from ..base.errors import InstanceError, checked_flags, listed
 from ..base.numbers.enclosures import Enclosure, above, text
-from ..base.numbers.shown import DIGITS_OF_CELLS, number, percent
+from ..base.numbers.shown import DIGITS_OF_CELLS, number, percent, tenths
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
@@ -233,7 +233,7 @@ class WhatIf(Result):
                 notes.append(f"{name}: {_shown(name, a)} before, {_shown(name, b)} after")
         notes += self.baseline.joining([self.after])
         pairs = zip(self.after.resources, self.before.utilization, self.after.utilization, strict=True)
-        notes.append("used: " + ", ".join(f"{r} {float(a):.1%} -> {float(b):.1%}" for r, a, b in pairs))
+        notes.append("used: " + ", ".join(f"{r} {tenths(float(a))} -> {tenths(float(b))}" for r, a, b in pairs))
         for when, allocation in (("before", self.before), ("after", self.after)):
             if allocation.broken:
                 owed = ", ".join(map(str, allocation.broken))
@@ -336,7 +336,7 @@ def _percent(row: Difference) -> str:
         return ""
     if not float(row.before):
         return "" if row.verdict == "same" else "from 0"
-    return f"{float(row.change) / float(row.before):+.1%}" if row.verdict != "same" else "0"
+    return tenths(float(row.change) / float(row.before), "+") if row.verdict != "same" else "0"
 
 
 def _cell(value: Any) -> Any:

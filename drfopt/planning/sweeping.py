@@ -18,7 +18,7 @@ from typing import Any
 from ..base.deadline import Deadline
 from ..base.errors import InstanceError, listed, suggestion
 from ..base.numbers.quantities import exact
-from ..base.numbers.shown import counted
+from ..base.numbers.shown import counted, tenths
 from ..base.parallel import spread
 from ..base.results import Result
 from ..base.tables import Column, Sheet
@@ -218,7 +218,7 @@ class Sweep(Result):
                 str(value),
                 *(None if total is None else float(total) for total in totals.values()),
                 *(None if user not in tasks else float(tasks[user]) for user in users),
-                *(f"{float(used):.1%}" for used in found.utilization),
+                *(tenths(float(used)) for used in found.utilization),
             )
             for value, totals, found in zip(self.values, self.totals, self.allocations, strict=True)
             for tasks in [dict(zip(found.users, found.tasks, strict=True))]

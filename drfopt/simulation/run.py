@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, checked_flags
-from ..base.numbers.shown import counted
+from ..base.numbers.shown import counted, tenths
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.naming import some
@@ -230,7 +230,7 @@ class Run(Result):
                 strict=True,
             )
         ]
-        used = ", ".join(f"{name} {used:.1%}" for name, used in zip(self.resources, self.utilization, strict=True))
+        used = ", ".join(f"{name} {tenths(used)}" for name, used in zip(self.resources, self.utilization, strict=True))
         notes = [f"{counted(self.ended, 'task')} done in {self.seconds:.6g} s; mean utilization: {used}"]
         if self.revoked:
             notes.append(f"stopped, to begin anew: {counted(self.revoked, 'task')}")

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt.base.numbers.shown import amount, counted, in_units
+from drfopt.base.numbers.shown import amount, counted, in_units, tenths
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Organisation
@@ -141,3 +141,11 @@ def test_what_is_short_by_next_to_nothing_is_short(asked: str, exact: bool, word
     assert all(word in said for word in words)
     assert allocation.sheet().rows[0][-1] == "r"
     assert allocation.shortfall.demand_met < 1
+
+
+def test_what_is_nearly_used_up_is_not_said_to_be():
+    users = {"a": {"cpu": 1}, "b": {"mem": 1}}
+    cluster = Instance(users, {"cpu": 1, "mem": 9_000_000_000}, max_tasks={"a": "0.99999", "b": 1})
+    assert solve(cluster).notes()[0] == "used: cpu 0.99999 of 1 (99.999%), mem 1 of 9,000,000,000 (1e-08%)"
+    assert tenths(1.0) == tenths(1 - 1e-12) == "100.0%" and tenths(0.0) == "0.0%"
+    assert tenths(1e-6, "+") == "+0.0001%" and tenths(0.25, "+") == "+25.0%" and tenths(1.00001) == "100.001%"

@@ -24,6 +24,9 @@ DIGITS = 3
 DIGITS_OF_CELLS = 6
 """Digits of a number in a table on a terminal."""
 
+HALF_A_TENTH = 0.0005
+"""Half of the last decimal that a part is shown with: below it one that is there would print as none."""
+
 ALL_DIGITS = 12
 """Digits of a float that rounding leaves."""
 
@@ -91,6 +94,16 @@ def percent(value: float | None, digits: int = DIGITS) -> str:
     while (text := number(100 * value, digits)) == "100" and value < 1 - LEVEL:
         digits += 1
     return f"{text} %"
+
+
+def tenths(value: float, sign: str = "") -> str:
+    """Return a part with one decimal of a percentage, or with more where it would print as none or as all."""
+    if 0 < abs(value) < HALF_A_TENTH:
+        return f"{100 * value:{sign}.1g}%"
+    decimals = 1
+    while f"{value:.{decimals}%}" == f"{1:.{decimals}%}" and abs(value - 1) > LEVEL:
+        decimals += 1
+    return f"{value:{sign}.{decimals}%}"
 
 
 def amount(value: float, unit: str = "") -> str:

@@ -17,6 +17,7 @@ from ...base.errors import (
     checked_flags,
     suggestion,
 )
+from ...base.numbers.shown import tenths
 from ...base.progress import report
 from ...base.results import Result
 from ...base.tables import Bar, Column, Sheet
@@ -235,7 +236,7 @@ class Explanation(Result):
                 or TABLED.get(row.reason, row.reason),
                 row.others,
                 row.alone_tasks,
-                None if row.gain is None else f"{row.gain:+.1%}",
+                None if row.gain is None else tenths(row.gain, "+"),
             )
             for row in sorted(self.users, key=lambda row: place[row.user])
         ]
