@@ -9,7 +9,7 @@ import pytest
 
 from drfopt.certificates.verifier.groups import incomes, tree, turns
 from drfopt.certificates.verifier.paths import Knot, at_level, bent, between, counted, first, last
-from drfopt.certificates.verifier.rounds import _highest, above
+from drfopt.certificates.verifier.rounds import above
 
 # ---- the tree of groups ----------------------------------------------------------------------------------------------
 
@@ -189,6 +189,3 @@ def test_one_number_is_above_another_whatever_floats_make_of_them():
     some = [F(0), F(1, 3), F(1, 3) + F(1, 10**30), F(-1), F(-1) - F(1, 10**30), F(10**400), F(10**400 + 1), F(2)]
     for one, other in itertools.product(some, repeat=2):
         assert above(one, other) == (one > other)
-    for few in itertools.permutations(some, 2):
-        assert _highest(list(few)) == max(*few, 0)
-    assert _highest([]) == 0
