@@ -252,6 +252,7 @@ def test_a_polish_without_anything_to_begin_with_is_no_fault():
 
 def test_what_users_would_pay_beyond_floats_is_said():
     tiny = Instance([[1], [1]], [1], max_tasks=[1e-18, None])
-    assert solve(tiny, "alpha:10").certificate.valid
+    for answered in ("alpha:10", "alpha:20"):  # the latter in decimals
+        assert solve(tiny, answered).tasks == pytest.approx([1e-18, 1], rel=1e-9)
     with pytest.raises(CertificateError, match="what users would pay is beyond the range of floats: take a smaller"):
-        solve(tiny, "alpha:20")
+        solve(tiny, "alpha:40")
