@@ -190,7 +190,7 @@ def schedule(
         bool,
         typer.Option(
             "--trace/--no-trace",
-            help="Every task in its order, or the outcome alone, which Algorithm 1 without --ties finds as fast of billions.",
+            help="Every task in its order, or the outcome alone: of Algorithm 1 without --ties as fast for billions.",
         ),
     ] = True,
     optimum: Annotated[
