@@ -134,7 +134,7 @@ def search(
     format: options.FormatName = None,
     output: options.OutputFile = None,
 ) -> None:
-    """Audit every small instance, or a sample, and show the smallest counterexamples; exit 1 when there are any.
+    """Audit every small instance, or a sample, and show small counterexamples; exit 1 when there are any.
 
     Example: drfopt search --policy ceei --property strategy-proofness --users 2 --resources 2 --max-demand 4
     """

@@ -63,7 +63,7 @@ def export(
 ) -> None:
     """Divide the cluster, and write what each user gets for another scheduler.
 
-    Amounts are rounded so that they never add up to more than there is. Weights are those of the instance.
+    Amounts of resources are rounded so that they never add up to more than there is. Weights are those of the instance.
 
     Example: drfopt export nsdi2011 --to kueue --resource memory=memory:Gi
     """

@@ -4,7 +4,7 @@ Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, Algorithm 1 and Ta
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.deadline import Deadline
+from ..base.deadline import Deadline, ending
 from ..base.errors import PolicyError, checked_flags, listed, suggestion
 from ..base.numbers.shown import counted
 from ..base.results import Result
@@ -41,6 +41,12 @@ WIDEST = 6
 
 LONGEST = 1_000_000
 """Tasks of a trace; each is a line with what everybody has."""
+
+CHECKED = 1000
+"""Tasks that are started between two looks at the clock."""
+
+LEAST = 0.001
+"""Seconds that are left to what comes next, whose limit is to be positive."""
 
 
 @dataclass(frozen=True)
@@ -285,19 +291,23 @@ def schedule(
     optimum : bool
         Whether to solve for the optimum of whole tasks, too, and say how far the schedule is from it.
     time_limit : float, optional
-        Seconds for that optimum.
+        Seconds for the schedule without a trace, and for that optimum what is left of them.
 
     Raises
     ------
     PolicyError
         When the policy makes no levels leximin or cannot take the instance, or somebody has more than 9e18 tasks.
+    TimeLimitError
+        When not all tasks were started in time.
     """
     checked_flags(trace=trace, optimum=optimum)
     chosen = policy_on(policy, instance)
-    Deadline.asked(time_limit)
+    deadline = Deadline.asked(time_limit)
     if optimum:
-        found = schedule(instance, chosen, rule=rule, when_full=when_full, ties=ties, trace=trace)
-        return replace(found, optimum=_distance(found, chosen, time_limit))
+        found = schedule(
+            instance, chosen, rule=rule, when_full=when_full, ties=ties, trace=trace, time_limit=time_limit
+        )
+        return replace(found, optimum=_distance(found, chosen, time_limit and deadline.left(LEAST)))
     _check(chosen)
     for words, name, known in (("when_full", when_full, WHEN_FULL), ("rule", rule, AHEAD)):
         if not isinstance(name, str) or name not in known:
@@ -321,14 +331,17 @@ def schedule(
                 "trace=False), or ask in larger tasks"
             )
     if chosen.objective == "servers":
-        return _on_machines(instance, chosen, rule, when_full, ties, trace)
+        with ending(time_limit and deadline.left(LEAST)):
+            return _on_machines(instance, chosen, rule, when_full, ties, trace)
     machines = machine_rows(instance)
     eligible = None if instance.eligible is None else instance.eligible.tolist()
     run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule], mixes, lines, ranks)
     steps = tuple(_counted_shares(instance, step) for step in discrete_filling(*run)[1]) if trace else None
     free: Free = []
     started = (
-        kinds_started(*run, free=free) if steps is None else ((step.user, step.kind, step.machine) for step in steps)
+        _in_time(kinds_started(*run, free=free), deadline)
+        if steps is None
+        else ((step.user, step.kind, step.machine) for step in steps)
     )
     placement = np.zeros((instance.n, len(machines)), dtype=np.int64)
     types = {i: [0] * len(mix.kinds) for i, mix in mixes.items()}
@@ -347,6 +360,13 @@ def schedule(
         {instance.users[i]: counts for i, counts in types.items()},
         free,
     )
+
+
+def _in_time(started: Iterable[tuple[int, int, int]], deadline: Deadline) -> Iterator[tuple[int, int, int]]:
+    for number, one in enumerate(started):
+        if number % CHECKED == 0:
+            deadline.check("a schedule, task by task", f"{number:,} tasks were started")
+        yield one
 
 
 def _on_machines(

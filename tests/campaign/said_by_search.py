@@ -99,7 +99,7 @@ def judged(instance: Instance, policy: str, whole: bool, chance: random.Random) 
     wrong += BOOK.told("verdicts", f"{told} beside {dict(verdicts)}" if off else None)
     wrong += BOOK.told("sum", None if sum(told.values()) == found.audited else f"{found.audited} were audited")
     for one in found.counterexamples:
-        wrong += BOOK.told("smallest counterexample", _smallest(one, failing))
+        wrong += BOOK.told("small counterexample", _smallest(one, failing))
         seen = said_by_audit.Audited(one.instance, policy, whole, found, chance)
         seen.finding = one.finding
         said = said_by_audit.BOOK.judged(seen, [str(one.finding.witness)])

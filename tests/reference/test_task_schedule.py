@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from drfopt.base.errors import PolicyError
+from drfopt.base.errors import PolicyError, TimeLimitError
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
@@ -182,3 +182,10 @@ def test_sequential_min_max_looks_one_task_ahead():
         PolicyError, match=r"rule is 'sequential': did you mean|rule is 'sequential'.*known: algorithm-1"
     ):
         schedule(four, rule="sequential")
+
+
+@pytest.mark.parametrize("policy", ["drf", "per-server"])
+def test_a_schedule_without_a_trace_stops_in_time(policy):
+    room = {"machines": [Machine("m", [10**7])]} if policy == "per-server" else {"capacity": [10**7]}
+    with pytest.raises(TimeLimitError, match="ran out in a schedule, task by task; .* tasks were started"):
+        schedule(Instance([[1], [2]], **room), policy, rule="sequential-min-max", trace=False, time_limit=0.05)

@@ -90,7 +90,7 @@ class Search(Result):
     verdicts : dict from property to Counter
         How often each verdict was reached.
     counterexamples : tuple of Counterexample
-        The smallest of each property that fails, made smaller still.
+        A small one of each property that fails.
     complete : bool
         Whether every unit of work was done.
     """
@@ -153,7 +153,7 @@ class Search(Result):
         columns = (
             Column("property"),
             *(Column(v, number=True) for v in (HOLDS, FAILS, UNDECIDED)),
-            Column("smallest counterexample"),
+            Column("small counterexample"),
         )
         notes = [
             f"{self.seen:,} of {self.total:,} cases, {self.audited:,} audited: one stands for all that differ by "
@@ -210,7 +210,7 @@ def search(
     Returns
     -------
     Search
-        ``.counterexamples``, the smallest of each property that fails; ``.save(folder)`` of one writes its instance.
+        ``.counterexamples``, a small one of each property that fails; ``.save(folder)`` of one writes its instance.
 
     Raises
     ------
