@@ -187,5 +187,5 @@ def test_sequential_min_max_looks_one_task_ahead():
 @pytest.mark.parametrize("policy", ["drf", "per-server"])
 def test_a_schedule_without_a_trace_stops_in_time(policy):
     room = {"machines": [Machine("m", [10**7])]} if policy == "per-server" else {"capacity": [10**7]}
-    with pytest.raises(TimeLimitError, match="ran out in a schedule, task by task; .* tasks were started"):
+    with pytest.raises(TimeLimitError, match=r"ran out in a schedule, task by task; .* tasks were started"):
         schedule(Instance([[1], [2]], **room), policy, rule="sequential-min-max", trace=False, time_limit=0.05)
