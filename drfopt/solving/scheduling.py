@@ -45,7 +45,7 @@ LONGEST = 1_000_000
 CHECKED = 1000
 """Tasks that are started between two looks at the clock."""
 
-LEAST = 0.001
+MOMENT = 0.001
 """Seconds that are left to what comes next, whose limit is to be positive."""
 
 
@@ -307,7 +307,7 @@ def schedule(
         found = schedule(
             instance, chosen, rule=rule, when_full=when_full, ties=ties, trace=trace, time_limit=time_limit
         )
-        return replace(found, optimum=_distance(found, chosen, time_limit and deadline.left(LEAST)))
+        return replace(found, optimum=_distance(found, chosen, time_limit and deadline.left(MOMENT)))
     _check(chosen)
     for words, name, known in (("when_full", when_full, WHEN_FULL), ("rule", rule, AHEAD)):
         if not isinstance(name, str) or name not in known:
@@ -331,7 +331,7 @@ def schedule(
                 "trace=False), or ask in larger tasks"
             )
     if chosen.objective == "servers":
-        with ending(time_limit and deadline.left(LEAST)):
+        with ending(time_limit and deadline.left(MOMENT)):
             return _on_machines(instance, chosen, rule, when_full, ties, trace)
     machines = machine_rows(instance)
     eligible = None if instance.eligible is None else instance.eligible.tolist()
