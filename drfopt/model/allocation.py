@@ -24,7 +24,7 @@ from .monopolies import monopolies_written
 from .naming import some
 from .organisation import Broken
 from .policies import exact_shares, policy_named, shares_per_task
-from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means, left_out, missing
+from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means, has_all, left_out
 
 __all__ = ["Allocation", "Portion", "stopped"]
 
@@ -668,7 +668,7 @@ def stopped(instance: Instance, i: int, bottleneck: Any, tasks: Any, unplaced: b
     """Return what stopped user i, as a table says it; empty where it is not known."""
     if unplaced:
         return "unplaced"
-    if not missing(asked_by(instance, i, integer), tasks):
+    if has_all(instance, i, tasks, integer):
         return HAS_ALL
     if bottleneck is None:
         tops = {"its ceiling": instance.ceilings[i], "its limit": instance.limits[i]}

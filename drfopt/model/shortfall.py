@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from ..base.numbers.enclosures import Enclosure, lower
+from ..base.numbers.enclosures import Enclosure, Exact, lower
 from ..base.numbers.shown import apart, counted, in_units, number, percent
 from ..base.tolerances import LEVEL
 from .instance import Instance
 from .naming import some
 from .policies import dominant_rates, parts_per_task
 
-__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of", "counted_as_means", "left_out", "missing"]
+__all__ = ["HAS_ALL", "Hold", "Shortfall", "asked_by", "cells_of", "counted_as_means", "has_all", "left_out"]
 
 HAS_ALL = "has all it asked for"
 """What a table says of who is stopped by nothing."""
@@ -84,13 +84,17 @@ def asked_by(instance: Instance, i: int, integer: bool = False) -> Fraction | No
     return None if asked is None else Fraction(asked.__floor__()) if integer else asked
 
 
-def missing(asked: Fraction | None, tasks: Any) -> float:
-    """Return how many tasks of those asked for do not run; inf without an end.  Exact tasks are compared exactly."""
-    if asked is None:
-        return np.inf
+def has_all(instance: Instance, i: int, tasks: Any, integer: bool = False) -> bool:
+    """Say whether user i, who names an end, has all the tasks it asked for; exact tasks are compared exactly."""
     if isinstance(tasks, Fraction | Enclosure):
-        return max(float(lower(asked - tasks)), 0.0)
-    return 0.0 if float(tasks) >= float(asked) * (1 - LEVEL) else float(asked) - float(tasks)
+        asked = asked_by(instance, i, integer)
+        return asked is not None and not _missing(asked, tasks)
+    end = float(instance.asked[i])
+    return float(tasks) >= (np.floor(end) if integer else end) * (1 - LEVEL)
+
+
+def _missing(asked: Fraction, tasks: Exact) -> float:
+    return max(float(lower(asked - tasks)), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,8 +154,8 @@ class Shortfall:
         """Tasks that are asked for and do not run, (n,); 0 where no end is named."""
         if self.exact is not None:
             ends = (asked_by(self.instance, i, self.whole) for i in range(self.instance.n))
-            found = np.array([missing(end, x) for end, x in zip(ends, self.exact.tolist(), strict=True)])
-            return np.where(np.isfinite(found), found, 0.0)
+            pairs = zip(ends, self.exact.tolist(), strict=True)
+            return np.array([0.0 if end is None else _missing(end, x) for end, x in pairs])
         wanted = np.where(np.isfinite(self.asked), self.asked, 0.0)
         return np.where(self.got >= wanted * (1 - LEVEL), 0.0, wanted - self.got)
 
