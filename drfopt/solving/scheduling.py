@@ -45,9 +45,6 @@ LONGEST = 1_000_000
 CHECKED = 1000
 """Tasks that are started between two looks at the clock."""
 
-MOMENT = 0.001
-"""Seconds that are left to what comes next, whose limit is to be positive."""
-
 
 @dataclass(frozen=True)
 class ScheduleDistance:
@@ -307,7 +304,7 @@ def schedule(
         found = schedule(
             instance, chosen, rule=rule, when_full=when_full, ties=ties, trace=trace, time_limit=time_limit
         )
-        return replace(found, optimum=_distance(found, chosen, time_limit and deadline.left(MOMENT)))
+        return replace(found, optimum=_distance(found, chosen, deadline.share(1)))
     _check(chosen)
     for words, name, known in (("when_full", when_full, WHEN_FULL), ("rule", rule, AHEAD)):
         if not isinstance(name, str) or name not in known:
@@ -331,7 +328,7 @@ def schedule(
                 "trace=False), or ask in larger tasks"
             )
     if chosen.objective == "servers":
-        with ending(time_limit and deadline.left(MOMENT)):
+        with ending(deadline.share(1)):
             return _on_machines(instance, chosen, rule, when_full, ties, trace)
     machines = machine_rows(instance)
     eligible = None if instance.eligible is None else instance.eligible.tolist()
