@@ -54,22 +54,22 @@ def number(value: float | None, digits: int = DIGITS + 1) -> str:
 
 def not_above(value: float, digits: int = DIGITS_OF_CELLS) -> float:
     """Return a positive number in so many digits, and no larger: what is said to hold up to it does."""
-    if not 0 < value < math.inf:
-        return value
-    rounded = float(f"{value:.{digits}g}")
-    if rounded <= value * (1 + LEVEL):
-        return rounded
-    return float(f"{rounded - 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}")
+    return _rounded(value, digits, -1)
 
 
 def not_below(value: float, digits: int) -> float:
     """Return a positive number in so many digits, and no smaller: what is said to be at most that is."""
+    return _rounded(value, digits, 1)
+
+
+def _rounded(value: float, digits: int, way: int) -> float:
+    """Return a positive number in so many digits, on one side of it but for what floats leave open."""
     if not 0 < value < math.inf:
         return value
-    rounded = float(f"{value:.{digits}g}")
-    if rounded >= value * (1 - LEVEL):
-        return rounded
-    return float(f"{rounded + 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}")
+    nearest = float(f"{value:.{digits}g}")
+    if way * (nearest - value) >= -value * LEVEL:
+        return nearest
+    return float(f"{nearest + way * 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}")
 
 
 def apart(one: float, other: float, digits: int = DIGITS_OF_CELLS) -> tuple[str, str]:
