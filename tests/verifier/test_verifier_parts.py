@@ -148,19 +148,26 @@ def test_what_is_between_two_knots_is_on_the_line():
     assert counted([F(3), F(2)])(path[2].tasks) == 26
 
 
+def way_found(points, held, amount, at, found):
+    """Judge what was found of an amount that is passed on the way to point `at`, and return how far on that way."""
+    if at is None:
+        assert found is None
+        return None
+    if not at:
+        assert found == (0, 0, points[0])
+        return None
+    way = (amount - held[at - 1]) / (held[at] - held[at - 1])
+    assert found == (at - 1, way, on_way(points[at - 1], points[at], way))
+    return way
+
+
 def test_a_path_first_comes_to_an_amount_where_it_had_less_before():
     for points, each in itertools.product(POINTS, ([F(1), F(1)], [F(2), F(0)], [F(1, 3), F(2)])):
         count = counted(each)
         for amount in (F(0), F(1), F(3, 2), F(4), count(points[1]), count(points[-1]), F(99)):
             found, held = first(points, count, amount), [count(tasks) for tasks in points]
             at = next((at for at, h in enumerate(held) if h >= amount), None)
-            if at is None:
-                assert found is None
-            elif not at:
-                assert found == (0, 0, points[0])
-            else:
-                way = (amount - held[at - 1]) / (held[at] - held[at - 1])
-                assert found == (at - 1, way, on_way(points[at - 1], points[at], way))
+            if (way := way_found(points, held, amount, at, found)) is not None:
                 assert 0 < way <= 1
                 assert count(found.tasks) == amount
 
@@ -171,13 +178,7 @@ def test_a_path_stays_at_an_amount_as_long_as_it_has_no_more():
         for amount in (F(-1), F(0), F(1), F(3, 2), F(4), count(points[1]), count(points[-1]), F(99)):
             found, held = last(points, count, amount), [count(tasks) for tasks in points]
             at = next((at for at, h in enumerate(held) if h > amount), None)
-            if at is None:
-                assert found is None
-            elif not at:
-                assert found == (0, 0, points[0])
-            else:
-                way = (amount - held[at - 1]) / (held[at] - held[at - 1])
-                assert found == (at - 1, way, on_way(points[at - 1], points[at], way))
+            if (way := way_found(points, held, amount, at, found)) is not None:
                 assert 0 <= way < 1
                 assert count(found.tasks) == amount
 
