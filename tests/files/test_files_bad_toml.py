@@ -171,7 +171,7 @@ TOML = {
         r"user 'B': tasks\[0\]: count is 0: write a whole number, 1 or more",
     ),
     "type of more tasks than are counted": (
-        POOL + B + "tasks = [{ demand = { cpu = 1 }, count = 1e30 }]",
+        POOL + B + "tasks = [{ demand = { cpu = 1 }, count = 1" + "0" * 30 + " }]",
         r"user 'B': tasks\[0\]: count is 1e\+30: write at most 9,007,199,254,740,992$",
     ),
     "type that needs nothing": (
