@@ -137,8 +137,9 @@ def counted_up_to(value: Any, what: str, most: int = MOST_COUNTED, least: int = 
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InstanceError(f"{what} is {value!r}: write a whole number, {least:,} or more")
-    if not least <= value <= most:
-        told = value if abs(value) <= READ_OUT else f"{Decimal(int(value)).normalize():.4g}"
-        way = f"a whole number, {least:,} or more" if value < least else f"at most {most:,}"
+    count = int(value)
+    if not least <= count <= most:
+        told = str(count) if abs(count) <= READ_OUT else f"{Decimal(count).normalize():.4g}"
+        way = f"a whole number, {least:,} or more" if count < least else f"at most {most:,}"
         raise InstanceError(f"{what} is {told}: write {way}")
-    return int(value)
+    return count
