@@ -20,7 +20,7 @@ from drfopt.certificates.exhaustive_search import playing, worth
 from drfopt.certificates.objective_bound import told
 from drfopt.certificates.verifier.alpha_utility import AlphaUtility
 from drfopt.engines.problem import Answer, Problem
-from drfopt.engines.whole import climbing, frontier, rounding, totals
+from drfopt.engines.whole import climbing, filling_up, frontier, totals
 from drfopt.model.organisation import Group, Organisation
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
@@ -284,6 +284,6 @@ def test_what_is_climbed_from_on_many_machines_is_packed_in_bulk(monkeypatch):
     """Task by task four thousand machines took longer than all that follows, and were not full when time ran out."""
     problem = Problem(Instance([[2, 1], [1, 3]], machines=[Machine("m", [7, 8], 30)]), policy_named("ceei"), True)
     best = solve(problem.instance, "ceei", integer=True).tasks.tolist()
-    monkeypatch.setattr(rounding, "TaskByTask", None)
+    monkeypatch.setattr(filling_up, "TaskByTask", None)
     found = climbing.solve(problem)
     assert found.status == "feasible" and found.tasks.tolist() == best
