@@ -208,13 +208,13 @@ def test_who_needs_only_what_is_excluded_is_refused_where_one_type_fits():
 @pytest.mark.parametrize("policy", ["ceei", "alpha:2", "throughput"])
 @pytest.mark.parametrize("machines", [False, True])
 def test_what_a_proof_meets_that_is_better_is_the_answer(policy, machines, monkeypatch):
-    cluster = {"machines": [Machine("m", [7, 9], 2), Machine("n", [5, 5])]} if machines else {"capacity": [23, 29]}
+    cluster = {"machines": [Machine("m", [9, 9], 2), Machine("n", [5, 5])]} if machines else {"capacity": [23, 29]}
     instance = Instance({"A": [1, 4], "B": [3, 1], "C": [2, 2]}, **cluster)
-    best = solve(instance, policy, integer=True)
+    best, all_to_b = solve(instance, policy, integer=True), [1, 7, 0] if machines else [2, 7, 0]
     for status in ("time_limit", "optimal"):
 
         def poor(problem, status=status):
-            own = [1] * problem.n
+            own = list(all_to_b)  # Nothing fits beside that.
             users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
             found = frontier.packed_as(problem, users, own) if machines else Answer(np.array(own))
             return replace(found, status=status)
