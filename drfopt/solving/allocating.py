@@ -255,7 +255,7 @@ def settled(problem: Problem, answer: Answer, exact: bool = False) -> Judged:
             higher, placed = _spread(problem, above, exact), _placed(problem, above)
             proof = _prove(problem, higher, placed, above)
             answer, tasks, placement = above, higher, placed
-    if isinstance(proof.evidence, WholeEvidence) and proof.evidence.maximal is False:
+    if proof.valid is None and isinstance(proof.evidence, WholeEvidence) and proof.evidence.maximal is False:
         fuller = _filled(problem, replace(answer, status="feasible"))
         if fuller.tasks.tolist() != answer.tasks.tolist():
             answer, tasks, placement, proof = _judged(problem, fuller, exact)
