@@ -174,7 +174,7 @@ def kept_parts(problem: Problem, users: WholeUsers) -> dict[int, int]:
     return dict(Counter(value for value in values if value < users.first_level))
 
 
-COUNTED = 2**50
+TOLD_APART = 2**50
 """Tasks of one user up to which floats count single ones, with some bits for a solver to be wrong by."""
 
 RETRIES = 5
@@ -251,7 +251,7 @@ def _worse(users: WholeUsers, mine: Sequence[int], answer: Answer, known: Answer
 def solve(problem: Problem) -> Answer:
     """Return whole tasks of the largest sum, tier by tier; of numbers beyond floats what is full, densest first."""
     users = problem.whole_users
-    if max(users.most, default=0) > COUNTED:
+    if max(users.most, default=0) > TOLD_APART:
         return replace(filled(problem), engine="")
     found = _in_time(problem, lambda: _in_turn(users, partial(_largest_sum, problem, kept_parts(problem, users))))
     if problem.instance.machines is None or not hides_tasks(users.rates, found.tasks.tolist()):
