@@ -25,7 +25,8 @@ MEANINGS = {
 }
 """What a guarantee means."""
 
-HIGHEST_TIER = 10**6
+HIGHEST_TIER = 2**53
+"""Programs that read JSON keep no larger whole number."""
 
 SEPARATOR = "/"
 
@@ -292,7 +293,10 @@ def _check_ceiling(owner: str, guarantee: Mapping[str, Fraction], ceiling: Mappi
 def _tier(value: Any, owner: str) -> int:
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or abs(int(value)) > HIGHEST_TIER:
-        raise InstanceError(f"{owner}: tier is {value!r}: write a whole number, higher is served first")
+        raise InstanceError(
+            f"{owner}: tier is {value!r}: write a whole number, higher is served first, from "
+            f"{-HIGHEST_TIER} to {HIGHEST_TIER}"
+        )
     return int(value)
 
 
