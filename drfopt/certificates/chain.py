@@ -26,7 +26,7 @@ How far the levels are from the true ones, `level_errors` says; that bound is pa
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -59,6 +59,7 @@ __all__ = [
     "excess",
     "filled_at",
     "firm",
+    "most_paid_for",
     "one_or_all",
     "pays",
     "stopped_by",
@@ -476,3 +477,23 @@ def pays(instance: Instance, users: np.ndarray, classes: np.ndarray, resources: 
         open_to = True if instance.fits is None else instance.fits[np.ix_(users, classes)]
         return (instance.demands[np.ix_(users, resources)] > 0) & open_to
     return types.summed((types.demands[:, resources] > 0) & types.fits[:, classes])[users] > 0
+
+
+def most_paid_for(
+    instance: Instance, prices: np.ndarray, demands: Iterable, priced: np.ndarray, rising: Iterable
+) -> tuple:
+    """Return the priced (k, m) resources that each rising user needs; of a pool the one on which it spends most.
+
+    Prices (k, m) of a unit and demands (n, m) are floats or fractions.
+    """
+    classes, resources = np.nonzero(priced)
+    names, found = cell_names(instance, classes, resources), list[Any]()
+    needed = pays(instance, np.arange(instance.n), classes, resources)
+    for demand, needs, rises in zip(demands, needed, rising, strict=True):
+        mine = np.flatnonzero(needs).tolist() if rises else []
+        if mine and instance.machines is None:
+            spent = {q: prices[0, resources[q]] * demand[resources[q]] for q in mine}
+            found.append(names[max(mine, key=spent.__getitem__)])
+        else:
+            found.append(tuple(names[q] for q in mine) or None)
+    return tuple(found)

@@ -9,19 +9,17 @@ costs more than it brings.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
-from ..base.solvers.table import sparse_program
 from .claim_options import Bounds, ClaimOptions, OptionNeeds
 from .packing_bound import Bounds as LoadBounds
-from .packing_bound import Machines, PackingProgram, Pool, Prices
+from .packing_bound import Machines, PackingProgram, Pool, Prices, Terms, asker
 from .rounded_rows import Row
 
-__all__ = ["ClaimProgram", "Duals", "Unsolved", "asker"]
+__all__ = ["ClaimProgram", "Duals", "Unsolved"]
 
 BEYOND = 2.0
 """What a user costs who stops beyond those allowed: it spares of nothing more than 1."""
@@ -30,22 +28,8 @@ SPARED = 1e6
 """Most that may be left over: where nothing is short, the program would have no end."""
 
 
-Terms = tuple[np.ndarray, np.ndarray]
-"""Columns of a row, and their factors."""
-
-
 class Unsolved(Exception):
     """The solver has no multipliers, or none in time."""
-
-
-def asker() -> Any:
-    """Return HiGHS, which is asked one program after another: to begin it takes as long as to write one."""
-    import highspy
-
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("presolve", "off")
-    return highs
 
 
 class ClaimProgram(PackingProgram):
@@ -78,7 +62,7 @@ class ClaimProgram(PackingProgram):
         ones, columns = np.ones(sizes.max(initial=0)), np.arange(len(self.own))
         starts, ends = self.column_of[first[self.several]].tolist(), (sizes[self.several] - 1).tolist()
         for a, size, users in zip(starts, ends, options.number[self.several].tolist(), strict=True):
-            self.rows.append((0.0, users, (columns[a : a + size], ones[:size])))
+            self.sparse_row(0.0, users, (columns[a : a + size], ones[:size]))
         self.short: list[tuple[int, float]] = []  # Rows of what can be short or left over, and by how much at once.
         if isinstance(worth, Machines):
             self._machines(worth)
@@ -94,7 +78,7 @@ class ClaimProgram(PackingProgram):
         self.counted = self._stops()
         self.place = {load: at for at, load in enumerate(self.loads)}
         self.rounds: list[tuple[int, float]] = []  # Rows that are rounded, and their units.
-        self._load()
+        self.highs.passModel(self.model(np.zeros(len(self.high))))
 
     # ---- rows ---------------------------------------------------------------------------------------------------
 
@@ -107,12 +91,8 @@ class ClaimProgram(PackingProgram):
         left, added = np.array(self.claim.allowed, dtype=float) - usual @ options.number, []
         for changes, most, beyond in zip(own, left.tolist(), self.beyond, strict=True):
             at = np.flatnonzero(changes)
-            added.append(self._added(-math.inf, most, (np.append(at, beyond), np.append(changes[at], -1.0))))
+            added.append(self.sparse_row(-math.inf, most, (np.append(at, beyond), np.append(changes[at], -1.0))))
         return added
-
-    def _added(self, low: float, high: float, terms: Terms) -> int:
-        self.rows.append((low, high, terms))
-        return len(self.rows) - 1
 
     def _terms(self, changes: np.ndarray) -> Terms:
         """Return the terms of a row, given what each option changes."""
@@ -133,7 +113,7 @@ class ClaimProgram(PackingProgram):
         if len(at) or needs.any():
             # Where no option changes what is needed, all of it can be short.
             self.short.append((len(self.rows), float(spans.max(initial=0.0) or unit) / unit))
-        return self._added(-math.inf, left / unit, (at, values)), unit
+        return self.sparse_row(-math.inf, left / unit, (at, values)), unit
 
     def _all_usual(self) -> np.ndarray:
         """Return the numbers of users who take each option when everybody takes the usual one."""
@@ -178,14 +158,6 @@ class ClaimProgram(PackingProgram):
         return min(counts) >= 0 and min(machines, default=0) >= 0 and max(left, default=0) <= 0
 
     # ---- solutions ----------------------------------------------------------------------------------------------
-
-    def _load(self) -> None:
-        terms = [of if isinstance(of, tuple) else (list(of), list(of.values())) for _, _, of in self.rows]
-        at, values = (np.concatenate([*map(part, terms), []]) for part in (itemgetter(0), itemgetter(1)))
-        starts = np.cumsum([0, *(len(columns) for columns, _ in terms)])
-        low, high = ([row[end] for row in self.rows] for end in (0, 1))
-        none = np.zeros(len(self.high))
-        self.highs.passModel(sparse_program(self.cost, none, self.high, low, high, starts, at, values))
 
     def add(self, rows: Sequence[Row]) -> None:
         """Add rows that are rounded; what is left over or short is counted in what one user's other option changes."""

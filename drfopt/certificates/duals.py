@@ -15,7 +15,7 @@ from ..model.certificate import Certificate
 from ..model.evidence import PriceEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
-from .chain import cell_names, cheapest_costs, pays, unit_costs
+from .chain import cheapest_costs, most_paid_for, unit_costs
 from .feasibility import infeasibility
 
 __all__ = ["certify"]
@@ -60,22 +60,14 @@ def certify(
         valid=bool(valid),
         violation=violation,
         gap=gap,
-        stopped_by=partial(_bottlenecks, instance, budget, tasks),
+        stopped_by=partial(
+            most_paid_for,
+            instance,
+            np.maximum(prices, 0),
+            instance.demands,
+            budget > GAP * max(float(budget.max()), 0.0),
+            tasks < instance.limits,
+        ),
         evidence=PriceEvidence(prices=prices),
         reason=reason,
     )
-
-
-def _bottlenecks(instance: Instance, budget: np.ndarray, tasks: np.ndarray) -> tuple:
-    """Return the priced resources that each user below her limit needs; of a pool what she pays most for."""
-    classes, resources = np.nonzero(budget > GAP * max(float(budget.max()), 0.0))
-    names = cell_names(instance, classes, resources)
-    found: list = []
-    needed, below = pays(instance, np.arange(instance.n), classes, resources), tasks < instance.limits
-    for demand, needs, rises in zip(instance.demands, needed, below, strict=True):
-        mine = np.flatnonzero(needs).tolist() if rises else []
-        if mine and instance.machines is None:
-            found.append(names[max(mine, key=lambda q: budget[0, resources[q]] * demand[resources[q]])])
-        else:
-            found.append(tuple(names[q] for q in mine) or None)
-    return tuple(found)

@@ -30,7 +30,7 @@ from ..model.certificate import Certificate
 from ..model.evidence import ChainEvidence, Evidence, PriceEvidence
 from ..model.instance import Instance
 from ..model.policies import Policy
-from .chain import filled_at, one_or_all
+from .chain import filled_at, most_paid_for, one_or_all
 from .document import document
 from .feasibility import infeasibility
 from .verifier import verify
@@ -87,25 +87,19 @@ def rounded(
 
 def _bottlenecks(instance: Instance, tasks: np.ndarray, evidence: Evidence) -> tuple:
     """Return what each user pays for where she is finished: a resource of a pool, ``class/resource`` on machines."""
+    if isinstance(evidence, PriceEvidence):
+        prices = np.frompyfunc(upper, 1, 1)(np.atleast_2d(evidence.prices))
+        rising = [u is None or upper(x) < u for x, u in zip(tasks, instance.exact_limits, strict=True)]
+        return most_paid_for(instance, prices, instance.exact_demands, prices > 0, rising)
     found: list[Any] = [None] * instance.n
-    rounds: list[tuple[Any, Any, Any]] = []
-    if isinstance(evidence, ChainEvidence):
-        rounds = [(link.finished, link.prices, link.level) for link in evidence.rounds]
-    elif isinstance(evidence, PriceEvidence):
-        limits = instance.exact_limits
-        rising = [i for i, u in enumerate(limits) if u is None or upper(tasks[i]) < u]
-        rounds = [(rising, evidence.prices, 0)]
-    filled = filled_at([(np.asarray(prices), level) for _, prices, level in rounds], instance.room.shape)
-    for finished, _, level in rounds:
-        full = (filled <= level).astype(bool)
-        for i in map(int, finished):
+    rounds = evidence.rounds if isinstance(evidence, ChainEvidence) else ()
+    filled = filled_at([(np.asarray(link.prices), link.level) for link in rounds], instance.room.shape)
+    for link in rounds:
+        full = (filled <= link.level).astype(bool)
+        for i in map(int, link.finished):
             paid = full & (instance.demands[i] > 0)
             if instance.machines is None:
-                stops = np.flatnonzero(paid[0]).tolist()
-                if isinstance(evidence, PriceEvidence) and stops:  # What it pays most for.
-                    spent = [upper(p) * d for p, d in zip(rounds[0][1].flat, instance.exact_demands[i], strict=True)]
-                    stops = [max(stops, key=spent.__getitem__)]
-                found[i] = one_or_all([instance.resources[j] for j in stops])
+                found[i] = one_or_all([instance.resources[j] for j in np.flatnonzero(paid[0])])
             else:
                 cells = np.argwhere(paid & instance.fits[i][:, None])
                 found[i] = tuple(f"{instance.machine_names[k]}/{instance.resources[j]}" for k, j in cells) or None

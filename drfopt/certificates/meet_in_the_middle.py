@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
+from ..model.whole_values import SAFE
 from .utility_losses import LARGE, SEARCHED, TooManyChoices, UtilityLosses
 
 __all__ = ["MeetInTheMiddle", "TooManyChoices"]
@@ -31,9 +32,6 @@ PAIRS = 2_000_000
 
 CLOSE = 10_000
 """Allocations compared exactly at most."""
-
-COUNTED = 2**62
-"""Sums of losses up to here are exact in numpy's integers."""
 
 
 class MeetInTheMiddle(UtilityLosses):
@@ -79,7 +77,7 @@ class MeetInTheMiddle(UtilityLosses):
         rows = [self.rows[kind[0]] for kind in self.kinds]
         for j, (price, left) in enumerate(zip(self.prices, self.left, strict=True)):
             most = abs(left) + sum(f * row[j] for f, row in zip(far, rows, strict=True))
-            if most >= LARGE or most * price * len(self.prices) + 2 * limit >= COUNTED:
+            if most >= LARGE or most * price * len(self.prices) + 2 * limit >= SAFE:
                 raise TooManyChoices
 
     def _half(self, kinds: list[int], windows: list, limit: int, deadline: Deadline) -> "_Choices":

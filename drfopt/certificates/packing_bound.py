@@ -8,18 +8,20 @@ to list, a machine is worth what its resources and the fillings of its devices a
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from operator import mul
+from operator import itemgetter, mul
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..base.deadline import NEVER, Deadline
+from ..base.solvers.table import sparse_program
 from ..model.devices import DeviceRoom
 from ..model.packings import PATTERNS, device_room, integer_rows, too_many
 from ..model.whole_values import SAFE, WholeUsers
 from .fillings import Fillings, dearest, fillings_of
 
-__all__ = ["Bounds", "Machines", "PackingProgram", "Pool", "Prices", "cheapest", "worth_of"]
+__all__ = ["Bounds", "Machines", "PackingProgram", "Pool", "Prices", "Terms", "asker", "cheapest", "worth_of"]
 
 LOADS = 20_000
 """Steps in listing the loads of one machine; a class that needs more is priced by its resources and devices, and so is
@@ -32,6 +34,9 @@ Prices = tuple[tuple[int, ...], ...]
 
 Bounds = dict[tuple[int, tuple[int, ...]], tuple[int, int]]
 """Least and most machines of a class with a load."""
+
+Terms = tuple[Sequence[int] | np.ndarray, Sequence[float] | np.ndarray]
+"""Columns of a row, and their factors."""
 
 
 class Pool:
@@ -209,6 +214,16 @@ def worth_of(users: WholeUsers, deadline: Deadline = NEVER) -> Pool | Machines:
     return Pool(users) if users.instance.machines is None else Machines(users, deadline)
 
 
+def asker() -> Any:
+    """Return HiGHS, which is asked one program after another: to begin it takes as long as to write one."""
+    import highspy
+
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("presolve", "off")
+    return highs
+
+
 class PackingProgram:
     """The columns and rows of a linear program over what a cluster runs.
 
@@ -216,8 +231,8 @@ class PackingProgram:
     ----------
     high, cost : list of float
         A column each; all are at least 0.
-    rows : list of (float, float, dict or arrays)
-        Least, most, and terms: factors by column, or columns and factors.
+    rows : list of (float, float, (columns, factors))
+        Least, most, and terms.
     units : dict from (int, int) to (int, float)
         The row of each price, and the unit in which it is written.
     loads : list of (int, tuple of int)
@@ -231,7 +246,7 @@ class PackingProgram:
     def __init__(self) -> None:
         self.high: list[float] = []
         self.cost: list[float] = []
-        self.rows: list[tuple[float, float, Any]] = []
+        self.rows: list[tuple[float, float, Terms]] = []
         self.units: dict[tuple[int, int], tuple[int, float]] = {}
         self.loads: list[tuple[int, tuple[int, ...]]] = []
         self.listed = False
@@ -244,9 +259,20 @@ class PackingProgram:
         return len(self.high) - 1
 
     def row(self, low: float, high: float, terms: dict[int, float]) -> int:
-        """Add a row."""
+        """Add a row of factors by column."""
+        return self.sparse_row(low, high, (list(terms), list(terms.values())))
+
+    def sparse_row(self, low: float, high: float, terms: Terms) -> int:
+        """Add a row of columns and their factors."""
         self.rows.append((low, high, terms))
         return len(self.rows) - 1
+
+    def model(self, least: ArrayLike) -> Any:
+        """Return the `HighsLp` of columns that are at least so much."""
+        low, high, terms = zip(*self.rows, strict=True) if self.rows else ((), (), ())
+        at, factors = (np.concatenate([*map(itemgetter(part), terms), []]) for part in (0, 1))
+        starts = np.cumsum([0, *(len(columns) for columns, _ in terms)])
+        return sparse_program(self.cost, least, self.high, low, high, starts, at, factors)
 
     def machine_columns(self, worth: Machines) -> list[dict[int, float]]:
         """Add the machines of all classes; return by shape which columns run how many of its tasks.

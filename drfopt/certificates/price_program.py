@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
-from ..base.solvers.table import program
 from ..model.whole_values import WholeUsers
 from .claim_options import FRACTIONAL
-from .packing_bound import Machines, PackingProgram, Pool
+from .packing_bound import Machines, PackingProgram, Pool, asker
 from .verifier.branches import Bounds, Undecided
 from .verifier.whole_values import ValueProof
 
@@ -133,13 +132,11 @@ class BoxProgram(PackingProgram):
         self.held = [self._held(positions) for positions in before]
         self.chords: set[tuple[int, int]] = set()
         self.optimal, self.stopped = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit
-        self.highs: Any = highspy.Highs()
-        self.highs.setOptionValue("output_flag", False)
-        self.highs.setOptionValue("presolve", "off")
+        self.highs: Any = asker()
         low = [0.0] * len(self.high)
         for p, column in enumerate(self.values):
             low[column] = 0.0 if p in self.typed else -math.inf
-        self.highs.passModel(program(self.cost, low, self.high, self.rows))
+        self.highs.passModel(self.model(low))
         if self.curved:
             for p, most in ((p, most) for p, most in enumerate(self.most) if p not in self.numbers):
                 own = proof.value.own[p]

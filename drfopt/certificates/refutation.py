@@ -29,10 +29,10 @@ from ..base.deadline import NEVER, Deadline
 from ..model.whole_values import SAFE
 from .claim_options import FRACTIONAL, Bounds, ClaimOptions, OptionNeeds
 from .claim_points import ClaimPoints
-from .claim_program import ClaimProgram, Duals, Unsolved, asker
+from .claim_program import ClaimProgram, Duals, Unsolved
 from .level_claims import LevelClaim
 from .packing_bound import Bounds as LoadBounds
-from .packing_bound import Machines, Pool, Prices
+from .packing_bound import Machines, Pool, Prices, asker
 from .rounded_rows import Rounding, Row, RowFinder, rounded
 
 __all__ = ["Better", "Inconclusive", "Learned", "Refutation", "holds", "refute"]

@@ -142,7 +142,7 @@ def _countable(instance: Instance) -> None:
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = np.where(instance.demands > 0, instance.capacity / instance.demands, np.inf).min(axis=1, initial=np.inf)
     most = np.where(instance.unplaced(integer=True), 0, np.minimum(alone, instance.whole_limits))
-    if (most >= COUNTED).any():
+    if (most >= UNCOUNTABLE).any():
         i = int(most.argmax())
         raise PolicyError(
             f"user {instance.users[i]!r} could run about {most[i]:.0e} tasks, more than can be counted: give "
@@ -150,7 +150,7 @@ def _countable(instance: Instance) -> None:
         )
 
 
-COUNTED = float(2**63)
+UNCOUNTABLE = float(2**63)
 """Whole tasks from which on an integer of 64 bits does not hold them."""
 
 UNLIKE = 0.25

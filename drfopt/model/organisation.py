@@ -294,8 +294,8 @@ def _tier(value: Any, owner: str) -> int:
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or abs(int(value)) > HIGHEST_TIER:
         raise InstanceError(
-            f"{owner}: tier is {value!r}: write a whole number, higher is served first, from "
-            f"{-HIGHEST_TIER} to {HIGHEST_TIER}"
+            f"{owner}: tier is {value!r}: write a whole number from "
+            f"{-HIGHEST_TIER:,} to {HIGHEST_TIER:,}, higher is served first"
         )
     return int(value)
 

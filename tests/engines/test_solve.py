@@ -25,6 +25,13 @@ def test_the_paper(paper):
     assert ceei.prices == pytest.approx([1 / 5, 1 / 90], rel=1e-12)
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_what_is_paid_most_for_is_told_from_prices_of_a_unit(exact):
+    """At prices of 1/3 and 1/30 A pays 1/3 for CPU and 2/3 for memory, and B the other way round."""
+    cluster = Instance({"A": {"cpu": 1, "mem": 20}, "B": {"cpu": 2, "mem": 10}}, capacity={"cpu": 4, "mem": 50})
+    assert solve(cluster, "throughput", exact=exact).certificate.bottlenecks == ("mem", "cpu")
+
+
 def test_exact_answers_are_fractions(paper):
     asset = solve(paper, "asset", exact=True)
     assert asset.tasks.tolist() == [Fraction(63, 25), Fraction(54, 25)]

@@ -602,3 +602,19 @@ def test_a_ceiling_that_is_rounded_is_told(to: str, words: str | None) -> None:
     assert [line for line in lines if line.startswith("ceilings")] == (
         [f"ceilings rounded down to steps of {words}"] if words else []
     )
+
+
+def test_tasks_of_csv_add_up_to_no_more_than_there_is():
+    three = solve(Instance({user: {"cpu": 1} for user in "ABC"}, {"cpu": 2}))
+    tasks = [Fraction(row["tasks"]) for row in csv.DictReader(io.StringIO(export(three, "csv")))]
+    assert 2 - Fraction(1, 10**9) < sum(tasks) <= 2
+
+
+@pytest.mark.parametrize("target", ["csv", "resourcequota"])
+def test_weights_that_a_target_has_no_place_for_are_named(target):
+    lines: list[str] = []
+    export(solve(Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 3}, weights={"a": 2})), target, lines=lines)
+    assert "not written: weights" in lines
+    alike: list[str] = []
+    export(solve(Instance({"a": {"cpu": 1}}, {"cpu": 3})), target, lines=alike)
+    assert alike == []

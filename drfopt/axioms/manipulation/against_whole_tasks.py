@@ -37,7 +37,7 @@ CONFIRMED = 12
 STEPS = 20_000
 """Numbers of tasks of the others that are written down, at most."""
 
-COUNTED = 12
+MOST_CLAIMED = 12
 """Numbers of tasks she may claim to need for what is one, under the Nash product."""
 
 SMALL_TASKS = tuple(2**k for k in range(1, 11))
@@ -168,7 +168,7 @@ class _Search:
         case, i, cluster = self.case, self.i, self.case.cluster
         policy = case.policy
         if policy.alpha == 1:
-            return range(1, COUNTED + 1), False
+            return range(1, MOST_CLAIMED + 1), False
         if policy.measure != "tasks":
             return (1,), True
         if policy.objective == "sum":

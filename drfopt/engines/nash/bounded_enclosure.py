@@ -29,6 +29,7 @@ import numpy as np
 from ...base.errors import EngineError, SolverError, TimeLimitError
 from ...base.numbers.enclosures import Enclosure
 from ...base.progress import report
+from ...base.tolerances import AT_LIMIT
 from ...certificates.bounds import most_alone
 from ...certificates.stops import exact_room
 from ...certificates.verifier.powers import GUARD, marginal_between
@@ -37,7 +38,7 @@ from ..hierarchy import ExactPrograms
 from ..problem import Answer, Problem, exact_types
 from ..promised import Promised, in_turn, kept
 from . import bounded
-from .conditions import AT_LIMIT, FULL, SIMPLE, SPARE, STEPS, USED, check_roots, lost_within, rounded
+from .conditions import FULL, SIMPLE, SPARE, STEPS, USED, check_roots, lost_within, rounded
 from .decimal_program import DecimalMarket, optimum
 
 __all__ = ["solve"]

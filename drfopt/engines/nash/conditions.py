@@ -14,6 +14,7 @@ from scipy.sparse.linalg import splu
 from ...base.errors import EngineError, SolverError
 from ...base.numbers.enclosures import Enclosure
 from ...base.progress import report
+from ...base.tolerances import AT_LIMIT
 from ...certificates.task_errors import FinePoint
 from ...certificates.verifier.powers import DEGREE, GUARD, marginal_between
 from ...model.evidence import PriceEvidence
@@ -30,10 +31,6 @@ USED = 1e-9
 
 FULL = 1e-7
 """Part of a capacity that may be unused by floats while it counts as used up."""
-
-
-AT_LIMIT = 1e-11
-"""Relative distance from her limit at which floats count a user as at it."""
 
 
 DIAGONAL = 1e-14

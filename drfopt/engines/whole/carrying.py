@@ -5,15 +5,19 @@ is known by name, and a machine by that of its class.  What is carried is an ans
 is decided in integers, and how good it is the certificate says.
 """
 
+from bisect import bisect_left
+from collections import Counter
 from dataclasses import dataclass, replace
+from operator import gt
 
 from ...certificates.whole import impossible
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.packings import Packing, trimmed
+from ...model.users import TypeSequence
 from ...model.whole_values import type_rows
 from ..problem import Answer, Problem
-from . import rounding
+from .filling_up import filled, filled_pool
 from .milp import packed
 
 __all__ = ["Running", "carried"]
@@ -43,25 +47,26 @@ def carried(problem: Problem, running: Running) -> Answer | None:
     own = [min(there.get(instance.users[i], 0), most) for i, most in zip(users.members, users.most, strict=True)]
     in_time = replace(problem, deadline=problem.deadline.part(FILLING))
     if instance.machines is None:
-        return rounding.filled_pool(in_time, own)
+        return filled_pool(in_time, own)
     if running.packing is None:
         return None
     packing = _moved(running, instance)
-    have: dict[int, int] = {}
+    have = Counter[int]()
     for _, count, pattern in packing:
         for q, x in pattern.items():
-            have[q] = have.get(q, 0) + count * x
-    for p, sequence in enumerate(users.sequences):
-        low = 0
-        while low < own[p]:
-            middle = (low + own[p] + 1) // 2
-            runs = all(x <= have.get(q, 0) for q, x in zip(sequence.rows, sequence.started(middle), strict=True))
-            low, own[p] = (middle, own[p]) if runs else (low, middle - 1)
+            have[q] += count * x
+    own = [_running(sequence, have, most) for sequence, most in zip(users.sequences, own, strict=True)]
     tasks = users.spread(own)
     packing = trimmed(packing, dict(enumerate(users.counts(tasks))))
     if impossible(users, tasks, packing):
         return None
-    return rounding.filled(in_time, packed(problem, own, packing, "feasible"))
+    return filled(in_time, packed(problem, own, packing, "feasible"))
+
+
+def _running(sequence: TypeSequence, have: Counter[int], most: int) -> int:
+    """Return how many tasks of a user run where there are so many of each type, `most` at most."""
+    there = [have[q] for q in sequence.rows]
+    return bisect_left(range(1, most + 1), True, key=lambda x: any(map(gt, sequence.started(x), there)))
 
 
 def _moved(running: Running, instance: Instance) -> list[Packing]:

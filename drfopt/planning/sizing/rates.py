@@ -10,7 +10,7 @@ from ...model.policies import Policy
 
 __all__ = ["Rates", "rates_of", "weights_of"]
 
-COUNTED = ("dominant", "asset", "single", "tasks")
+FROM_DEMANDS = ("dominant", "asset", "single", "tasks")
 """Measures of which a level is known from the demands and the capacity of the whole cluster alone."""
 
 
@@ -45,7 +45,7 @@ def rates_of(instance: Instance, policy: Policy) -> Rates | None:
             return None
     # Of the tasks that fit alone into a pool one has as large a part as of its dominant resource.
     measure = "dominant" if policy.measure == "alone" and instance.machines is None else policy.measure
-    if measure not in COUNTED or policy.objective == "formulation":
+    if measure not in FROM_DEMANDS or policy.objective == "formulation":
         return None
     if rules is not None and rules.meaning != "floor":
         return None

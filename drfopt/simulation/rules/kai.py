@@ -43,7 +43,7 @@ from ..turns import Ranked
 __all__ = ["Kai", "KaiQueue", "divide"]
 
 
-COUNTED = 3
+RESOURCES = 3
 """Resources of a cluster of KAI: cpu, memory and gpu; one that a scenario does not name is held by nobody."""
 
 PENALTY = 1000
@@ -206,7 +206,7 @@ class Kai(Ranked):
         """Return the place in the order of queues."""
         held, fair = cluster.used[user], [column[user] for column in self._fair]
         after = list(map(add, held, cluster.demands[kind]))
-        over = cluster.m >= COUNTED and all(map(gt, held, fair))
+        over = cluster.m >= RESOURCES and all(map(gt, held, fair))
         beyond = any(map(gt, after, self._deserved[user]))
         allocatable = self._allocatable(user)
         none = any(amount and not share for amount, share in zip(after, allocatable, strict=True))
