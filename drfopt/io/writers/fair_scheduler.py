@@ -104,8 +104,8 @@ def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
             if queue.user is not None and tops[at] > own > 0:  # a queue with a single user is kept at its capacity else
                 found.append((f"root.{queue.full}.user-limit-factor", str(math.ceil(tops[at] / own))))
     if least < 1:
-        part = f"{not_above(float(least), 3):g}"
-        lines.append(f"percent of all resources alike guarantee {part} of a queue's dominant share at least")
+        words = f"{not_above(float(least), 3):g}"
+        lines.append(f"percent of all resources alike guarantee {words} of a queue's dominant share at least")
     rows = [
         _element("<property>", [f"<name>{escape(PREFIX + name)}</name>", f"<value>{escape(value)}</value>"])
         for name, value in found
