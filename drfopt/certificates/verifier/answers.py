@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from .cluster import Cluster
+from .cluster import Cluster, instance_in
 from .possible import PossibleClaim
 from .reading import long_numbers, number, total, with_long
 from .work import spend
@@ -26,7 +26,7 @@ class Answered:
     """A proven answer, as verdicts speak of it: everybody's tasks between two ends, in one cluster."""
 
     def __init__(self, claim: PossibleClaim, data: dict[str, Any]):
-        self.claim, self.c, self.data = claim, claim.c, data
+        self.claim, self.c, self.instance = claim, claim.c, instance_in(data)
         with with_long(long_numbers(data)):
             self.ends: list[Ends] = list(zip(*claim.ends(), strict=True))
         self.at = {name: i for i, name in enumerate(self.c.users)}
@@ -92,7 +92,7 @@ class Verdict:
 
     def same(self, after: Answered, **changed: Any) -> None:
         """Refuse another cluster that differs in more than what is `changed` in the instance of the answer."""
-        if vars(Cluster(self.truth.data["instance"] | changed)) != vars(after.c):
+        if vars(Cluster(self.truth.instance | changed)) != vars(after.c):
             raise ValueError("the two clusters differ in more than the property speaks of")
         if (after.claim.policy, after.claim.whole) != (self.truth.claim.policy, self.truth.claim.whole):
             raise ValueError("the two answers are of different policies")
