@@ -14,9 +14,9 @@ from html import escape
 from itertools import islice, zip_longest
 from typing import Any
 
-from .numbers.shown import DIGITS_OF_CELLS, number
+from .numbers.shown import DIGITS_OF_CELLS, number, part_of
 
-__all__ = ["FORMATS", "SHOWN", "WIDTH", "Bar", "Column", "Sheet", "clean", "finite"]
+__all__ = ["FORMATS", "SHOWN", "WIDTH", "Bar", "Column", "PartOfAll", "Percent", "Sheet", "clean", "finite"]
 
 SHOWN = 20
 """Rows printed for a person; the rest are counted. Files and programs get all of them."""
@@ -53,6 +53,18 @@ class Bar:
         partial = BLOCKS[eighths % 8] if eighths % 8 else ""
         bar = BLOCKS[0] * (eighths // 8) + partial if blocks else "#" * round(filled)
         return f"{bar.ljust(BAR_WIDTH)} {self}"
+
+
+class PartOfAll(float):
+    """A number that is shown as its `whole` only where it is all of it."""
+
+    whole = 1.0
+
+
+class Percent(PartOfAll):
+    """The same in percent."""
+
+    whole = 100.0
 
 
 @dataclass(frozen=True)
@@ -272,6 +284,8 @@ def _text(cell: Any) -> str:
         return "yes" if cell else "no"
     if isinstance(cell, int):
         return f"{cell:,}"
+    if isinstance(cell, PartOfAll):
+        return part_of(cell, cell.whole)
     return number(cell, DIGITS_OF_CELLS) if isinstance(cell, float) else clean(str(cell))
 
 

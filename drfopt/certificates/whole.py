@@ -15,7 +15,7 @@ then all that says that they are best: nothing was refuted by a second author, a
 Of whole tasks in several groups the verifier's clock decides, by counting and multipliers (`group_stops`).
 
 When time runs out, what was proven until then is said: levels from the lowest up, and how much higher the first level
-that is not proven, the sum or the mean of a product could be at most.
+that is not proven, the sum or the mean of a product could be at most; and whether nobody has room for one task more.
 """
 
 import contextlib
@@ -51,6 +51,7 @@ from .packable import Packable
 from .packing_bound import worth_of
 from .priced_halves import PricedHalves
 from .refutation import Better, Inconclusive, Learned, Refutation, refute
+from .remaining_room import room_for_more
 from .second_solver import TooLargeToAsk
 from .sequence_bound import most_served, room_above
 
@@ -149,6 +150,8 @@ def certify(
     else:
         ask = _largest_under_rules if instance.features else _largest
         found = ask(instance, policy, counts, deadline, finder)
+    if found.valid is not True:
+        found = _with_room(users, counts, packing, found)
     evidence = replace(
         found.proof(WholeEvidence),
         score=_leximin(users, counts) if policy.objective == "leximin" else score(instance, policy, counts),
@@ -162,6 +165,16 @@ def certify(
     if policy.alpha == 1 and evidence.judge != BOXES:
         certain = certain and exactly(users.incomes)
     return replace(found, evidence=evidence, rigorous=certain)
+
+
+def _with_room(users: WholeUsers, tasks: list[int], packing: list[Packing] | None, found: Certificate) -> Certificate:
+    """Return what is known of tasks that are not proven to be best, and whether they are at least maximal."""
+    pool = users.instance.machines is None
+    maximal = not room_for_more(users, tasks, None if pool else packing)
+    reason = found.reason
+    if maximal and reason:
+        reason += "; nobody has room for one task more" + ("" if pool else " beside those that run, as they are packed")
+    return replace(found, evidence=replace(found.proof(WholeEvidence), maximal=maximal), reason=reason)
 
 
 def impossible(

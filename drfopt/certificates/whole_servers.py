@@ -103,6 +103,7 @@ def _together(
         level=said.level,
         bound=said.bound,
         late=any(proof.late for proof in open_ones),
+        maximal=all(proof.maximal is not False for proof in open_ones),
     )
     gap = None if None in gaps else max(gap for gap in gaps if gap is not None)
     return Certificate("bound", worst.valid, 0.0, gap=gap, evidence=evidence, reason=worst.reason, rigorous=False)

@@ -14,7 +14,7 @@ from ..base.numbers.rationals import integer_columns, weighted_sums
 from ..base.numbers.shown import apart, in_units, tenths
 from ..base.registry import door
 from ..base.results import Parts, Result
-from ..base.tables import Bar, Column, Sheet
+from ..base.tables import Bar, Column, Percent, Sheet
 from ..base.tolerances import LEVEL
 from .certificate import Certificate
 from .document import as_text
@@ -529,7 +529,7 @@ class Allocation(Result):
                 _number(short.asked[i]),
                 _cell(self.tasks[i]),
                 _cell(self.tasks[i]),
-                None if np.isnan(short.met[i]) else float(100 * short.met[i]),
+                None if np.isnan(short.met[i]) else Percent(100 * short.met[i]),
                 _cell(self.levels[i]),
                 Bar(float(self.dominant_shares[i])),
                 self.dominant_resources[i],

@@ -83,6 +83,8 @@ class Certificate:
                 document["above"] = [
                     dict(zip(keys, (float(v), n, float(b)), strict=True)) for v, n, b in evidence.above
                 ]
+        if self.valid is None and isinstance(evidence, WholeEvidence) and evidence.maximal is not None:
+            document["maximal"] = evidence.maximal
         if evidence.below_continuous is not None:
             document["below_continuous"] = [
                 {"user": user, "tasks": tasks, "whole_part": promised}

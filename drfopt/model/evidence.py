@@ -273,10 +273,13 @@ class WholeEvidence(Evidence):
         Returns as data why the levels that are not proven are no higher.
     better : list of int
         Tasks of every user, (n,), that are strictly better, where branch and bound met some; else empty.
+    maximal : bool or None
+        Of tasks not proven to be best whether nobody has room for one more, beside all that run as they are packed.
     """
 
     claims: list[tuple[Any, int, Any]] = field(default_factory=list)
     better: list[int] = field(default_factory=list)
+    maximal: bool | None = None
     level: Any = None
     bound: Any = None
     above: list[tuple[Any, int, Any]] = field(default_factory=list)

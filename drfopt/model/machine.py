@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, listed, suggestion
-from ..base.numbers.quantities import amount
+from ..base.numbers.quantities import amount, counted_up_to
 from .arrays import ExactTable, amount_in_range, table
 from .naming import Places, aligned, as_sequence, labels, row_of, unique, with_names
 
@@ -127,16 +127,10 @@ def capacity_table(classes: tuple[Machine, ...], resources: Sequence[str]) -> tu
             )
     values = np.array(rows) if all(isinstance(row, np.ndarray) for row in rows) else [list(row) for row in rows]
     places = Places("capacity", names, resources, row_word="machine class")
-    counts = np.array([_count(machine) for machine in classes], dtype=np.int64)
+    counted = [counted_up_to(machine.count, f"machine class {machine.name!r}: count") for machine in classes]
+    counts = np.array(counted, dtype=np.int64)
     counts.flags.writeable = False
     return table(values, (len(classes), len(resources)), places), counts
-
-
-def _count(machine: Machine) -> int:
-    count = machine.count
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= 2**53:
-        raise InstanceError(f"machine class {machine.name!r}: count is {count!r}: write a whole number, 1 or more")
-    return int(count)
 
 
 MOST = 10_000
@@ -215,13 +209,12 @@ def devices_of(
             raise InstanceError(f"{place}: there is no such resource{suggestion(resource, resources)}")
         there = row[list(resources).index(resource)]
         one = _given(value)
-        if isinstance(one.count, bool) or not isinstance(one.count, int | np.integer) or not 1 <= one.count <= MOST:
-            raise InstanceError(f"{place} are {one.count!r}: write a whole number, 1 to {MOST:,}")
-        size = there / int(one.count) if one.size is None else amount_in_range(one.size, f"{place}: size")
-        if not size or one.count * size > there:
-            of = f"{one.count} of {size} each" if one.size is not None else f"{one.count}"
+        count = counted_up_to(one.count, f"{place}: their number", MOST)
+        size = there / count if one.size is None else amount_in_range(one.size, f"{place}: size")
+        if not size or count * size > there:
+            of = f"{count} of {size} each" if one.size is not None else f"{count}"
             raise InstanceError(f"{place} are {of}, but the capacity is {there}: write one that they fit into")
-        found[resource] = Devices(int(one.count), size)
+        found[resource] = Devices(count, size)
     return found
 
 

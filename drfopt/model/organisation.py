@@ -292,7 +292,10 @@ def _check_ceiling(owner: str, guarantee: Mapping[str, Fraction], ceiling: Mappi
 def _tier(value: Any, owner: str) -> int:
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or abs(int(value)) > HIGHEST_TIER:
-        raise InstanceError(f"{owner}: tier is {value!r}: write a whole number, higher is served first")
+        raise InstanceError(
+            f"{owner}: tier is {value!r}: write a whole number from "
+            f"{-HIGHEST_TIER:,} to {HIGHEST_TIER:,}, higher is served first"
+        )
     return int(value)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, listed, suggestion
+from ..base.numbers.quantities import counted_up_to
 from .arrays import ExactTable, amount_in_range, constant, table
 from .naming import Places, aligned, as_sequence, by_user, labels, row_of, some, with_names
 
@@ -110,9 +111,7 @@ def settled(user: str, types: Sequence[Any], resources: Sequence[str], classes: 
 def _settled(place: str, kind: Any, resources: Sequence[str], classes: Sequence[str]) -> TaskType:
     if not isinstance(kind, TaskType):
         raise InstanceError(f"{place} is {kind!r}: use TaskType(demand=..., count=...) for each type of task")
-    count = kind.count
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= 2**53:
-        raise InstanceError(f"{place}: count is {count!r}: write a whole number, 1 or more")
+    count = counted_up_to(kind.count, f"{place}: count")
     given = with_names(kind.demand, place)
     if isinstance(given, dict):
         row = row_of(given, resources, place, missing=NOTHING)
@@ -130,7 +129,7 @@ def _settled(place: str, kind: Any, resources: Sequence[str], classes: Sequence[
         raise InstanceError(f"{place} lists machines, but the cluster is one pool: give machines, or leave it out")
     named = None if kind.machines is None else listed(kind.machines, f"{place}: machines", InstanceError)
     machines = None if named is None else tuple(map(str, named))
-    return TaskType(demand, int(count), machines, str(kind.name))
+    return TaskType(demand, count, machines, str(kind.name))
 
 
 def average(types: Sequence[TaskType]) -> list[Fraction]:

@@ -20,7 +20,7 @@ from ..base.errors import InstanceError, checked_flags, listed
 from ..base.numbers.enclosures import Enclosure, above, text
 from ..base.numbers.shown import DIGITS_OF_CELLS, number, percent, tenths
 from ..base.results import Result
-from ..base.tables import Column, Sheet
+from ..base.tables import Column, Percent, Sheet
 from ..base.tolerances import GAP, LEVEL, LEVEL_CEEI
 from ..engines.problem import Problem
 from ..engines.registry import engines_for
@@ -210,7 +210,7 @@ class WhatIf(Result):
     def _met(allocation: Allocation) -> dict[str, float]:
         """Return how much of what each user asked for it has, in percent; only who names an end."""
         pairs = zip(allocation.users, allocation.shortfall.met.tolist(), strict=True)
-        return {user: 100 * met for user, met in pairs if not np.isnan(met)}
+        return {user: Percent(100 * met) for user, met in pairs if not np.isnan(met)}
 
     def _title(self) -> str:
         what = ", ".join(map(str, self.changes)) or "nothing changed"

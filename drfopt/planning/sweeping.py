@@ -21,7 +21,7 @@ from ..base.numbers.quantities import exact
 from ..base.numbers.shown import counted, tenths
 from ..base.parallel import spread
 from ..base.results import Result
-from ..base.tables import Column, Sheet
+from ..base.tables import Column, PartOfAll, Sheet
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.naming import some
@@ -216,7 +216,10 @@ class Sweep(Result):
         rows = [
             (
                 str(value),
-                *(None if total is None else float(total) for total in totals.values()),
+                *(
+                    None if total is None else (PartOfAll if name == "demand met" else float)(total)
+                    for name, total in totals.items()
+                ),
                 *(None if user not in tasks else float(tasks[user]) for user in users),
                 *(tenths(float(used)) for used in found.utilization),
             )

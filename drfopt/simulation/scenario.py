@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import InstanceError, suggestion
-from ..base.numbers.quantities import amount, exact
+from ..base.numbers.quantities import MOST_COUNTED, amount, exact
 from ..base.registry import door
 from ..model.instance import Instance, Machine
 from ..model.naming import some, unique, with_names
@@ -30,7 +30,7 @@ POOL = "pool"
 MOST_MACHINES = 1_000_000
 """Machines of a scenario: each is kept by itself, at about a kilobyte."""
 
-MOST_TASKS = 2**53
+MOST_TASKS = MOST_COUNTED
 """Tasks of a stage."""
 
 MOST_JOBS = 10**8

@@ -43,6 +43,12 @@ from ..model.whole_values import WholeUsers
 
 __all__ = ["allocated", "in_whole_tasks", "settled", "solve"]
 
+FILLING = 0.2
+"""Part of the time that is left in which an answer that is not proven is filled up one by one."""
+
+FILLED = ("leximin", "alpha", "sum")
+"""Objectives of whole tasks that grow with anybody's tasks; single machines are filled up one by one."""
+
 BETTER = 50
 """Times that what a proof meets, and is better, takes the place of an answer."""
 
@@ -232,8 +238,12 @@ def _attempt(problem: Problem, runner: Engine, exact: bool) -> Judged:
 
 
 def settled(problem: Problem, answer: Answer, exact: bool = False) -> Judged:
-    """Return the answer, or what its proof meets and is better, with tasks, placement and certificate, which holds."""
-    answer, tasks, placement, proof = _judged(problem, answer, exact)
+    """Return the answer, or what its proof meets and is better, with tasks, placement and certificate, which holds.
+
+    Whole tasks whose search was cut short are filled up before they are judged, and those after whose proof somebody
+    still had room.
+    """
+    answer, tasks, placement, proof = _judged(problem, _filled(problem, answer), exact)
     if proof.valid is False and answer.finer is not None and (found := answer.finer()) is not None:
         answer, tasks, placement, proof = _judged(problem, replace(found, engine=answer.engine), exact)
     # Who calls optimal what is not is found out; whose time is up is helped.
@@ -241,10 +251,14 @@ def settled(problem: Problem, answer: Answer, exact: bool = False) -> Judged:
         for _ in range(BETTER if answer.status != "optimal" else 0):
             if not (isinstance(proof.evidence, WholeEvidence) and proof.evidence.better):
                 break
-            above = _climbed(problem, answer, proof.evidence.better)
+            above = _filled(problem, _climbed(problem, answer, proof.evidence.better))
             higher, placed = _spread(problem, above, exact), _placed(problem, above)
             proof = _prove(problem, higher, placed, above)
             answer, tasks, placement = above, higher, placed
+    if proof.valid is None and isinstance(proof.evidence, WholeEvidence) and proof.evidence.maximal is False:
+        fuller = _filled(problem, replace(answer, status="feasible"))
+        if fuller.tasks.tolist() != answer.tasks.tolist():
+            answer, tasks, placement, proof = _judged(problem, fuller, exact)
     if answer.status != "optimal" and proof.valid is False and not proof.violation:
         # Something better exists, and the engine did not say otherwise.
         proof = replace(proof, valid=None)
@@ -264,6 +278,15 @@ def _judged(problem: Problem, answer: Answer, exact: bool) -> tuple:
     tasks = _spread(problem, answer, exact)
     placement = None if answer.amounts is None else problem.by_type.placement(answer.amounts)
     return answer, tasks, placement, _prove(problem, tasks, placement, answer)
+
+
+def _filled(problem: Problem, answer: Answer) -> Answer:
+    """Return whole tasks that are not said to be best with all more that there is room for, in the policy's order."""
+    if not problem.integer or answer.status == "optimal" or problem.policy.objective not in FILLED:
+        return answer
+    from ..engines.whole.filling_up import filled
+
+    return filled(replace(problem, deadline=problem.deadline.part(FILLING)), answer)
 
 
 def _climbed(problem: Problem, answer: Answer, better: list[int]) -> Answer:

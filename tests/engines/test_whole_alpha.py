@@ -20,7 +20,7 @@ from drfopt.certificates.exhaustive_search import playing, worth
 from drfopt.certificates.objective_bound import told
 from drfopt.certificates.verifier.alpha_utility import AlphaUtility
 from drfopt.engines.problem import Answer, Problem
-from drfopt.engines.whole import climbing, frontier, rounding, totals
+from drfopt.engines.whole import climbing, filling_up, frontier, totals
 from drfopt.model.organisation import Group, Organisation
 from drfopt.model.policies import policy_named
 from drfopt.model.whole_values import WholeUsers
@@ -208,13 +208,13 @@ def test_who_needs_only_what_is_excluded_is_refused_where_one_type_fits():
 @pytest.mark.parametrize("policy", ["ceei", "alpha:2", "throughput"])
 @pytest.mark.parametrize("machines", [False, True])
 def test_what_a_proof_meets_that_is_better_is_the_answer(policy, machines, monkeypatch):
-    cluster = {"machines": [Machine("m", [7, 9], 2), Machine("n", [5, 5])]} if machines else {"capacity": [23, 29]}
+    cluster = {"machines": [Machine("m", [9, 9], 2), Machine("n", [5, 5])]} if machines else {"capacity": [23, 29]}
     instance = Instance({"A": [1, 4], "B": [3, 1], "C": [2, 2]}, **cluster)
-    best = solve(instance, policy, integer=True)
+    best, all_to_b = solve(instance, policy, integer=True), [1, 7, 0] if machines else [2, 7, 0]
     for status in ("time_limit", "optimal"):
 
         def poor(problem, status=status):
-            own = [1] * problem.n
+            own = list(all_to_b)  # Nothing fits beside that.
             users = WholeUsers(problem.instance, problem.policy, problem.members.tolist())
             found = frontier.packed_as(problem, users, own) if machines else Answer(np.array(own))
             return replace(found, status=status)
@@ -284,6 +284,6 @@ def test_what_is_climbed_from_on_many_machines_is_packed_in_bulk(monkeypatch):
     """Task by task four thousand machines took longer than all that follows, and were not full when time ran out."""
     problem = Problem(Instance([[2, 1], [1, 3]], machines=[Machine("m", [7, 8], 30)]), policy_named("ceei"), True)
     best = solve(problem.instance, "ceei", integer=True).tasks.tolist()
-    monkeypatch.setattr(rounding, "TaskByTask", None)
+    monkeypatch.setattr(filling_up, "TaskByTask", None)
     found = climbing.solve(problem)
     assert found.status == "feasible" and found.tasks.tolist() == best

@@ -19,6 +19,7 @@ from drfopt.certificates.priced_halves import PricedHalves
 from drfopt.certificates.refutation import Inconclusive, refute
 from drfopt.engines.problem import Problem
 from drfopt.engines.whole import device_packing, rounding
+from drfopt.engines.whole.filling_up import filled
 from drfopt.engines.whole.machine_by_machine import SingleMachines
 from drfopt.model.policies import policy_on
 from drfopt.planning import advice
@@ -166,7 +167,7 @@ def test_who_stops_before_anything_is_known_has_tasks_all_the_same():
     with stopping(lambda: True):
         stopped = _problem(NEVER)
         assert not stopped.deadline.left() and stopped.deadline.grace(1.0).left() > 0.5
-        assert rounding.solve(stopped).tasks.min() > 0 and rounding.task_by_task(stopped).tasks.min() > 0
+        assert rounding.solve(stopped).tasks.min() > 0 and filled(stopped).tasks.min() > 0
     grace = NEVER.grace(1.0)
     assert grace.left() == np.inf
     with stopping(lambda: True):

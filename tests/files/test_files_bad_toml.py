@@ -119,6 +119,10 @@ TOML = {
         NODES + "count = 0\n" + A,
         r"machine class 'xl': count is 0: write a whole number, 1 or more",
     ),
+    "count beyond counting": (
+        NODES + f"count = {2**53 + 1}\n" + A,
+        r"machine class 'xl': count is 9007199254740993: write at most 9,007,199,254,740,992$",
+    ),
     "count of a half": (
         NODES + "count = 0.5\n" + A,
         r"machines\[0\] \('xl'\): count: 0.5 is not a whole number",
@@ -133,7 +137,7 @@ TOML = {
     ),
     "ceiling a number": (POOL + A + "ceiling = 1", r"users\[0\] \('A'\): ceiling: 1 is no table"),
     "tier of a half": (POOL + A + "tier = 1.5", r"tier is 1.5: write a whole number"),
-    "tier far away": (POOL + A + "tier = 10000000", r"user 'A': tier is 10000000: write a whole number"),
+    "tier far away": (POOL + A + "tier = 10000000", r"tier is 10000000: write .* from -1,000,000 to 1,000,000, higher"),
     "group without name": (POOL + A + 'group = "a//b"', r"the group of user 'A' is called 'a//b': write its path"),
     "group not listed": (
         POOL + A + 'group = "eng/de"\n[[groups]]\nname = "eng/dev"',
@@ -165,6 +169,10 @@ TOML = {
     "type of zero tasks": (
         POOL + B + "tasks = [{ demand = { cpu = 1 }, count = 0 }]",
         r"user 'B': tasks\[0\]: count is 0: write a whole number, 1 or more",
+    ),
+    "type of more tasks than are counted": (
+        POOL + B + "tasks = [{ demand = { cpu = 1 }, count = 1" + "0" * 30 + " }]",
+        r"user 'B': tasks\[0\]: count is 1e\+30: write at most 9,007,199,254,740,992$",
     ),
     "type that needs nothing": (
         POOL + B + "tasks = [{ demand = { cpu = 1 }, count = 1 }, { demand = { cpu = 0 }, count = 1 }]",

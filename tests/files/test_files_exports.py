@@ -523,3 +523,19 @@ def test_one_amount_with_its_unit_says_that_mem_is_in_bytes():
         assert "requests.memory: 64Mi" in export(small, "resourcequota")
     pool = Instance({"a": {"cpu": 1, "mem": 1024}}, {"cpu": 10**6, "mem": 2 * 10**8})  # 190 TiB
     assert '"mem": 200000000.0' in export(solve(pool), "mesos")
+
+
+def test_tasks_of_csv_add_up_to_no_more_than_there_is():
+    three = solve(Instance({user: {"cpu": 1} for user in "ABC"}, {"cpu": 2}))
+    tasks = [Fraction(row["tasks"]) for row in csv.DictReader(io.StringIO(export(three, "csv")))]
+    assert 2 - Fraction(1, 10**9) < sum(tasks) <= 2
+
+
+@pytest.mark.parametrize("target", ["csv", "resourcequota"])
+def test_weights_that_a_target_has_no_place_for_are_named(target):
+    lines: list[str] = []
+    export(solve(Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 3}, weights={"a": 2})), target, lines=lines)
+    assert "not written: weights" in lines
+    alike: list[str] = []
+    export(solve(Instance({"a": {"cpu": 1}}, {"cpu": 3})), target, lines=alike)
+    assert alike == []

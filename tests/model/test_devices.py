@@ -69,12 +69,12 @@ def test_one_unit_on_each_device_where_the_capacity_does_not_say():
     [
         ("device = { gpu = 8 }", r"unknown key 'device': .*did you mean 'devices'\?"),
         ("devices = { gpus = 8 }", r"'node' has devices of 'gpus', .*did you mean 'gpu'\?"),
-        ("devices = { gpu = 0 }", r"devices of 'gpu' are 0: write a whole number"),
+        ("devices = { gpu = 0 }", r"devices of 'gpu': their number is 0: write a whole number, 1 or more"),
         ("devices = { gpu = 1.5 }", r"devices of 'gpu': 1.5 is not a whole number"),
         ("devices = 8", r"devices: 8 is no table: write a table of resource and number of devices"),
         ("devices = { gpu = { count = 9, size = 1 } }", r"are 9 of 1 each, but the capacity is 8"),
         ("devices = { gpu = { count = 9 } }", r"devices of 'gpu': .* write 8, or \{ count = 8, size = 1 \}"),
-        ("devices = { gpu = 20000 }", r"write a whole number, 1 to 10,000"),
+        ("devices = { gpu = 20000 }", r"their number is 20000: write at most 10,000"),
     ],
 )
 def test_what_is_wrong_with_devices_is_named(key, message):

@@ -149,3 +149,20 @@ def test_what_is_nearly_used_up_is_not_said_to_be():
     assert solve(cluster).notes()[0] == "used: cpu 0.99999 of 1 (99.999%), mem 1 of 9,000,000,000 (1e-08%)"
     assert tenths(1.0) == tenths(1 - 1e-12) == "100.0%" and tenths(0.0) == "0.0%"
     assert tenths(1e-6, "+") == "+0.0001%" and tenths(0.25, "+") == "+25.0%" and tenths(1.00001) == "100.001%"
+
+
+def test_what_is_less_than_all_is_shown_as_less_in_every_table():
+    """Of 10^8 tasks one is missing: neither a cell nor a column of the page says 100."""
+    from drfopt import Instance, explain, solve, what_if
+    from drfopt.base.numbers.shown import fixed, in_places, tenths
+    from drfopt.planning.sweeping import sweep
+
+    cluster = Instance({"A": {"cpu": 1}}, {"cpu": 10**8 - 1}, max_tasks={"A": 10**8})
+    tables = solve(cluster), explain(cluster), what_if(cluster, ["set-capacity cpu=+0"])
+    for table in tables:
+        text = table.sheet().text()
+        assert "99.999999" in text and "  100  " not in text
+    assert "0.99999999" in sweep(cluster, "cpu=99999999").sheet().text()
+    assert fixed([0.5, 0.999999, 1.0], share=True) == ["50.0", "<100.0", "100.0"]
+    assert [in_places(value, 0, 100) for value in (0, 0.2, 99.7, 100)] == ["0", "<1", "<100", "100"]
+    assert tenths(0.99999999, decimals=4) == "99.999999%" and tenths(0.5, decimals=4) == "50.0000%"

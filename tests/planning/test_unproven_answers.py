@@ -64,7 +64,7 @@ CLUSTERS = {
 
 @pytest.fixture
 def stopped(monkeypatch):
-    """Let searches on clusters of which a function says so end at once, with nothing."""
+    """Let searches on clusters of which a function says so end at once, with nothing, which is not filled up."""
 
     def stop(ends, solve=_nothing):
         def solved_by(name, problem, exact=False):
@@ -75,6 +75,7 @@ def stopped(monkeypatch):
 
         monkeypatch.setattr(allocating, "engine_for", solved_by)
         monkeypatch.setattr(allocating, "BETTER", 0)
+        monkeypatch.setattr(allocating, "FILLED", ())
 
     return stop
 

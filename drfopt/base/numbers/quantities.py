@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import InstanceError
 
-__all__ = ["Number", "amount", "exact", "parse"]
+__all__ = ["MOST_COUNTED", "Number", "amount", "counted_up_to", "exact", "parse"]
 
 Number = int | float | Fraction | Decimal | str
 
@@ -36,6 +36,13 @@ FRACTION = re.compile(r"([+-]?\d+)\s*/\s*(\d+)")
 
 LONGEST = 400
 """Characters and decimal exponent of a number: beyond, no float could hold the value, and building it takes memory."""
+
+
+MOST_COUNTED = 2**53
+"""The largest count of anything: up to here every whole number is a float."""
+
+READ_OUT = 10**18
+"""Counts above this one are told in a sentence by their first digits."""
 
 
 def parse(text: str) -> Fraction:
@@ -118,3 +125,21 @@ def amount(value: Any, place: str) -> Fraction:
     if found < 0:
         raise InstanceError(f"{place} is {value}: it must not be negative")
     return found
+
+
+def counted_up_to(value: Any, what: str, most: int = MOST_COUNTED, least: int = 1) -> int:
+    """Return a whole number from `least` to `most`; `what` begins the sentence where it is none.
+
+    Raises
+    ------
+    InstanceError
+        When it is no whole number, or beyond its ends.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InstanceError(f"{what} is {value!r}: write a whole number, {least:,} or more")
+    count = int(value)
+    if not least <= count <= most:
+        told = str(count) if abs(count) <= READ_OUT else f"{Decimal(count).normalize():.4g}"
+        way = f"a whole number, {least:,} or more" if count < least else f"at most {most:,}"
+        raise InstanceError(f"{what} is {told}: write {way}")
+    return count

@@ -12,9 +12,11 @@ __all__ = [
     "counted",
     "decimals",
     "fixed",
+    "in_places",
     "in_units",
     "not_above",
     "number",
+    "part_of",
     "percent",
 ]
 
@@ -23,9 +25,6 @@ DIGITS = 3
 
 DIGITS_OF_CELLS = 6
 """Digits of a number in a table on a terminal."""
-
-HALF_A_TENTH = 0.0005
-"""Half of the last decimal that a part is shown with: below it one that is there would print as none."""
 
 ALL_DIGITS = 12
 """Digits of a float that rounding leaves."""
@@ -89,18 +88,20 @@ def counted(count: float | str, noun: str) -> str:
 
 def percent(value: float | None, digits: int = DIGITS) -> str:
     """Return a share as a percentage, of what is less than all with the digits that tell."""
-    if value is None:
-        return "–"
-    while (text := number(100 * value, digits)) == "100" and value < 1 - LEVEL:
+    return "–" if value is None else f"{part_of(100 * value, 100, digits)} %"
+
+
+def part_of(value: float, whole: float, digits: int = DIGITS_OF_CELLS) -> str:
+    """Return a part of a whole in so many digits, of what is less than all with the digits that tell."""
+    while (text := number(value, digits)) == number(whole, digits) and value < whole * (1 - LEVEL):
         digits += 1
-    return f"{text} %"
+    return text
 
 
-def tenths(value: float, sign: str = "") -> str:
+def tenths(value: float, sign: str = "", decimals: int = 1) -> str:
     """Return a part with one decimal of a percentage, or with more where it would print as none or as all."""
-    if 0 < abs(value) < HALF_A_TENTH:
+    if 0 < abs(value) < 0.5 * 10.0 ** -(decimals + 2):
         return f"{100 * value:{sign}.1g}%"
-    decimals = 1
     while f"{value:.{decimals}%}" == f"{1:.{decimals}%}" and abs(value - 1) > LEVEL:
         decimals += 1
     return f"{value:{sign}.{decimals}%}"
@@ -150,13 +151,14 @@ def fixed(values: Sequence[float | None], pool: Sequence[float | None] = (), *, 
     times = 100 if share else 1
     shown = [None if value is None else times * value for value in values]
     places = decimals([None if value is None else times * value for value in pool or values])
+    return ["–" if value is None else in_places(value, places, times if share else None) for value in shown]
+
+
+def in_places(value: float, places: int, whole: float | None = None) -> str:
+    """Return a number with so many decimals; what would print as none, or as the whole it is part of, as less."""
     smallest = 10.0**-places
-    cells = []
-    for value in shown:
-        if value is None:
-            cells.append("–")
-        elif value and abs(value) < smallest / 2:
-            cells.append(f"<{smallest:.{places}f}")
-        else:
-            cells.append(f"{value:,.{places}f}")
-    return cells
+    if value and abs(value) < smallest / 2:
+        return f"<{smallest:.{places}f}"
+    text = f"{value:,.{places}f}"
+    less = whole is not None and value < whole * (1 - LEVEL) and text == f"{whole:,.{places}f}"
+    return f"<{text}" if less else text

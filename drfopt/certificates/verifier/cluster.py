@@ -43,7 +43,7 @@ def devices_of(
         j, told = resources.index(resource), isinstance(said, dict)
         count = number(said["count"] if told else said)
         size = number(said["size"]) if told else row[j] / (count or 1)
-        if count < 1 or count.denominator > 1 or size <= 0 or count * size > row[j]:
+        if not 1 <= count <= MOST_DEVICES or count.denominator > 1 or size <= 0 or count * size > row[j]:
             raise ValueError(f"{count} devices do not make up {row[j]} of {resource!r}")
         found[j] = count, size
     return found
@@ -71,6 +71,9 @@ def integers(demands: list[list[Fraction]], capacity: Sequence[Fraction]) -> tup
 CELLS_A_STEP = 2
 """Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""
 
+MOST_COUNTED, MOST_DEVICES, HIGHEST_TIER = 2**53, 10_000, 10**6
+"""Of machines in a class and tasks of a type, of devices in a machine, and of tiers: what an instance may have."""
+
 NOTHING_OR_LESS = "an amount of the instance is negative, or a weight, count or user's demand is nothing"
 
 MEANINGS = ("floor", "surplus", "normalised")
@@ -95,8 +98,8 @@ class Cluster:
         self.pool = "machines" not in data
         classes = [{"name": "", "capacity": data["capacity"]}] if self.pool else data["machines"]
         self.classes, counts = [c["name"] for c in classes], [number(c.get("count", 1)) for c in classes]
-        if any(count.denominator > 1 for count in counts):
-            raise ValueError("a count of machines is no whole number")
+        if any(count.denominator > 1 or count > MOST_COUNTED for count in counts):
+            raise ValueError(f"a count of machines is no whole number up to {MOST_COUNTED:,}")
         self.count = list(map(int, counts))
         self.resources = list(dict.fromkeys(r for c in classes for r in c["capacity"]))
         self.C = [self._row(c["capacity"], 0) for c in classes]
@@ -141,8 +144,8 @@ class Cluster:
             raise ValueError("some name is empty")
         owners = [*users, *self.groups]
         tiers = [owner.get("tier", 0) for owner in (*users, *data.get("groups", ()))]
-        if any(isinstance(tier, str) or number(tier).denominator > 1 for tier in tiers):
-            raise ValueError("a tier is no whole number")
+        if any(isinstance(t, str) or number(t).denominator > 1 or abs(number(t)) > HIGHEST_TIER for t in tiers):
+            raise ValueError(f"a tier is no whole number from {-HIGHEST_TIER:,} to {HIGHEST_TIER:,}")
         tables = [table for user in data["users"] for table in (user, *user.get("tasks", ())) if "machines" in table]
         if (self.pool and tables) or {name for table in tables for name in table["machines"]} - set(self.classes):
             raise ValueError("some user lists machines that are none of the cluster's classes")
@@ -216,8 +219,8 @@ class Cluster:
     def _types(self, i: int, user: dict[str, Any]) -> list[tuple[Kind, int]]:
         """Return the types of a user's tasks, and how many there are of each."""
         own, counts = set(user.get("machines", self.classes)), [number(kind["count"]) for kind in user["tasks"]]
-        if any(count.denominator > 1 for count in counts):
-            raise ValueError("a count of tasks is no whole number from 1 on")
+        if any(count.denominator > 1 or count > MOST_COUNTED for count in counts):
+            raise ValueError(f"a count of tasks is no whole number from 1 to {MOST_COUNTED:,}")
         return [
             (Kind(i, count / sum(counts), self._row(kind["demand"], 0), self._classes(kind, own)), int(count))
             for kind, count in zip(user["tasks"], counts, strict=True)

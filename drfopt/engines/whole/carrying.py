@@ -17,7 +17,7 @@ from ...model.packings import Packing, trimmed
 from ...model.users import TypeSequence
 from ...model.whole_values import type_rows
 from ..problem import Answer, Problem
-from . import rounding
+from .filling_up import filled, filled_pool
 from .milp import packed
 
 __all__ = ["Running", "carried"]
@@ -47,7 +47,7 @@ def carried(problem: Problem, running: Running) -> Answer | None:
     own = [min(there.get(instance.users[i], 0), most) for i, most in zip(users.members, users.most, strict=True)]
     in_time = replace(problem, deadline=problem.deadline.part(FILLING))
     if instance.machines is None:
-        return rounding.filled_pool(in_time, own)
+        return filled_pool(in_time, own)
     if running.packing is None:
         return None
     packing = _moved(running, instance)
@@ -60,7 +60,7 @@ def carried(problem: Problem, running: Running) -> Answer | None:
     packing = trimmed(packing, dict(enumerate(users.counts(tasks))))
     if impossible(users, tasks, packing):
         return None
-    return rounding.filled(in_time, packed(problem, own, packing, "feasible"))
+    return filled(in_time, packed(problem, own, packing, "feasible"))
 
 
 def _running(sequence: TypeSequence, have: Counter[int], most: int) -> int:

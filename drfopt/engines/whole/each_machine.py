@@ -10,6 +10,7 @@ from ...model.packings import Packing
 from ...model.single_machines import ON_EACH, machine_of
 from ..problem import Answer, Problem
 from ..registry import engine_for
+from .filling_up import filled
 
 __all__ = ["solve"]
 
@@ -41,4 +42,5 @@ def solve(problem: Problem) -> Answer:
 def _divided(problem: Problem) -> Answer:
     if not problem.n:
         return Answer(np.zeros(0, dtype=np.int64))
-    return engine_for("auto", problem).solve(problem)
+    found = engine_for("auto", problem).solve(problem)
+    return found if found.status == "optimal" else filled(problem, found)

@@ -26,11 +26,11 @@ from ...certificates.group_sweep import GroupSweep, TooManyWays
 from ...model.whole_values import WholeUsers
 from .. import hierarchy
 from ..problem import Answer, Problem
+from .filling_up import PoolTasks, TaskByTask
 from .integer_program import Model
 from .level_search import LevelSearch
 from .leximin_milp import Stops
 from .milp import SEARCH, placed, supply
-from .rounding import PoolTasks, TaskByTask
 from .user_kinds import BOTTOM, KindPool, Spot, TooMany, Vector
 
 __all__ = ["best_ways", "packed_as", "solve", "solve_groups"]

@@ -29,6 +29,7 @@ from ...certificates.priced_halves import PricedHalves
 from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
 from . import rounding, totals
+from .filling_up import filled
 from .frontier import best_ways
 from .leximin_milp import Counting
 from .milp import SEARCH, Supply, columns, placed
@@ -102,7 +103,7 @@ def _kept(problem: Problem, pool: PricedPool, loads: MachineLoads, best: list[in
         if (kept := loads.pack(pool.asked(tasks))) is not None:
             found, packing = tasks, kept
             break
-    return rounding.filled(problem, _answer(problem, pool.users, found, packing, "feasible"))
+    return filled(problem, _answer(problem, pool.users, found, packing, "feasible"))
 
 
 # ---- products and alpha fairness ------------------------------------------------------------------------------
@@ -150,8 +151,8 @@ def _packed_below(problem: Problem, priced: PricedHalves, tasks: list[int]) -> A
     for one_in in ONE_IN:
         fewer = [max(min(x, priced.halves.least), x - (-(-x // one_in) if one_in else 0)) for x in tasks]
         if (packing := priced.loads.pack(priced.whole(fewer))) is not None:
-            return rounding.filled(problem, _answer(problem, priced.users, fewer, packing, "feasible"))
-    return rounding.task_by_task(problem)
+            return filled(problem, _answer(problem, priced.users, fewer, packing, "feasible"))
+    return filled(problem)
 
 
 def _better(users: WholeUsers, one: Answer, other: Answer) -> Answer:

@@ -29,20 +29,17 @@ from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ...base.tolerances import LEVEL
 from ...certificates.packable import Packable
-from ...model.whole_values import WholeUsers
 from ..leximin import lp_chain
 from ..problem import Answer, Problem
 from .device_packing import repacked
+from .filling_up import GRACE, filled
 from .machine_by_machine import SingleMachines
 from .milp import packed
 
-__all__ = ["PoolTasks", "TaskByTask", "densest_first", "solve", "task_by_task"]
+__all__ = ["solve"]
 
 ROUNDS = 15
 """Times that wishes are packed again with other users first."""
-
-GRACE = 1.0
-"""Seconds for a packing, and tasks one by one, where time has run out already: there is no other answer then."""
 
 CONTINUOUS = 0.5
 """Part of the time that the continuous optimum may take."""
@@ -66,7 +63,7 @@ Going = list[tuple[int, int]]
 def solve(problem: Problem) -> Answer:
     """Return the packing; its status says that it is feasible, not that it is optimal."""
     if problem.instance.features:
-        return task_by_task(problem)
+        return filled(problem)
     continuous = Problem(problem.instance, problem.policy, False, problem.deadline.part(CONTINUOUS))
     tasks = np.zeros(problem.instance.n)
     known = False
@@ -87,139 +84,6 @@ def solve(problem: Problem) -> Answer:
     trade(cluster, problem.deadline)
     answer = packed(problem, [int(x) for x in cluster.tasks], cluster.packing(), status="feasible")
     return replace(answer, whole_part=target) if known else answer
-
-
-def filled(problem: Problem, start: Answer) -> Answer:
-    """Return a packed answer with task after task added while some fit, whose values are lowest going first."""
-    return task_by_task(problem, start)
-
-
-def filled_pool(problem: Problem, tasks: list[int]) -> Answer:
-    """Return so many tasks of the members of a pool, as far as there is room, with more added in the same way."""
-    users = problem.whole_users
-    filling = PoolTasks(users)
-    for p, x in enumerate(tasks):
-        filling.more(p, x)
-    _raise_lowest(users, filling, users.most, problem.deadline.grace(GRACE))
-    return filling.answer("feasible")
-
-
-class TaskByTask:
-    """Machines to which tasks are added one by one, each where it fits first, ceilings of groups kept.
-
-    Attributes
-    ----------
-    tasks : list of int
-        What the members have.
-    """
-
-    def __init__(self, problem: Problem, users: WholeUsers, start: Answer | None = None):
-        self.problem, self.users = problem, users
-        self.cluster = SingleMachines(problem.by_type, np.zeros(problem.m))
-        self.place = {q: p for p, q in enumerate(self.cluster.members)}
-        self.under, room = users.ceiling_rows
-        self.tasks, self.left = [0] * problem.n, list(room)
-        if start is not None:
-            self.tasks = start.tasks.tolist()
-            self.cluster.carry(start.evidence.packing or [])
-            for p, sequence in enumerate(users.sequences):
-                for good, count in zip(users.goods_of[p], sequence.started(self.tasks[p]), strict=True):
-                    self.left = [f - count * d for d, f in zip(self.under[good], self.left, strict=True)]
-
-    def more(self, p: int, number: int = 1) -> int:
-        """Run up to so many more tasks of a member, of several types one; return for how many there was room."""
-        sequence, t = self.users.sequences[p], 0
-        if len(sequence.rows) > 1:
-            t, number = sequence.next_type(self.tasks[p]), 1
-        need = self.under[self.users.goods_of[p][t]]
-        number = min([number, *(f // d for d, f in zip(need, self.left, strict=True) if d)])
-        placed = self.cluster.place(self.place[sequence.rows[t]], number)
-        self.tasks[p] += placed
-        self.left = [f - placed * d for f, d in zip(self.left, need, strict=True)]
-        return placed
-
-    def answer(self, status: str = "feasible") -> Answer:
-        """Return what runs."""
-        return packed(self.problem, self.tasks, self.cluster.packing(), status)
-
-
-class PoolTasks:
-    """The same in a pool, in integers.
-
-    Attributes
-    ----------
-    tasks : list of int
-        What the members have.
-    """
-
-    def __init__(self, users: WholeUsers):
-        self.users, (self.rows, room) = users, users.pool_rows
-        self.tasks, self.left = [0] * len(users.members), list(room)
-
-    def more(self, p: int, number: int = 1) -> int:
-        """Run up to so many more tasks of a member; return for how many there was room."""
-        low, high = 0, number
-        while low < high:
-            middle = (low + high + 1) // 2
-            fits = min(self._after(p, middle), default=0) >= 0
-            low, high = (middle, high) if fits else (low, middle - 1)
-        self.left, self.tasks[p] = self._after(p, low), self.tasks[p] + low
-        return low
-
-    def _after(self, p: int, number: int) -> list[int]:
-        """Return what so many more tasks leave, less than 0 where there is not as much."""
-        sequence, x, left = self.users.sequences[p], self.tasks[p], self.left
-        for good, now, then in zip(
-            self.users.goods_of[p], sequence.started(x), sequence.started(x + number), strict=True
-        ):
-            left = [f - (then - now) * d for f, d in zip(left, self.rows[good], strict=True)]
-        return left
-
-    def answer(self, status: str = "feasible") -> Answer:
-        """Return what runs."""
-        return Answer(np.array(self.tasks, dtype=np.int64), status=status)
-
-
-def task_by_task(problem: Problem, start: Answer | None = None) -> Answer:
-    """Return what task after task comes to under rules or with several types, whose values are lowest going first.
-
-    Where time runs out, `GRACE` later at the earliest, that is what runs so far.
-    """
-    users = problem.whole_users
-    filling = TaskByTask(problem, users, start)
-    _raise_lowest(users, filling, users.most, problem.deadline.grace(GRACE))
-    return filling.answer()
-
-
-def densest_first(problem: Problem) -> Answer:
-    """Return what a sum comes to where, after guarantees, whose tasks are worth most for what they take go first.
-
-    Tiers go one after the other.  Where time runs out it is as in `task_by_task`.
-    """
-    users, deadline = problem.whole_users, problem.deadline.grace(GRACE)
-    filling = PoolTasks(users) if problem.instance.machines is None else TaskByTask(problem, users)
-    _raise_lowest(users, filling, [min(f, most) for f, most in zip(users.promises, users.most, strict=True)], deadline)
-    # Shares of all resources together: whoever needs little beside what it is paid for does not stand in the way.
-    dense = [float(rate) / share for rate, share in zip(users.rates, problem.shares.sum(axis=1).tolist(), strict=True)]
-    for mine in users.tiers:
-        for p in sorted(mine, key=lambda p: -dense[p]):
-            while (missing := users.most[p] - filling.tasks[p]) and deadline.left() and filling.more(p, missing):
-                pass
-    return filling.answer()
-
-
-def _raise_lowest(users: WholeUsers, filling: TaskByTask | PoolTasks, most: list[int], deadline: Deadline) -> None:
-    """Run tasks of whoever's are worth least, up to so many of each, until nothing fits or the deadline."""
-    rows = zip(users.scales, filling.tasks, most, strict=True)
-    queue = [(scale.value(x), p) for p, (scale, x, high) in enumerate(rows) if x < high]
-    heapq.heapify(queue)
-    while queue and deadline.left() > 0:
-        _, p = heapq.heappop(queue)
-        scale, x = users.scales[p], filling.tasks[p]
-        # She stays the lowest until she is worth what the next is: so many tasks are one step.
-        number = min(most[p], max(x + 1, scale.least(queue[0][0]) if queue else most[p])) - x
-        if filling.more(p, number) and filling.tasks[p] < most[p]:
-            heapq.heappush(queue, (scale.value(filling.tasks[p]), p))
 
 
 def _highest_packed(problem: Problem, cluster: SingleMachines, target: np.ndarray) -> None:

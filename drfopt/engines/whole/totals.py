@@ -39,9 +39,9 @@ from ...model.packings import program_rows, program_values
 from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
 from . import frontier, leximin_milp
+from .filling_up import filled
 from .integer_program import Model, Terms, UnfinishedProgram
 from .milp import SEARCH, Supply, placed, supply
-from .rounding import densest_first, filled, task_by_task
 
 __all__ = [
     "first_chords",
@@ -252,7 +252,7 @@ def solve(problem: Problem) -> Answer:
     """Return whole tasks of the largest sum, tier by tier; of numbers beyond floats what is full, densest first."""
     users = problem.whole_users
     if max(users.most, default=0) > TOLD_APART:
-        return replace(densest_first(problem), status="feasible", engine="")
+        return replace(filled(problem), engine="")
     found = _in_time(problem, lambda: _in_turn(users, partial(_largest_sum, problem, kept_parts(problem, users))))
     if problem.instance.machines is None or not hides_tasks(users.rates, found.tasks.tolist()):
         return found
@@ -319,12 +319,10 @@ def _in_time(problem: Problem, program: Callable[[], Answer]) -> Answer:
         known = program()
         if known.status == "optimal":
             return known
-    if problem.policy.objective == "sum":
-        other = densest_first(problem)
-    elif problem.instance.machines is None:
+    if problem.policy.objective == "alpha" and problem.instance.machines is None:
         other = frontier.solve(replace(problem, policy=replace(problem.policy, objective="leximin")))
     else:
-        other = task_by_task(problem)
+        other = filled(problem)
     # A program's first point may be next to nothing.
     if known is not None and not _worse(problem.whole_users, range(problem.n), known, other):
         return known

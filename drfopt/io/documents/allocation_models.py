@@ -136,6 +136,7 @@ class CertificateSummary(Keyed):
     next_level: float | None = None
     bound: float | None = None
     above: list[LevelBound] = []
+    maximal: bool | None = None
     below_continuous: list[BelowContinuous] = []
 
 

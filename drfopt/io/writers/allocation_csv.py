@@ -1,7 +1,8 @@
 """An allocation as comma-separated values: user, type, class, tasks, and what she holds of each resource.
 
 On machines a row is what a user has on one class, of one task type where users have several. Amounts are cut to ten
-digits of the capacity, but not above whole units, so that they add up to no more than it, on every class.
+digits of the capacity, but not above whole units, so that they add up to no more than it, on every class; tasks of
+floats are cut too.
 """
 
 import csv
@@ -9,7 +10,7 @@ import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +18,7 @@ from ...base.errors import InstanceError
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from .amounts import Names, TargetName, exact_amounts, rounded
+from .exports import left_out
 
 __all__ = ["text"]
 
@@ -25,6 +27,9 @@ DIGITS = 10
 
 TOLD = 12
 """Digits of tasks in floats: they are computed to nine."""
+
+ROUNDED = 2.0**-50
+"""Relative error that a few roundings of floats leave: a number this close below another one stands for it."""
 
 
 def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
@@ -41,6 +46,7 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
                 f"--resource {resource}={name}: CSV keeps the amounts of the instance: leave the unit out"
             )
     instance = allocation.instance
+    lines += left_out(allocation, weights=False, classes=True)
     parts = _parts(allocation)
     targets = [TargetName(r, step=_step(c)) for r, c in zip(instance.resources, instance.exact_capacity, strict=True)]
     file = io.StringIO()
@@ -93,8 +99,13 @@ def _parts(allocation: Allocation) -> list[_Part]:
 
 
 def _told(tasks: Any) -> Any:
-    """Return tasks as they are written: 3 and not 2.9999999999999996, which floats are not told apart by."""
-    return float(f"{tasks:.{TOLD}g}") if isinstance(tasks, float) else tasks
+    """Return tasks as they are written: 3 and not 2.9999999999999996, but of 2/3 no more than there is."""
+    if not isinstance(tasks, float):
+        return tasks
+    nearest = float(f"{tasks:.{TOLD}g}")
+    if nearest - tasks <= ROUNDED * tasks:
+        return nearest
+    return float(Context(prec=TOLD, rounding=ROUND_FLOOR).create_decimal_from_float(tasks))
 
 
 def _number(tasks: Any) -> float:

@@ -150,14 +150,19 @@ def dns_label(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower())[:63].strip("-")
 
 
-def left_out(allocation: Allocation, *said: str) -> list[str]:
-    """Return a sentence on what of the instance's rules the file does not say beside those that are `said`."""
+def left_out(allocation: Allocation, *said: str, weights: bool = True, classes: bool = False) -> list[str]:
+    """Return a sentence on what of the instance's rules the file does not say beside those that are `said`.
+
+    Whether it has a place for weights, and tells machine classes apart, is not a rule of the instance.
+    """
     instance = allocation.instance
     organisation = instance.organisation
     rules = [rule for rule in (organisation.rules.split(", ") if organisation is not None else ()) if rule]
     # What is given keeps guarantees and ceilings already.
     lost = [rule for rule in rules if rule not in (*said, "guarantees")]
-    if instance.machines is not None and instance.k > 1:
+    if instance.weighted and not weights:
+        lost.append("weights")
+    if instance.machines is not None and instance.k > 1 and not classes:
         # An amount in a queue is good on any machine.
         lost.append("on which classes of machines the amounts are")
         types = instance.task_types or (None,) * instance.n

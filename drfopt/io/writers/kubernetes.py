@@ -128,7 +128,7 @@ def resource_quotas(allocation: Allocation, names: Names, lines: list[str]) -> s
     targets = shares.targets
     lines += shares.lines
     homes = unique_names(allocation.users, dns_label, "namespace", lines)
-    lines += left_out(allocation)
+    lines += left_out(allocation, weights=False)
     documents = []
     for user, home, row in zip(allocation.users, homes, shares.steps, strict=True):
         hard = {

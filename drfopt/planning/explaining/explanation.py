@@ -20,7 +20,7 @@ from ...base.errors import (
 from ...base.numbers.shown import tenths
 from ...base.progress import report
 from ...base.results import Result
-from ...base.tables import Bar, Column, Sheet
+from ...base.tables import Bar, Column, Percent, Sheet
 from ...base.tolerances import LEVEL
 from ...certificates.bounds import left_by_promises
 from ...model.allocation import Allocation
@@ -228,7 +228,7 @@ class Explanation(Result):
                 row.asked,
                 row.tasks,
                 row.tasks,
-                None if row.met is None else 100 * row.met,
+                None if row.met is None else Percent(100 * row.met),
                 row.level,
                 Bar(row.share),
                 # A ceiling stops whole tasks beside what their next one lacks.

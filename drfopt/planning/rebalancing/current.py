@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import InstanceError, suggestion
+from ...base.numbers.quantities import MOST_COUNTED
 from ...io.native.syntax import tree
 from ...io.text.files import read_text, shown
 from ...model.instance import Instance
@@ -25,9 +26,6 @@ from ...model.naming import labels, some, unique
 from ...model.whole_values import type_rows
 
 __all__ = ["Current", "current_of", "labelled", "load_current"]
-
-LARGEST = 2**53
-"""Most tasks in one place: larger numbers are no counts of anything."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,6 +229,8 @@ def _index(name: Any, known: tuple[str, ...], what: str) -> int:
 
 def _whole(value: Any, place: str) -> int:
     number = isinstance(value, int | float | Decimal) and not isinstance(value, bool) and value == value
-    if not number or not 0 <= value <= LARGEST or value != int(value):
+    if number and value > MOST_COUNTED:
+        raise InstanceError(f"{place} is {shown(value)}: write at most {MOST_COUNTED:,} tasks")
+    if not number or value < 0 or value != int(value):
         raise InstanceError(f"{place} is {shown(value)}: write a whole number of tasks, 0 or more")
     return int(value)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...base.deadline import Deadline
-from ...base.numbers.shown import counted
+from ...base.numbers.shown import counted, tenths
 from .branch_and_bound import PurchaseSearch
 from .needs import Least
 from .relaxation import MISSING
@@ -91,11 +91,12 @@ class Concession:
                 f"{counted(len(self.limited), 'target')} {'is' if one else 'are'} above what a user's own limit "
                 "allows, whatever is bought",
                 f"raise {'this limit' if one else 'these limits'}, or ask for less, at least: {text}{more}",
-                f"at most {self.all:.4%} of every target can be met together",
+                f"at most {tenths(self.all, decimals=4)} of every target can be met together",
             ]
-        found = [f"even without fairness at most {self.all:.4%} of every target fits"]
+        most = tenths(self.all, decimals=4)
+        found = [f"even without fairness at most {most} of every target fits"]
         if self.by_machine:
-            found = [f"all for sale, each machine divided by itself, gives at most {self.all:.4%} of every target"]
+            found = [f"all for sale, each machine divided by itself, gives at most {most} of every target"]
         if able := [(target, factor) for target, factor in self.alone if factor > NOTHING]:
             text = ", ".join(f"{target.what} down to {factor * float(target.least):.6g}" for target, factor in able)
             found.append(f"giving up one alone, at least: {text}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...base.deadline import Deadline
 from ...base.errors import InstanceError, PolicyError, TimeLimitError, checked_flags
-from ...base.numbers.shown import counted, not_below, percent
+from ...base.numbers.shown import counted, not_below, percent, tenths
 from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...model.allocation import Allocation
@@ -318,7 +318,9 @@ def size(
     open_ = search.judge.undecided
     done, bound = search.done and not open_, min([search.bound, *(trial.cost for trial in open_)])
     if best is None and not done:
-        came = "" if nearest is None else f", the nearest that was judged reaches {nearest.worst:.1%} of some target"
+        came = (
+            "" if nearest is None else f", the nearest that was judged reaches {tenths(nearest.worst)} of some target"
+        )
         raise TimeLimitError(_none_found(search, endless), f"none costs less than {_text(bound)}{came}")
     trial = best or nearest
     return Purchase(

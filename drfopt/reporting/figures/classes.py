@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...base.numbers.shown import amount, counted, percent
+from ...base.numbers.shown import amount, counted, in_places, percent
 from ...base.tables import clean
 from ..charts import FADED, Figure, Key, Panel, Spec, in_lines, ink, lines_of, name_axis, room_for
 from ..palette import SHADES, title_of
@@ -125,4 +125,4 @@ def _cell(owner: str, resource: dict[str, Any], cell: dict[str, Any]) -> dict[st
     tip += f", stops {counted(cell['stopped'], 'user')}" if cell["stopped"] else ""
     shade = min(max(int(part * (len(SHADES) - 1) + 0.5), 0), len(SHADES) - 1)
     row = {"used": part, "stopped": cell["stopped"], "key": shade}
-    return row | {"text": f"{100 * part:.0f}", "tip": clean(tip)}
+    return row | {"text": in_places(100 * part, 0, 100), "tip": clean(tip)}
