@@ -81,6 +81,15 @@ class Rule:
         """Return the error that this rule cannot take a scenario."""
         return PolicyError(f"the rule {self.name} {reason}")
 
+    def require_equal_weights(self, cluster: ClusterState) -> None:
+        """Refuse a scenario whose users have not all one weight."""
+        first, *others = cluster.plan.scenario.users
+        if other := next((user for user in others if user.weight != first.weight), None):
+            raise self.refuse(
+                f"gives all users equal parts, but {first.name!r} has weight {first.weight} and {other.name!r} "
+                f"{other.weight}: give all the same weight, or use another rule"
+            )
+
 
 class Turns(Rule):
     """A rule that says whose turn it is."""

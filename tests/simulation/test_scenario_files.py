@@ -271,3 +271,20 @@ A = User("A", ())
 def test_parts_of_a_wrong_kind_are_named(make, told):
     with pytest.raises(InstanceError, match=re.escape(told)):
         make()
+
+
+@pytest.mark.parametrize("rule", ["karma:cpu", "dynamic"])
+def test_rules_of_equal_parts_take_no_other_weights(rule):
+    """Weights were passed over in silence; alike ones are equal parts, whatever they are."""
+    from drfopt.base.errors import PolicyError
+    from drfopt.simulation import Job, Stage, User, simulate
+
+    def scenario(weight):
+        job = Job(Stage({"cpu": 1}, tasks=2, duration=1))
+        return Scenario({"cpu": 2}, (User("A", job, weight=2), User("B", job, weight=weight)))
+
+    with pytest.raises(
+        PolicyError, match=r"'A' has weight 2 and 'B' 1: give all the same weight, or use another rule$"
+    ):
+        simulate(scenario(1), rule)
+    assert simulate(scenario(2), rule).ended == 4

@@ -122,6 +122,7 @@ class Dynamic(Turns):
     def begin(self, cluster: ClusterState) -> None:
         """Nobody has come."""
         super().begin(cluster)
+        self.require_equal_weights(cluster)
         self._came: dict[int, None] = {}
         self._demands: list[list[Fraction]] = []
         self._parts: list[Fraction] = []

@@ -4,8 +4,8 @@ Every `quantum` seconds, from 0 on, slices of the resource are divided anew by c
 or not: what is borrowed is paid for in every quantum.  A slice is the largest amount of which every demand is a
 multiple; what does not divide into equal parts is nobody's, as public slices are, so that it can be borrowed.  Users
 ask for the slices that their running and waiting tasks need.  Tasks beyond a user's slices are revoked, the latest
-first, and begin anew later; tasks that need nothing of the resource are free to start.  Weights play no part: all have
-equal parts in the paper.
+first, and begin anew later; tasks that need nothing of the resource are free to start.  All have equal parts in the
+paper: a scenario with other weights is refused.
 
 Source: Vuppalapati et al., Karma: Resource Allocation for Dynamic Demands, OSDI 2023.
 
@@ -177,6 +177,7 @@ class KarmaRule(Ranked):
     def begin(self, cluster: ClusterState) -> None:
         """Cut the resource into slices."""
         super().begin(cluster)
+        self.require_equal_weights(cluster)
         scenario = cluster.plan.scenario
         if self.resource not in scenario.resources:
             raise self.refuse(f"divides {self.resource!r}, but the cluster has {', '.join(scenario.resources)}")
