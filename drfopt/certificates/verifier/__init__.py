@@ -8,9 +8,10 @@ and copied, alone.
 
 from typing import Any
 
+from .answers import instance_in
 from .audited import AUDITS, verdicts
 from .claims import SCHEMA
-from .cluster import Cluster, instance_in
+from .cluster import Cluster
 from .exact_sums import Multiple
 from .proofs import Proof
 from .reading import Check, Report, loads, long_numbers, number, with_long

@@ -1,21 +1,26 @@
 """Answers as verdicts on fairness properties speak of them: everybody's tasks between two ends, in one cluster."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from .cluster import Cluster, instance_in
+from .cluster import Cluster
 from .possible import PossibleClaim
 from .reading import long_numbers, number, total, with_long
 from .work import spend
 
-__all__ = ["Answered", "Asked", "Ends", "Open", "Verdict"]
+__all__ = ["Answered", "Asked", "Ends", "Open", "Verdict", "instance_in"]
 
 Ends = tuple[Fraction, Fraction]
 Asked = tuple[tuple[str, ...], Ends, Ends]
 """Who, what it has at least and at most, and what it would have (or had): the property fails where that is more."""
+
+
+def instance_in(document: Mapping[str, Any]) -> Any:
+    """Return the data of the instance that a document is about, None where it has none with it."""
+    return document.get("cluster", document.get("instance"))
 
 
 class Open(Exception):

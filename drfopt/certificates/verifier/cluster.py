@@ -17,15 +17,10 @@ from .keys import all_known
 from .reading import number
 from .work import spend
 
-__all__ = ["Cluster", "DevicesOf", "Kind", "devices_of", "instance_in", "integers", "taken"]
+__all__ = ["Cluster", "DevicesOf", "Kind", "devices_of", "integers", "taken"]
 
 DevicesOf = dict[int, tuple[Fraction, Fraction]]
 """By resource (its number) how many devices one machine has, and how much is on each."""
-
-
-def instance_in(document: Mapping[str, Any]) -> Any:
-    """Return the data of the instance that a document is about, None where it has none with it."""
-    return document.get("cluster", document.get("instance"))
 
 
 def _numbered(group: dict[str, Any]) -> dict[str, Any]:
