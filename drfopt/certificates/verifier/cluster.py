@@ -7,7 +7,7 @@ kinds    her tasks that are alike: one entry a user, but one for each of her tas
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,6 +21,21 @@ __all__ = ["Cluster", "DevicesOf", "Kind", "devices_of", "integers", "taken"]
 
 DevicesOf = dict[int, tuple[Fraction, Fraction]]
 """By resource (its number) how many devices one machine has, and how much is on each."""
+
+
+class Names(list[str]):
+    """What a cluster has of one kind, by number; what it has not is said to be so."""
+
+    def __init__(self, kind: str, names: Iterable[str]):
+        super().__init__(names)
+        self.kind = kind
+
+    def index(self, name: Any, *ends: Any) -> int:
+        """Return the number of a name."""
+        try:
+            return super().index(name, *ends)
+        except ValueError:
+            raise ValueError(f"the instance has no {self.kind} {name!r}") from None
 
 
 def _numbered(group: dict[str, Any]) -> dict[str, Any]:
@@ -92,11 +107,14 @@ class Cluster:
         all_known(data)
         self.pool = "machines" not in data
         classes = [{"name": "", "capacity": data["capacity"]}] if self.pool else data["machines"]
-        self.classes, counts = [c["name"] for c in classes], [number(c.get("count", 1)) for c in classes]
+        self.classes, counts = (
+            Names("class", (c["name"] for c in classes)),
+            [number(c.get("count", 1)) for c in classes],
+        )
         if any(count.denominator > 1 or count > MOST_COUNTED for count in counts):
             raise ValueError(f"a count of machines is no whole number up to {MOST_COUNTED:,}")
         self.count = list(map(int, counts))
-        self.resources = list(dict.fromkeys(r for c in classes for r in c["capacity"]))
+        self.resources = Names("resource", dict.fromkeys(r for c in classes for r in c["capacity"]))
         self.C = [self._row(c["capacity"], 0) for c in classes]
         shared = [c.get("devices", {}) for c in classes]
         self.devices = [devices_of(*pair, self.resources, number) for pair in zip(shared, self.C, strict=True)]

@@ -52,6 +52,10 @@ MULTIPLE = 12_000
 """Bits of a long number that a multiple of one brings at most: it stands for one, and is much shorter."""
 
 
+class Unread(ValueError):
+    """A text that is no number, and why."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One thing looked at: whether it holds (None: not decided), and the first fault, with its amounts."""
@@ -88,20 +92,31 @@ def number(value: Any) -> Fraction:
     if isinstance(given, str):
         if "*" in given:
             return _multiple(given)
-        hexadecimal = given.lstrip("-")[:2] == "0x"  # Long numbers are, which is read in one pass.
-        grant(HALF_A_DIGIT * len(given) if hexadecimal else 0)
-        spend((HALF_A_DIGIT if hexadecimal else BITS_A_DIGIT) * len(given))
-        if hexadecimal:
-            top, _, bottom = given.partition("/")
-            return Fraction(int(top, 16), int(bottom or "1", 16))
-        exponent = given.lower().rpartition("e")[2] if "e" in given.lower() else "0"
-        if abs(int(exponent)) > LARGEST_EXPONENT:
-            raise ValueError(f"{given[:40]!r} is beyond the range of numbers")
-        if len(given) > LONG:  # Python refuses to read long integers; Decimal does not.
-            if not FRACTION.fullmatch(given):
-                raise ValueError(f"{given[:40]!r}... is no fraction, and too long for another number")
-            top, _, bottom = given.partition("/")
-            return Fraction(int(Decimal(top)), int(Decimal(bottom or "1")))
+        try:
+            return _written(given)
+        except Unread:
+            raise
+        except (ValueError, ZeroDivisionError):
+            raise Unread(f"{given[:40]!r} is not a number") from None
+    return Fraction(given)
+
+
+def _written(given: str) -> Fraction:
+    """Return the value of a text."""
+    hexadecimal = given.lstrip("-")[:2] == "0x"  # Long numbers are, which is read in one pass.
+    grant(HALF_A_DIGIT * len(given) if hexadecimal else 0)
+    spend((HALF_A_DIGIT if hexadecimal else BITS_A_DIGIT) * len(given))
+    if hexadecimal:
+        top, _, bottom = given.partition("/")
+        return Fraction(int(top, 16), int(bottom or "1", 16))
+    exponent = given.lower().rpartition("e")[2] if "e" in given.lower() else "0"
+    if abs(int(exponent)) > LARGEST_EXPONENT:
+        raise Unread(f"{given[:40]!r} is beyond the range of numbers")
+    if len(given) > LONG:  # Python refuses to read long integers; Decimal does not.
+        if not FRACTION.fullmatch(given):
+            raise Unread(f"{given[:40]!r}... is no fraction, and too long for another number")
+        top, _, bottom = given.partition("/")
+        return Fraction(int(Decimal(top)), int(Decimal(bottom or "1")))
     return Fraction(given)
 
 
