@@ -287,6 +287,14 @@ WRONG = {
         lambda it: drfopt.price(it, "alpha:2", allocation=solve(it, "alpha:2", exact=True)),
         "the allocation is in fractions",
     ),
+    "an answer alone": (
+        lambda it: drfopt.verify(solve(it).to_dict(instance=False)),
+        "an answer without its instance: name its instance, too$",
+    ),
+    "no answer to verify": (
+        lambda it: drfopt.verify({}),
+        "it has no 'instance': give what 'solve --json'",
+    ),
     "an answer and its instance": (lambda it: drfopt.verify(it, solve(it)), "the answer comes first"),
     "what runs in no pool": (
         lambda it: drfopt.rebalance(it, {"placement": {}}),

@@ -72,7 +72,9 @@ def instance_of(document: dict[str, Any]) -> Cluster:
     """Return the cluster that a document has with it."""
     given = instance_in(document)
     if not isinstance(given, dict):
-        raise ValueError("not a certificate, but an answer without its instance: name that one before the file")
+        if "policy" not in document:
+            raise KeyError("instance")
+        raise ValueError("not a certificate, but an answer without its instance: name its instance, too")
     return Cluster(given)
 
 
