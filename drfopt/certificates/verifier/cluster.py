@@ -23,10 +23,10 @@ DevicesOf = dict[int, tuple[Fraction, Fraction]]
 """By resource (its number) how many devices one machine has, and how much is on each."""
 
 
-class Names(list[str]):
+class Names(list[Any]):
     """What a cluster has of one kind, by number; what it has not is said to be so."""
 
-    def __init__(self, kind: str, names: Iterable[str]):
+    def __init__(self, kind: str, names: Iterable[Any]):
         super().__init__(names)
         self.kind = kind
 
@@ -107,10 +107,8 @@ class Cluster:
         all_known(data)
         self.pool = "machines" not in data
         classes = [{"name": "", "capacity": data["capacity"]}] if self.pool else data["machines"]
-        self.classes, counts = (
-            Names("class", (c["name"] for c in classes)),
-            [number(c.get("count", 1)) for c in classes],
-        )
+        self.classes = Names("class", (c["name"] for c in classes))
+        counts = [number(c.get("count", 1)) for c in classes]
         if any(count.denominator > 1 or count > MOST_COUNTED for count in counts):
             raise ValueError(f"a count of machines is no whole number up to {MOST_COUNTED:,}")
         self.count = list(map(int, counts))
@@ -202,7 +200,8 @@ class Cluster:
         """Return the tasks at which a user uses up the first resource of its guarantee, or is at its limit."""
         needs = dict(zip(self.resources, self.d[i], strict=True))
         worth = [number(most) / needs[r] for r, most in user.get("guarantee", {}).items() if needs[r]]
-        return min([*worth, *([] if self.u[i] is None else [self.u[i]])]) if worth else number(0)
+        limit = self.u[i]
+        return min(worth if limit is None else [*worth, limit]) if worth else number(0)
 
     def _below(self, group: str, users: list[dict[str, Any]]) -> list[int]:
         spend(0, 1 + len(users))
