@@ -23,7 +23,7 @@ DevicesOf = dict[int, tuple[Fraction, Fraction]]
 """By resource (its number) how many devices one machine has, and how much is on each."""
 
 
-class Names(list[Any]):
+class Numbered(list[Any]):
     """What a cluster has of one kind, by number; what it has not is said to be so."""
 
     def __init__(self, kind: str, names: Iterable[Any]):
@@ -107,12 +107,12 @@ class Cluster:
         all_known(data)
         self.pool = "machines" not in data
         classes = [{"name": "", "capacity": data["capacity"]}] if self.pool else data["machines"]
-        self.classes = Names("class", (c["name"] for c in classes))
+        self.classes = Numbered("class", (c["name"] for c in classes))
         counts = [number(c.get("count", 1)) for c in classes]
         if any(count.denominator > 1 or count > MOST_COUNTED for count in counts):
             raise ValueError(f"a count of machines is no whole number up to {MOST_COUNTED:,}")
         self.count = list(map(int, counts))
-        self.resources = Names("resource", dict.fromkeys(r for c in classes for r in c["capacity"]))
+        self.resources = Numbered("resource", dict.fromkeys(r for c in classes for r in c["capacity"]))
         self.C = [self._row(c["capacity"], 0) for c in classes]
         shared = [c.get("devices", {}) for c in classes]
         self.devices = [devices_of(*pair, self.resources, number) for pair in zip(shared, self.C, strict=True)]
