@@ -46,6 +46,9 @@ NODES = 4_000
 LATE = 2e-5
 """Seconds that a pair of user and class takes before the first bound; what takes longer than is left is not begun."""
 
+CURVED = 1e-3
+"""Seconds that the chords of a user's product or utility take beside that."""
+
 QUICK = 0.4
 """Seconds that a first bound may take where time has run out already."""
 
@@ -142,7 +145,8 @@ class _Box:
 
 class _Search:
     def __init__(self, instance: Instance, policy: Policy, tasks: list[int], deadline: Deadline):
-        if deadline.left(QUICK) < LATE * instance.n * instance.k:
+        curved = CURVED * instance.n if policy.objective == "alpha" else 0.0
+        if deadline.left(QUICK) < LATE * instance.n * instance.k + curved:
             raise Undecided("many users on many classes take more time than is left")
         try:
             claim = stated(instance, policy, tasks)

@@ -47,7 +47,7 @@ class PricedHalves:
         self.users, self.deadline = users, deadline
         self.shape_of = [users.goods[goods[0]][1] for goods in users.goods_of]
         self.more: list[tuple[list[int], int]] = []
-        self.halves = MeetInTheMiddle(users)
+        self.halves = MeetInTheMiddle(users, deadline=deadline)
         # What is learned of it by the deadline bounds what is on machines.
         with suppress(TimeLimitError):
             for _ in range(RESOURCES):
@@ -77,7 +77,7 @@ class PricedHalves:
         prices, worth = priced
         self.more.append(([prices[s] for s in self.shape_of], worth))
         report(f"{len(self.more)} sets of prices that all packings keep to")
-        self.halves = MeetInTheMiddle(self.users, self.more)
+        self.halves = MeetInTheMiddle(self.users, self.more, self.deadline)
         return True
 
     def better(self, own: Sequence[int]) -> list[int] | None:

@@ -70,6 +70,10 @@ class Learned:
         self.leaves: list[Refutation] = []
         self.highs: Any = None  # Who was asked, and is asked again.
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Go along with an allocation without the solver, which is made anew where it is asked again."""
+        return self.__dict__ | {"highs": None}
+
 
 class Better(Exception):
     """The claim is wrong: so many users who take each option are an allocation that it says does not exist.

@@ -25,7 +25,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from operator import mul
 
 from ..base.solvers.table import program
@@ -54,6 +54,9 @@ UNIT = 2**80
 
 BLUR = 3
 """Units by which logarithms and utilities may be too large."""
+
+KEPT = 2**16
+"""Logarithms that are remembered: of users with equal weights many are alike."""
 
 SECONDS = 2.0
 """Time that HiGHS has for the prices; any are right."""
@@ -110,8 +113,8 @@ class _Numbers:
     def __init__(self, users: WholeUsers, tasks: Sequence[int], mine: list[int]):
         self.users, self.mine = users, mine
         kept, counts = users.kept(users.spread(tasks)), set(mine)
-        some = {p for p in mine if users.serving and all(tasks[q] for q in mine)}
-        self.all_have = bool(some)
+        self.all_have = bool(mine) and users.serving and all(tasks[p] for p in mine)
+        some = counts if self.all_have else set()
         self.least = [max(int(p in some), f if kept else 0) for p, f in enumerate(users.promises)]
         self.counts = [p in counts for p in range(len(users.members))]
         rows, self.room = users.pool_rows
@@ -253,10 +256,12 @@ def _logarithms(users: WholeUsers) -> tuple[Value, Value, About]:
     )
 
 
+@lru_cache(maxsize=KEPT)
 def _upper(weight: int, x: int) -> int:
     # The neighbour of 0 has a million digits, and the logarithm of 1 none.
     return math.ceil(weight * Fraction(DIGITS.next_plus(DIGITS.ln(Decimal(x))))) if x > 1 else 0
 
 
+@lru_cache(maxsize=KEPT)
 def _lower(weight: int, x: int) -> int:
     return math.floor(weight * Fraction(DIGITS.next_minus(DIGITS.ln(Decimal(x))))) if x > 1 else 0

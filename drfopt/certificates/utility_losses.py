@@ -27,6 +27,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..base.deadline import NEVER, Deadline
+from ..base.errors import TimeLimitError
 from ..model.packings import integer_rows
 from ..model.whole_values import WholeUsers
 from .exhaustive_search import powers, worth
@@ -70,6 +71,12 @@ ROUNDED = 1 + Fraction(1, 10 ** (DIGITS - 2))
 CONTEXT = Context(prec=45)
 
 
+QUICK = 1.0
+"""Seconds that a program of mixtures may take where time has run out already."""
+
+OUT_OF_TIME = 1
+"""What linprog calls that."""
+
 SEARCHED = "the search near a bound"
 """What is said to have been looked for when the time is up."""
 
@@ -112,7 +119,7 @@ class UtilityLosses:
         A number of tasks near that which is worth most beyond its cost.
     """
 
-    def __init__(self, users: WholeUsers, more: Sequence[tuple[Sequence[int], int]] = ()):
+    def __init__(self, users: WholeUsers, more: Sequence[tuple[Sequence[int], int]] = (), deadline: Deadline = NEVER):
         instance, policy = users.instance, users.policy
         rows, room = integer_rows([instance.exact_demands[i] for i in users.members], instance.exact_capacity)
         self.rows = [[*row, *(needs[p] for needs, _ in more)] for p, row in enumerate(rows)]
@@ -133,7 +140,7 @@ class UtilityLosses:
         self.common = self._common([float(rate) for rate in users.market_rates])
         self.rates = [rate / self.common for rate in users.market_rates]
         self.demands = np.array(self.rows, dtype=np.int64)
-        self.mixed = self._mixture()
+        self.mixed = self._mixture(deadline)
         prices = self.mixed.prices
         whole = float(prices @ self.room) or float(sum(self.weights))
         self.unit = Fraction(2) ** round(BITS - math.log2(whole))
@@ -259,8 +266,14 @@ class UtilityLosses:
         log, power = math.log(float(self.rates[p]) * x), 1 - float(self.alpha)
         return float(self.weights[p]) * (math.exp(min(power * log, FARTHEST)) / power if power else log)
 
-    def _mixture(self) -> Mixture:
-        """Return the mixtures of whole numbers that are worth most: at their prices the losses are least."""
+    def _mixture(self, deadline: Deadline) -> Mixture:
+        """Return the mixtures of whole numbers that are worth most: at their prices the losses are least.
+
+        Raises
+        ------
+        TimeLimitError
+            Where a linear program of so many members takes longer than is left, and than `QUICK`.
+        """
         from scipy.optimize import linprog
         from scipy.sparse import csr_array
 
@@ -268,12 +281,17 @@ class UtilityLosses:
         shares = self.demands / room
         columns = [self._about(p, round(1 / float(rate))) for p, rate in enumerate(self.rates)]
         mixed = Mixture(np.zeros(len(room)), np.zeros(n))
+        options = {} if deadline is NEVER else {"time_limit": deadline.left(QUICK)}
         for _ in range(MIXTURES):
             user = np.repeat(np.arange(n), [len(row) for row in columns])
             tasks = np.concatenate([sorted(row) for row in columns]).astype(float)
             value = np.concatenate([self._values(p, sorted(row)) for p, row in enumerate(columns)])
             one = csr_array((np.ones(len(user)), (user, np.arange(len(user)))))
-            found = linprog(-value, (shares[user] * tasks[:, None]).T, np.ones(len(room)), one, np.ones(n))
+            found = linprog(
+                -value, (shares[user] * tasks[:, None]).T, np.ones(len(room)), one, np.ones(n), options=options
+            )
+            if found.status == OUT_OF_TIME and not mixed.prices.any():
+                raise TimeLimitError("the prices of the largest product took longer than was left")
             if found.status != 0:
                 break
             prices = np.maximum(-found.ineqlin.marginals, 0.0)

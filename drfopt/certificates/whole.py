@@ -306,7 +306,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
         with contextlib.suppress(TooManyChoices, TimeLimitError):
             users = WholeUsers(instance, policy, members)
             if instance.machines is None:
-                halves = MeetInTheMiddle(users)
+                halves = MeetInTheMiddle(users, deadline=deadline)
             elif not instance.has_devices:
                 priced = PricedHalves(users, deadline)
                 bound = priced.halves.room_above(own)

@@ -25,7 +25,8 @@ MEANINGS = {
 }
 """What a guarantee means."""
 
-HIGHEST_TIER = 10**6
+HIGHEST_TIER = 2**53
+"""Programs that read JSON keep no larger whole number."""
 
 SEPARATOR = "/"
 

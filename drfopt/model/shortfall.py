@@ -248,10 +248,10 @@ class Shortfall:
             others = "everybody else" if self.unplaced.any() else "everybody"
             return [f"{others} has all it asked for"] if (self.standing == MET).any() else []
         said = []
+        besides = f", besides {count:,} unplaced," if (count := int(self.unplaced.sum())) else ""
         if placed:
             lacking = sorted(np.flatnonzero(self.missing_amounts).tolist(), key=lambda j: -self._part_missing(j))
             amounts = ", ".join(self.amount(j, self.missing_amounts[j]) for j in lacking)
-            besides = f", besides {count:,} unplaced," if (count := int(self.unplaced.sum())) else ""
             less = "has less than it asked for" if len(placed) == 1 else "have less than they asked for"
             # Of what is in no share alone no part can be told.
             met = (
@@ -264,7 +264,7 @@ class Shortfall:
             )
             said += [f"  {self.sentence(i)}" for i in placed[:NAMED]]
         if endless:
-            said.append(f"{self._users(endless)} without an end{self._held(endless)}")
+            said.append(f"{self._users(endless, besides)} without an end{self._held(endless)}")
         return said
 
     def sentence(self, i: int) -> str:
@@ -309,11 +309,11 @@ class Shortfall:
         capacity = self.instance.capacity[j]
         return float(self.missing_amounts[j] / capacity) if capacity else np.inf
 
-    def _users(self, users: list[int]) -> str:
+    def _users(self, users: list[int], besides: str) -> str:
         names = [self.instance.users[i] for i in users[:2]]
         if len(users) <= 2:
             return f"{' and '.join(names)} ask{'s' if len(users) == 1 else ''} for tasks"
-        return f"{len(users):,} users ask for tasks"
+        return f"{len(users):,} users{besides} ask for tasks"
 
     def _held(self, users: list[int]) -> str:
         counts: dict[str, int] = {}

@@ -61,6 +61,8 @@ def verdict(document: Document) -> Markup:
     short, purchases = document["short"], document["advice"]["to_buy"]
     count, users = shown(document, ("short", "users"), "count"), shown(document, ("instance", "users"), "count")
     noun = "user" if document["instance"]["users"] == 1 else "users"
+    if short["unplaced"]:  # who is short as well, or asks without an end, and is not counted in either
+        noun = Markup("{}, besides {} unplaced,").format(noun, shown(document, ("short", "unplaced"), "count"))
     if short["users"]:
         stopping = {resource["name"] for resource in document["resources"] if resource["stopped"][0]}
         # What stops somebody is missing; of the rest the missing tasks would need some as well.
@@ -149,7 +151,8 @@ def tiles(document: Document) -> list[tuple[str, Markup]]:
         short_of_all = Markup("{} <small>of {}</small>").format(
             shown(document, ("short", "users"), "count"), shown(document, ("instance", "users"), "count")
         )
-        found.append(("users short", short_of_all))
+        besides = ", besides the unplaced" if short["unplaced"] else ""
+        found.append((f"users short{besides}", short_of_all))
         found.append(("of what is asked for is met", shown(document, ("short", "demand_met"), "share")))
     else:
         found.append(("users", shown(document, ("instance", "users"), "count")))

@@ -16,6 +16,7 @@ that hold what is lacking, on the machine on which the fewest have to be.
 
 from collections import Counter
 from dataclasses import dataclass
+from numbers import Real
 from operator import add, mul, sub
 from typing import Any
 
@@ -37,8 +38,9 @@ class Preemption:
     grace: float
 
     def __post_init__(self) -> None:
-        if isinstance(self.grace, bool) or not isinstance(self.grace, int | float) or not 0 < self.grace < float("inf"):
+        if isinstance(self.grace, bool) or not isinstance(self.grace, Real) or not 0 < self.grace < float("inf"):
             raise InstanceError(f"the grace period is {self.grace!r}: write a positive number of seconds")
+        object.__setattr__(self, "grace", float(self.grace))
 
 
 @dataclass

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ class Stage:
         if not any(demand.values()):
             raise InstanceError("a task demands nothing: give it a positive demand")
         if self.tasks is not None:
-            _whole(self.tasks, "tasks", 1)
+            object.__setattr__(self, "tasks", _whole(self.tasks, "tasks"))
             most = MOST_DRAWN if isinstance(self.duration, Draw) else MOST_TASKS
             if self.tasks > most:
                 raise InstanceError(f"tasks is {self.tasks:.3g}: write at most {most:,}")
@@ -112,7 +113,7 @@ class Job:
         object.__setattr__(self, "stages", stages)
         object.__setattr__(self, "arrival", _moment(self.arrival, "arrival"))
         if self.count is not None:
-            _whole(self.count, "count", 1)
+            object.__setattr__(self, "count", _whole(self.count, "count"))
         every = checked_times(self.every, "every")
         object.__setattr__(self, "every", every)
 
@@ -156,8 +157,9 @@ class User:
         object.__setattr__(self, "guarantee", guarantee)
         if self.group:
             check_path(self.group, f"the group of user {self.name!r}")
-        if isinstance(self.tier, bool) or not isinstance(self.tier, int):
+        if isinstance(self.tier, bool) or not isinstance(self.tier, Integral):
             raise InstanceError(f"user {self.name!r}: tier is {self.tier!r}: write a whole number")
+        object.__setattr__(self, "tier", int(self.tier))
         object.__setattr__(self, "leaves", _moment(self.leaves, "leaves", endless=True))
 
 
@@ -177,7 +179,7 @@ class Outage:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "at", _moment(self.at, "at"))
-        _whole(self.count, "count", 1)
+        object.__setattr__(self, "count", _whole(self.count, "count"))
         object.__setattr__(self, "lasts", _seconds(self.lasts, "lasts"))
 
 
@@ -328,9 +330,9 @@ def _check_end(job: Job, end: float) -> None:
 
 def _machine(machine: Machine) -> Machine:
     called = f"machine class {machine.name!r}"
-    _whole(machine.count, f"{called}: count", 1)
+    count = _whole(machine.count, f"{called}: count")
     capacity = _amounts(machine.capacity, f"{called}: capacity")
-    return Machine(str(machine.name), capacity, machine.count)
+    return Machine(str(machine.name), capacity, count)
 
 
 def _parts(value: Any, kind: type, what: str) -> tuple:
@@ -354,9 +356,11 @@ def _amounts(value: Any, what: str) -> dict[str, Fraction]:
     return {name: amount(one, f"{what} of {name!r}") for name, one in by_name.items()}
 
 
-def _whole(value: Any, what: str, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InstanceError(f"{what} is {value!r}: write a whole number, {least} or more")
+def _whole(value: Any, what: str) -> int:
+    """Return a whole number from 1 on."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise InstanceError(f"{what} is {value!r}: write a whole number, 1 or more")
+    return int(value)
 
 
 def _moment(value: Any, what: str, endless: bool = False, positive: bool = False) -> float:

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..base.errors import InstanceError, suggestion
-from ..base.numbers.quantities import Number, exact
+from ..base.numbers.quantities import Number, counted_up_to, exact
 from ..io import library as packaged
 from ..io.library import PackagedFiles
 from ..io.native.syntax import checked_text, read_as, tree
@@ -334,8 +334,7 @@ def scenario_of(instance: Instance, duration: Times, tasks: int) -> Scenario:
     """
     if not isinstance(instance, Instance):
         raise InstanceError(f"a scenario is made of an instance, not of {instance!r}: give an Instance")
-    if isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1:
-        raise InstanceError(f"tasks is {tasks!r}: write a whole number, 1 or more")
+    tasks = counted_up_to(tasks, "tasks")
     organisation = instance.organisation
     if instance.weights_per_resource:
         raise InstanceError("a scenario has one weight a user, the instance one a resource: give one a user")

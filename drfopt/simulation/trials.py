@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.errors import InstanceError, PolicyError, checked_flags, listed
+from ..base.errors import PolicyError, checked_flags, listed
+from ..base.numbers.quantities import counted_up_to
 from ..base.parallel import spread
 from ..base.results import Result
 from ..base.tables import Column, Sheet
@@ -241,8 +242,7 @@ def simulate_each(
     InstanceError, PolicyError
         On bad numbers; on a rule that is unknown, named twice, or missing.
     """
-    if isinstance(replications, bool) or not isinstance(replications, int) or replications < 1:
-        raise InstanceError(f"replications are {replications!r}: write a whole number, 1 or more")
+    replications = counted_up_to(replications, "the number of replications")
     checked_flags(optimum=optimum, checked=checked)
     chosen = listed(rules, "rules", PolicyError)
     if not chosen:

@@ -46,7 +46,7 @@ CHECKED = 1000
 """Tasks that are started between two looks at the clock."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScheduleDistance:
     """How far a schedule is from the optimum of whole tasks.
 

@@ -124,11 +124,11 @@ def verify(answer: Allocation | Mapping[str, Any] | str | Path, instance: Instan
         report = verified(read, given)
     except json.JSONDecodeError as error:
         raise InstanceError(
-            f"{place}: line {error.lineno} is no JSON: give a file of 'solve --json' or 'solve --certificate'"
+            f"{place}: line {error.lineno} is no JSON: give what 'solve --json' or 'solve --certificate' wrote"
         ) from None
     except (TypeError, ValueError, RecursionError) as error:
         what = (
-            str(error) if "name " in str(error) else f"{error}: give a file of 'solve --json' or 'solve --certificate'"
+            str(error) if "name " in str(error) else f"{error}: give what 'solve --json' or 'solve --certificate' wrote"
         )
         raise InstanceError(f"{place}: {what}") from None
     return Verification(report.valid, report.accuracy, tuple(report.checks), place, "audits" in read)

@@ -330,6 +330,7 @@ def spoiled(place, value, shape=(3, 2, 2)):
         ({"demands": spoiled((1, 0, 1), np.inf)}, r"demands\[1, 0, 1\] is inf"),
         ({"demands": spoiled((1, 0, 1), -2.0)}, r"demands\[1, 0, 1\] is -2: it must not be negative"),
         ({"demands": spoiled((1, 1), 0.0)}, r"demands\[1, 1\] are all 0: give the user a positive demand"),
+        ({"demands": spoiled((1, 1), 0.0), "limits": [1, 0]}, r"demands\[1, 1\] are all 0: give .*, and a limit of 0"),
         ({"demands": spoiled((1, 1, 0), 1e-200)}, "in instance 1 demands of 'r1' are beyond 1e-150 to 1e150"),
         ({"demands": spoiled((0, 1, 1), 1e200)}, "in instance 0 demands of 'r2' are beyond"),
         ({"capacity": [1, 1, 1]}, r"capacity have shape \(3,\), but \(m,\) = \(2,\) or \(b, m\) = \(3, 2\) is needed"),

@@ -371,6 +371,10 @@ def _short_of(case: Paged, count: str, of: str, verb: str, **_: Any) -> str | No
     return None if (verb == "gets") == (len(case.short) == 1) else "number of the verb"
 
 
+def _besides(case: Paged, besides: str | None) -> str | None:
+    return None if int(besides or 0) == len(case.out) else f"{len(case.out)} fit nowhere"
+
+
 def _missing_of(case: Paged, amount: str | None, name: str | None) -> str | None:
     if amount is None:
         return None
@@ -387,6 +391,7 @@ def _first(
     count: str,
     of: str,
     noun: str,
+    besides: str | None,
     verb: str,
     amount: str | None,
     name: str | None,
@@ -394,7 +399,8 @@ def _first(
     rest: str,
 ) -> str | None:
     del noun, where
-    return _short_of(case, count, of, verb) or _missing_of(case, amount, name) or _rest(case, rest)
+    who = _short_of(case, count, of, verb) or _besides(case, besides)
+    return who or _missing_of(case, amount, name) or _rest(case, rest)
 
 
 def _rest(case: Paged, rest: str) -> str | None:
@@ -428,7 +434,18 @@ def _rest(case: Paged, rest: str) -> str | None:
     return f"no template for {rest!r}"
 
 
-def _endless(case: Paged, count: str, of: str, verb: str, names: str | None, whom: str | None, rest: str) -> str | None:
+def _endless(
+    case: Paged,
+    count: str,
+    of: str,
+    besides: str | None,
+    verb: str,
+    names: str | None,
+    whom: str | None,
+    rest: str,
+) -> str | None:
+    if wrong := _besides(case, besides):
+        return wrong
     if int(count) != len(case.endless) or int(of) != case.world.n or case.short:
         return f"{len(case.endless)} of {case.world.n} ask for tasks without an end, {len(case.short)} are short"
     if (verb == "asks") != (len(case.endless) == 1):
@@ -544,18 +561,19 @@ def _refused(case: Paged, policy: str, why: str) -> str | None:
 
 NUM = r"[\d.,e+-]+"
 PERCENT = rf"{NUM} %"
+BESIDES = r"(?:, besides (?P<besides>\d+) unplaced,)?"
 BOOK = Book(
     (
         Template(
             "verdict: short",
-            rf"(?P<count>\d+) of (?P<of>\d+) (?P<noun>users?) (?P<verb>gets?) less than asked for(?:: "
+            rf"(?P<count>\d+) of (?P<of>\d+) (?P<noun>users?){BESIDES} (?P<verb>gets?) less than asked for(?:: "
             rf"(?P<amount>{NUM}) (?P<name>\S+) missing(?P<where> on .*?)?)?\.(?P<rest>.*)",
             _first,
         ),
         Template(
             "verdict: endless",
-            r"(?P<count>\d+) of (?P<of>\d+) users? (?P<verb>asks?) for tasks without an end(?:; (?P<names>.*?) stops? "
-            r"(?P<whom>it|them|some of them))?\.(?P<rest>.*)",
+            rf"(?P<count>\d+) of (?P<of>\d+) users?{BESIDES} (?P<verb>asks?) for tasks without an end"
+            r"(?:; (?P<names>.*?) stops? (?P<whom>it|them|some of them))?\.(?P<rest>.*)",
             _endless,
         ),
         Template("verdict: all", r"(?P<who>Everybody(?: else)?) has all it asked for\.(?P<rest>.*)", _all),
@@ -592,7 +610,9 @@ BOOK = Book(
 def _tile(case: Paged, label: str, value: str) -> str | None:
     document, world = case.document, case.world
     text = value.replace(",", "")
-    if label == "users short":
+    if label.partition(",")[0] == "users short":
+        if (", besides the unplaced" in label) != bool(case.out):
+            return f"{len(case.out)} fit nowhere"
         return None if text == f"{len(case.short)} of {world.n}" else f"{len(case.short)}"
     if label == "of what is asked for is met":
         return None if _percent(text, case.demand_met(case.tasks)) else "another part"

@@ -120,7 +120,8 @@ def note_endless(world: World, i: int, m: re.Match) -> str:
     gone, asked = world.instance.unplaced(world.whole), asked_of(world)
     endless = [world.instance.users[u] for u, a in enumerate(asked) if math.isinf(a) and not gone[u]]
     if m["count"]:
-        return "" if int(m["count"]) == len(endless) else f"{endless} ask so"
+        told = int(m["count"]), int(m["besides"] or 0)
+        return "" if told == (len(endless), int(gone.sum())) else f"{endless} ask so, besides {int(gone.sum())}"
     if m["who"].split(" and ") != endless:
         return f"{endless} ask so"
     if m["stops"] and not world.sums:
@@ -279,7 +280,8 @@ NOTES: tuple[Template, ...] = (
     ),
     Template(
         "endless",
-        r"(?:(?P<count>\d+) users ask|(?P<who>.+?) asks?) for tasks without an end(?:: stopped by "
+        r"(?:(?P<count>\d+) users(?:, besides (?P<besides>\d+) unplaced,)? ask|"
+        r"(?P<who>.+?) asks?) for tasks without an end(?:: stopped by "
         r"(?P<stops>(?!its own|their own).+?))?(?:, \d+ by (?:its|their) own ceilings?)?(?:: (?:\d+ "
         r")?stopped by (?:its|their) own ceilings?)?",
         note_endless,

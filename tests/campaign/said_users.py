@@ -154,6 +154,10 @@ def nothing_raises(world: World, i: int, m: re.Match) -> str:
     return any_unit_raises(world, i) or everything_raises(world, i, 0.0)
 
 
+def cluster_in_vain(world: World, i: int, m: re.Match) -> str:
+    return nothing_raises(world, i, m) or said_stops(world, i, m["stops"].split(", "))
+
+
 def any_unit_raises(world: World, i: int) -> str:
     """Return that a little more of one thing raises a user."""
     instance = world.instance
@@ -465,6 +469,11 @@ TEMPLATES: tuple[Template, ...] = (
         "nothing raises",
         r"no little more of one thing, nor of everything, raises it by an amount to be seen",
         nothing_raises,
+    ),
+    Template(
+        "ceiling beside the cluster",
+        r"no little more of the cluster raises it by an amount to be seen: what stops it is (?P<stops>.+)",
+        cluster_in_vain,
     ),
     Template(
         "together",

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from drfopt import Instance, Machine, TimeLimitError, solve
 from drfopt.base.deadline import NEVER, Deadline, ending, stopping
-from drfopt.certificates import price_tree
+from drfopt.certificates import price_tree, utility_losses
 from drfopt.certificates.claim_program import ClaimProgram
 from drfopt.certificates.level_claims import claims
 from drfopt.certificates.machine_loads import MachineLoads
@@ -190,3 +191,18 @@ def test_the_program_of_a_claim_ends_with_the_time(monkeypatch):
     monkeypatch.setattr(ClaimProgram, "_run", slow)
     with pytest.raises(TimeLimitError):
         refute(claim, worth_of(users), late)
+
+
+@pytest.mark.parametrize("machines", [None, [Machine("m", [5, 6], 3)]])
+def test_prices_of_the_largest_product_hear_the_deadline(monkeypatch, machines):
+    allowed = []
+
+    def late(*args, options, **rest):
+        allowed.append(options["time_limit"])
+        return SimpleNamespace(status=utility_losses.OUT_OF_TIME)
+
+    monkeypatch.setattr("scipy.optimize.linprog", late)
+    cluster = Instance([[1, 3], [2, 1], [3, 4]], None if machines else [15, 18], machines=machines)
+    allocation = solve(cluster, "ceei", integer=True, time_limit=60)
+    assert allocation.tasks.min() >= 1
+    assert 0 < min(allowed) <= max(allowed) <= 60

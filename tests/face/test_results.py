@@ -1,5 +1,6 @@
 """What every result offers: a table, HTML, LaTeX, data, a frame, parts by name, equality, pickling."""
 
+import copy
 import importlib
 import inspect
 import json
@@ -150,6 +151,41 @@ def test_a_result_is_equal_to_its_pickled_self_and_to_itself_computed_again(resu
     assert found != "something else"
 
 
+OF_WHOLE_TASKS = {
+    **{policy: lambda it, policy=policy: solve(it, policy, integer=True) for policy in ("drf", "ceei", "per-server")},
+    "exact": lambda it: solve(it, exact=True, integer=True),
+    "compare": lambda it: compare(it, ["drf"], integer=True),
+    "crosscheck": lambda it: crosscheck(it, integer=True),
+    "explain": lambda it: explain(it, integer=True),
+    "what_if": lambda it: what_if(it, ["set-weight A=2"], integer=True),
+    "sweep": lambda it: sweep(it, ["1", "3/2"], jobs=1, integer=True),
+    "schedule": lambda it: schedule(it, optimum=True),
+    "schedule without its steps": lambda it: schedule(it, optimum=True, trace=False),
+}
+
+
+@pytest.mark.parametrize(
+    "name, cluster",
+    [(name, cluster) for name in OF_WHOLE_TASKS for cluster in (NSDI, RACK) if cluster is RACK or name != "per-server"],
+)
+def test_results_of_whole_tasks_are_equal_to_their_copies_and_to_themselves_computed_again(name, cluster):
+    found = OF_WHOLE_TASKS[name](cluster)
+    for kept in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        assert kept == found
+        assert str(kept) == str(found) and kept.to_dict() == found.to_dict()
+    assert OF_WHOLE_TASKS[name](cluster) == found
+
+
+def test_a_pickled_allocation_of_whole_tasks_still_has_its_proof():
+    kept = pickle.loads(pickle.dumps(solve(RACK, integer=True)))
+    assert verify(kept).valid and verify(kept) == verify(solve(RACK, integer=True))
+
+
+def test_schedules_with_other_optima_are_not_equal():
+    one, other = (schedule(NSDI, optimum=optimum) for optimum in (True, False))
+    assert one != other
+
+
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_frame_has_rows(results, name):
     pytest.importorskip("pandas")
@@ -250,6 +286,14 @@ WRONG = {
     "an answer of enclosures": (
         lambda it: drfopt.price(it, "alpha:2", allocation=solve(it, "alpha:2", exact=True)),
         "the allocation is in fractions",
+    ),
+    "an answer alone": (
+        lambda it: drfopt.verify(solve(it).to_dict(instance=False)),
+        "an answer without its instance: name its instance, too$",
+    ),
+    "no answer to verify": (
+        lambda it: drfopt.verify({}),
+        "it has no 'instance': give what 'solve --json'",
     ),
     "an answer and its instance": (lambda it: drfopt.verify(it, solve(it)), "the answer comes first"),
     "what runs in no pool": (

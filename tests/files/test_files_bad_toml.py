@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from drfopt import Instance, InstanceError, solve
+
 POOL = "[capacity]\ncpu = 9\ngpu = 2\nmemory = 18\n"
 A = '[[users]]\nname = "A"\ndemand = { cpu = 1 }\n'
 B = '[[users]]\nname = "B"\n'
@@ -137,7 +139,7 @@ TOML = {
     ),
     "ceiling a number": (POOL + A + "ceiling = 1", r"users\[0\] \('A'\): ceiling: 1 is no table"),
     "tier of a half": (POOL + A + "tier = 1.5", r"tier is 1.5: write a whole number"),
-    "tier far away": (POOL + A + "tier = 10000000", r"tier is 10000000: write .* from -1,000,000 to 1,000,000, higher"),
+    "tier far away": (POOL + A + "tier = 10000000000000000", r"tier is 10000000000000000: write .* from -9,.* to 9,"),
     "group without name": (POOL + A + 'group = "a//b"', r"the group of user 'A' is called 'a//b': write its path"),
     "group not listed": (
         POOL + A + 'group = "eng/de"\n[[groups]]\nname = "eng/dev"',
@@ -209,3 +211,28 @@ def test_bad_toml(tmp_path: Path, error_of: Callable, content: str, pattern: str
     message = error_of(path)
     assert message.startswith(f"{path}: ")
     assert re.search(pattern, message), message
+
+
+def read(folder: Path, text: str) -> Instance:
+    (folder / "x.toml").write_text(text)
+    return Instance.load(folder / "x.toml")
+
+
+@pytest.mark.parametrize(
+    "devices, words",
+    [
+        ("{ count = 4, sizes = 1 }", "unknown key 'sizes': the keys here are count, size: did you mean 'size'?"),
+        ("{ count = 4 }", "the key 'size' is missing: write 8, or { count = 8, size = 1 }"),
+    ],
+)
+def test_a_key_of_devices_that_is_wrong_is_named(tmp_path: Path, devices: str, words: str) -> None:
+    text = f'machines = [{{ name = "m", capacity = {{ gpu = 5 }}, devices = {{ gpu = {devices} }} }}]\n'
+    with pytest.raises(InstanceError, match=re.escape(words)):
+        read(tmp_path, text + 'users = [{ name = "A", demand = { gpu = 1 } }]')
+
+
+def test_a_tier_may_be_as_large_as_files_keep_a_whole_number(tmp_path: Path) -> None:
+    text = 'capacity = { cpu = 9 }\nusers = [{ name = "A", demand = { cpu = 1 }, tier = %d }]'
+    assert solve(read(tmp_path, text % 2_000_000_000)).tasks == [9]
+    with pytest.raises(InstanceError, match=f"from {-(2**53):,} to {2**53:,}"):
+        read(tmp_path, text % 2**60)

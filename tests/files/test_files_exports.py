@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import random
 import re
 from fractions import Fraction
@@ -112,7 +113,7 @@ def test_cluster_queues_are_read_back_as_nominal_quotas(tmp_path: Path) -> None:
     assert total["default-flavor", "cpu"] <= 9
     assert total["default-flavor", "memory"] <= 18 * GIB
     assert forest.queues["ann"].weight == Fraction(333, 1000)
-    assert "weights are rounded to thousandths" in text
+    assert "weights are rounded to steps of 0.001" in text
     assert read("kueue", [tmp_path / "queues.yaml"]).instance.users == ("ann", "bob")
 
 
@@ -523,6 +524,84 @@ def test_one_amount_with_its_unit_says_that_mem_is_in_bytes():
         assert "requests.memory: 64Mi" in export(small, "resourcequota")
     pool = Instance({"a": {"cpu": 1, "mem": 1024}}, {"cpu": 10**6, "mem": 2 * 10**8})  # 190 TiB
     assert '"mem": 200000000.0' in export(solve(pool), "mesos")
+
+
+GROUPED = """
+[capacity]
+cpu = 10
+memory = "10Gi"
+[[groups]]
+name = "eng"
+weight = 2
+[[users]]
+name = "a"
+group = "eng"
+demand = { cpu = 1, memory = "1/3" }
+weight = { cpu = 2, memory = "1/3" }
+[[users]]
+name = "c"
+demand = { cpu = 3, memory = "1Gi" }
+max_tasks = 1
+"""
+
+
+@pytest.mark.parametrize("to", ["slurm", "mesos", "fair-scheduler", "volcano", "kueue"])
+def test_where_weights_of_users_are_lost_those_of_groups_are_kept(tmp_path: Path, to: str) -> None:
+    lines: list[str] = []
+    text = export(solve(Instance.load(saved(tmp_path / "x.toml", GROUPED))), to, lines=lines)
+    assert any(line.endswith("does not know: every user counts with 1") for line in lines)
+    assert any(f"{words}2" in text for words in ("Fairshare=", '"weight": ', "<weight>", "weight: ", 'weight: "'))
+
+
+def test_a_role_of_weight_0_is_written_as_1() -> None:
+    lines: list[str] = []
+    text = export(
+        solve(Instance({"a": {"cpu": 1}, "c": {"cpu": 3}}, {"cpu": 9}, weights={"a": 0, "c": 1})), "mesos", lines=lines
+    )
+    assert json.loads(text)["roles"][0]["weight"] == 1
+    assert "a weight of 0 is written as 1: a role's is above 0" in lines
+
+
+def test_whom_rounding_takes_something_is_counted_however_much_he_has() -> None:
+    capacity = {"memory": 2**40}
+    demands = {"a": {"memory": "1/3"}, "b": {"memory": 2**36 + Fraction(1, 3)}}
+    lines: list[str] = []
+    export(solve(Instance(demands, capacity, max_tasks=[1, 1]), exact=True), "resourcequota", lines=lines)
+    assert "rounded down to steps of 1: memory of 2 users, 0.6667 in all" in lines
+
+
+@pytest.mark.parametrize("users", [3, 7])
+def test_what_percent_guarantee_is_rounded_down(users: int) -> None:
+    lines: list[str] = []
+    export(solve(Instance([[1]] * users, [1000])), "capacity-scheduler", lines=lines)
+    assert lines == ["percent of all resources alike guarantee 0.999 of a queue's dominant share at least"]
+
+
+@pytest.mark.parametrize(
+    "to, step, texts",
+    [
+        ("fair-scheduler", "0.000001", ["<weight>0.142857</weight>", "<weight>0.000001</weight>"]),
+        ("kueue", "0.001", ['weight: "0.143"', 'weight: "0.001"']),
+    ],
+)
+def test_rounded_weights_are_told_and_none_becomes_0(to: str, step: str, texts: list[str]) -> None:
+    weights = {"a": Fraction(1, 7), "b": Fraction(1, 10**7)}
+    lines: list[str] = []
+    text = export(solve(Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 9}, weights=weights)), to, lines=lines)
+    assert f"weights are rounded to steps of {step}" in lines
+    assert all(one in text for one in texts)
+
+
+@pytest.mark.parametrize(
+    "to, words", [("fair-scheduler", "1: vcores of 1 queue"), ("slurm", None), ("kueue", "0.001: cpu of 1 queue")]
+)
+def test_a_ceiling_that_is_rounded_is_told(to: str, words: str | None) -> None:
+    rules = Organisation(ceilings={"a": {"cpu": "2.0005"}})
+    lines: list[str] = []
+    export(solve(Instance({"a": {"cpu": 1}, "b": {"cpu": 3}}, {"cpu": 9}, organisation=rules)), to, lines=lines)
+    assert [line for line in lines if line.startswith("ceilings")] == (
+        [f"ceilings rounded down to steps of {words}"] if words else []
+    )
 
 
 def test_tasks_of_csv_add_up_to_no_more_than_there_is():

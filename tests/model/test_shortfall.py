@@ -151,6 +151,12 @@ def test_what_is_nearly_used_up_is_not_said_to_be():
     assert tenths(1e-6, "+") == "+0.0001%" and tenths(0.25, "+") == "+25.0%" and tenths(1.00001) == "100.001%"
 
 
+def test_who_fits_nowhere_is_not_left_out_of_those_who_ask_without_an_end():
+    users = {name: {"cpu": 1} for name in "abcd"} | {"huge": {"gpu": 1}}
+    said = solve(Instance(users, {"cpu": 9, "gpu": 0}, max_tasks={"d": 1})).notes()
+    assert "3 users, besides 1 unplaced, ask for tasks without an end: stopped by cpu" in said
+
+
 def test_what_is_less_than_all_is_shown_as_less_in_every_table():
     """Of 10^8 tasks one is missing: neither a cell nor a column of the page says 100."""
     from drfopt import Instance, explain, solve, what_if

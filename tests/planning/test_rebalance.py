@@ -2,11 +2,13 @@
 
 import json
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyError, rebalance
+from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyError, rebalance, schedule
 from drfopt.engines.whole import integer_program
 from drfopt.model.whole_values import WholeUsers
 from drfopt.planning.rebalancing.current import current_of, load_current
@@ -45,6 +47,26 @@ def test_machine_by_machine_counts_what_classes_hide():
     assert bymachine.count("move") + bymachine.count("evict") >= 0
     assert bymachine.to_dict()["places"] == "machines" and byclass.to_dict()["places"] == "classes"
     assert "moves within a class come on top" in str(byclass)
+
+
+@pytest.mark.parametrize("whole", [np.int64, np.float32, Fraction, Decimal], ids=lambda kind: kind.__name__)
+def test_a_whole_number_of_any_kind_is_one(whole):
+    for cluster, running in (
+        (CLUSTER, lambda number: {"placement": {"A": {"small": number(1)}}}),
+        (CLUSTER, lambda number: {"machines": {"large": {"tasks": {"B": number(1)}}}}),
+        (PAPER, lambda number: {"tasks": {"B": number(2)}}),
+    ):
+        assert rebalance(cluster, running(whole)) == rebalance(cluster, running(int))
+    with pytest.raises(InstanceError, match="write a whole number of tasks"):
+        rebalance(PAPER, {"tasks": {"B": whole(3) / 2}})
+
+
+def test_what_schedule_places_is_what_runs():
+    placed = schedule(CLUSTER).placement
+    running = {user: dict(zip(CLUSTER.machine_names, row, strict=True)) for user, row in zip("AB", placed, strict=True)}
+    assert rebalance(CLUSTER, {"placement": running}, moves=np.int64(0)).count("move") == 0
+    with pytest.raises(InstanceError, match="the number of moves is -1: write a whole number, 0 or more"):
+        rebalance(CLUSTER, {"placement": running}, moves=-1)
 
 
 def test_what_solve_prints_is_what_runs(tmp_path):
@@ -106,7 +128,7 @@ def test_a_machine_of_which_no_tasks_are_told_is_empty():
 def test_questions_that_make_no_sense():
     with pytest.raises(PolicyError, match="which whole tasks are best, and of path:1:1 nothing says so"):
         rebalance(CLUSTER, {"placement": {}}, policy="path:1:1")
-    with pytest.raises(InstanceError, match="give a whole number, 0 or more"):
+    with pytest.raises(InstanceError, match="write a whole number, 0 or more"):
         rebalance(PAPER, {"tasks": {}}, moves=-1)
     with pytest.raises(InstanceError, match="at least 1 must move or be evicted before"):
         rebalance(PAPER, {"tasks": {"B": 4}}, moves=0)

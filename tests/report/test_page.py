@@ -22,7 +22,7 @@ from drfopt.model.machine import Machine
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import page, study
 from drfopt.reporting.charts import unkeyed
-from drfopt.reporting.contents import gist, verdict
+from drfopt.reporting.contents import gist, tiles, verdict
 from drfopt.reporting.figures import figures
 from drfopt.reporting.figures.shares import stops_figure
 from drfopt.reporting.page_tables import MOST_ROWS
@@ -389,8 +389,8 @@ def test_the_first_screen_says_who_is_short_of_what_and_what_to_buy():
     document = study(cluster)
     said = words_of(verdict(document))
     assert said == (
-        "1 of 3 users gets less than asked for: 28 gpu missing on gpu. With 4 more gpu nobody would be short. "
-        "1 user fits nowhere."
+        "1 of 3 users, besides 1 unplaced, gets less than asked for: 28 gpu missing on gpu. "
+        "With 4 more gpu nobody would be short. 1 user fits nowhere."
     )
     text = page(document)
     summary = words_of(text[text.index('<section id="summary"') : text.index('<section id="bottlenecks"')])
@@ -421,6 +421,26 @@ def test_where_all_is_met_or_no_end_is_named_the_page_says_so():
     both = study(Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 4}, max_tasks={"A": 1}), ["drf"])
     assert words_of(verdict(both)).endswith("With 0.4 more cpu 1 would have more.")
     assert "B 3.4 tasks instead of 3" in words_of(page(both))
+
+
+def test_who_fits_nowhere_is_named_beside_those_who_are_short_or_ask_without_an_end():
+    """Three of four name no end, one of whom fits nowhere."""
+    users = {"a": {"cpu": 1}, "b": {"cpu": 1}, "c": {"cpu": 1}, "huge": {"cpu": 1, "gpu": 1}}
+    cluster = Instance(users, {"cpu": 9, "gpu": 0}, max_tasks={"c": 1})
+    document = study(cluster, ["drf"])
+    assert words_of(verdict(document)).startswith("2 of 4 users, besides 1 unplaced, ask for tasks without an end;")
+    three = study(Instance(**(cluster.parts() | {"max_tasks": [None, None, 4, None]})), ["drf"])
+    assert words_of(verdict(three)).startswith("1 of 4 users, besides 1 unplaced, gets less than asked for:")
+    assert tiles(three)[0][0] == "users short, besides the unplaced"
+
+
+def test_what_stops_a_user_below_a_ceiling_of_its_group_is_said_to_be_that():
+    users = {"a": {"cpu": 1}, "b": {"cpu": 1, "gpu": 1}}
+    rules = Organisation(groups=[Group("ops", ceiling={"gpu": 2})], paths={"b": "ops"})
+    document = study(Instance(users, {"cpu": 9, "gpu": 9}, organisation=rules), ["drf"])
+    raised = {row["name"]: row["raised"] for row in document["short"]["listed"]}
+    assert raised["b"].endswith("raises it by an amount to be seen: what stops it is ops ceiling of gpu")
+    assert raised["a"].startswith("more of cpu")
 
 
 def test_queues_are_a_tree_with_what_they_use_and_wait_for():

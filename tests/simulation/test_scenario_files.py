@@ -5,10 +5,11 @@ import math
 import re
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from drfopt import Instance, InstanceError, Machine
-from drfopt.simulation import Draw, Job, Outage, Scenario, Slowdown, Stage, User, simulate
+from drfopt.simulation import Draw, Job, Outage, Preemption, Scenario, Slowdown, Stage, User, simulate
 from drfopt.simulation.scenario_files import library, loads, names
 
 HEAD = '[capacity]\ncpu = 4\nmemory = "8Gi"\n'
@@ -293,6 +294,18 @@ A = User("A", ())
 def test_parts_of_a_wrong_kind_are_named(make, told):
     with pytest.raises(InstanceError, match=re.escape(told)):
         make()
+
+
+def test_a_whole_number_of_numpy_is_one():
+    def made(whole):
+        jobs = (Job((Stage({"cpu": 1}, whole(2), 3.0),), count=whole(2)),)
+        users = (User("A", jobs, tier=whole(1)),)
+        return Scenario((Machine("m", {"cpu": 2}, whole(2)),), users, (Outage("m", 1, whole(1), 2),))
+
+    assert repr(made(np.int64)) == repr(made(int))
+    assert simulate(made(np.int64), preemption=Preemption(np.int64(1))) == simulate(made(int), preemption=Preemption(1))
+    cluster = Instance([[1]], [4])
+    assert Scenario.of(cluster, 1, np.int64(3)) == Scenario.of(cluster, 1, 3)
 
 
 @pytest.mark.parametrize("rule", ["karma:cpu", "dynamic"])

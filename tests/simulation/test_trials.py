@@ -92,7 +92,7 @@ def test_bad_wishes_are_refused():
         simulate_each(THREE, ("drf", "drf"))
     with pytest.raises(PolicyError, match="no rule to simulate"):
         simulate_each(THREE, ())
-    with pytest.raises(InstanceError, match="replications are 0"):
+    with pytest.raises(InstanceError, match="the number of replications is 0"):
         simulate_each(THREE, ("drf",), replications=0)
     with pytest.raises(InstanceError, match="seed is -1"):
         simulate(THREE, seed=-1)

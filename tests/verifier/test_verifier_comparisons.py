@@ -399,7 +399,7 @@ def judged(monkeypatch, rows, **finding):
     monkeypatch.setitem(audited.TABLE, "envy-freeness", lambda asking: iter(rows))
     report = Report()
     truth = answered()
-    audited._decided({"property": "envy-freeness"} | finding, (truth.claim, truth.data), [], report)
+    audited._decided({"property": "envy-freeness"} | finding, (truth.claim, {"instance": truth.instance}), [], report)
     (check,) = report.checks
     return check
 
@@ -444,7 +444,7 @@ def test_ends_are_told():
 )
 def test_what_is_no_verdict_or_no_property_is_left_open(finding, said):
     report, truth = Report(), answered()
-    audited._decided(finding, (truth.claim, truth.data), [], report)
+    audited._decided(finding, (truth.claim, {"instance": truth.instance}), [], report)
     (check,) = report.checks
     assert (check.holds, check.worst) == (None, said)
 
@@ -455,4 +455,9 @@ def test_one_answer_is_compared_alone():
                      "bottleneck-fairness"):  # fmt: skip
         finding = {"property": property, "verdict": "holds"}
         with pytest.raises(ValueError, match="compares one answer, not 2"):
-            audited._decided(finding, (truth.claim, truth.data), [(truth.claim, truth.data)], Report())
+            audited._decided(
+                finding,
+                (truth.claim, {"instance": truth.instance}),
+                [(truth.claim, {"instance": truth.instance})],
+                Report(),
+            )

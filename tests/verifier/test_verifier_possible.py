@@ -266,8 +266,10 @@ def test_an_answer_is_of_the_instance_it_has_or_that_is_given():
     assert same not in [check.name for check in verify(data).checks]
     assert check_of(alone | {"cluster": given}, same, instance=given).holds is True
     for wrong in (alone, alone | {"instance": "a name"}):
-        with pytest.raises(ValueError, match="an answer without its instance"):
+        with pytest.raises(ValueError, match="an answer without its instance: name its instance, too"):
             verify(wrong)
+    with pytest.raises(ValueError, match="not a certificate: it has no 'instance'"):
+        verify({})
     # The name of an instance is no other instance.
     assert same not in [check.name for check in verify(alone | {"instance": "a name"}, given).checks]
     with pytest.raises(ValueError, match="read alone, and under the schema"):

@@ -8,6 +8,7 @@ and copied, alone.
 
 from typing import Any
 
+from .answers import instance_in
 from .audited import AUDITS, verdicts
 from .claims import SCHEMA
 from .cluster import Cluster
@@ -54,11 +55,11 @@ def verify(
             cluster = instance_of(document) if instance is None else Cluster(instance)
             claim = Proof(cluster, document, exact)
             report = claim.report
-            if instance is not None and isinstance(document.get("cluster", document.get("instance")), dict):
+            if instance is not None and isinstance(instance_in(document), dict):
                 same = vars(instance_of(document)) == vars(cluster)
                 report.add("the instance is the one of the file", [] if same else ["they differ"])
             judged(claim)
-    except Unfinished:
+    except (Unfinished, RecursionError):
         report.add("all that has to be checked", [], "that takes more work than a file may cost")
     except KeyError as error:
         raise ValueError(f"not a certificate: it has no {error}") from None
@@ -69,9 +70,11 @@ def verify(
 
 def instance_of(document: dict[str, Any]) -> Cluster:
     """Return the cluster that a document has with it."""
-    given: Any = document.get("cluster", document.get("instance"))
+    given = instance_in(document)
     if not isinstance(given, dict):
-        raise ValueError("not a certificate, but an answer without its instance: name that one before the file")
+        if "policy" not in document:
+            raise KeyError("instance")
+        raise ValueError("not a certificate, but an answer without its instance: name its instance, too")
     return Cluster(given)
 
 

@@ -1,7 +1,7 @@
 """Answers as verdicts on fairness properties speak of them: everybody's tasks between two ends, in one cluster."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,11 +11,16 @@ from .possible import PossibleClaim
 from .reading import long_numbers, number, total, with_long
 from .work import spend
 
-__all__ = ["Answered", "Asked", "Ends", "Open", "Verdict"]
+__all__ = ["Answered", "Asked", "Ends", "Open", "Verdict", "instance_in"]
 
 Ends = tuple[Fraction, Fraction]
 Asked = tuple[tuple[str, ...], Ends, Ends]
 """Who, what it has at least and at most, and what it would have (or had): the property fails where that is more."""
+
+
+def instance_in(document: Mapping[str, Any]) -> Any:
+    """Return the data of the instance that a document is about, None where it has none with it."""
+    return document.get("cluster", document.get("instance"))
 
 
 class Open(Exception):
@@ -26,7 +31,7 @@ class Answered:
     """A proven answer, as verdicts speak of it: everybody's tasks between two ends, in one cluster."""
 
     def __init__(self, claim: PossibleClaim, data: dict[str, Any]):
-        self.claim, self.c, self.data = claim, claim.c, data
+        self.claim, self.c, self.instance = claim, claim.c, instance_in(data)
         with with_long(long_numbers(data)):
             self.ends: list[Ends] = list(zip(*claim.ends(), strict=True))
         self.at = {name: i for i, name in enumerate(self.c.users)}
@@ -92,7 +97,7 @@ class Verdict:
 
     def same(self, after: Answered, **changed: Any) -> None:
         """Refuse another cluster that differs in more than what is `changed` in the instance of the answer."""
-        if vars(Cluster(self.truth.data["instance"] | changed)) != vars(after.c):
+        if vars(Cluster(self.truth.instance | changed)) != vars(after.c):
             raise ValueError("the two clusters differ in more than the property speaks of")
         if (after.claim.policy, after.claim.whole) != (self.truth.claim.policy, self.truth.claim.whole):
             raise ValueError("the two answers are of different policies")

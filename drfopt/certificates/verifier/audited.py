@@ -105,9 +105,9 @@ def _lied(asking: Verdict) -> Iterator[Asked]:
     told, after = asking.truth, asking.only()
     if asking.finding["property"] == "strategy-proofness" and len(asking.who) > 1:
         raise ValueError("of strategy-proofness one user reports what is not true")
-    reports = {user["name"]: user for user in after.data["instance"]["users"] if user["name"] in asking.who}
+    reports = {user["name"]: user for user in after.instance["users"] if user["name"] in asking.who}
     users = []
-    for user in told.data["instance"]["users"]:
+    for user in told.instance["users"]:
         kept = {key: value for key, value in user.items() if key not in ("demand", "max_tasks")}
         said = {key: v for key, v in reports.get(user["name"], {}).items() if key in ("demand", "max_tasks")}
         users.append(kept | said if user["name"] in reports else user)
@@ -125,7 +125,7 @@ def _left(asking: Verdict) -> Iterator[Asked]:
         leaver = next(iter(set(told.at) - set(after.at)), None)
         if leaver is None:
             raise ValueError("nobody has left")
-        users = [user for user in told.data["instance"]["users"] if user["name"] != leaver]
+        users = [user for user in told.instance["users"] if user["name"] != leaver]
         asking.same(after, users=users)
         gone.append(leaver)
         yield from (((name, leaver), after.ends[k], told.ends[told.at[name]]) for name, k in after.at.items())
@@ -140,7 +140,7 @@ def _grown(asking: Verdict) -> Iterator[Asked]:
     told, after = asking.truth, asking.only()
     c, more = told.c, after.c
     room = "capacity" if c.pool else "machines"
-    asking.same(after, **{room: after.data["instance"][room]})
+    asking.same(after, **{room: after.instance[room]})
     less = any(x > y for row, other in zip(c.C, more.C, strict=True) for x, y in zip(row, other, strict=True))
     if less or c.classes != more.classes or any(x > y for x, y in zip(c.count, more.count, strict=True)):
         raise ValueError("the other cluster has less of something")

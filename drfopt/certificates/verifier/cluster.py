@@ -66,7 +66,7 @@ def integers(demands: list[list[Fraction]], capacity: Sequence[Fraction]) -> tup
 CELLS_A_STEP = 2
 """Cells of a table of which a file need say nothing, and which are passed over as fast as one step is counted."""
 
-MOST_COUNTED, MOST_DEVICES, HIGHEST_TIER = 2**53, 10_000, 10**6
+MOST_COUNTED, MOST_DEVICES, HIGHEST_TIER = 2**53, 10_000, 2**53
 """Of machines in a class and tasks of a type, of devices in a machine, and of tiers: what an instance may have."""
 
 NOTHING_OR_LESS = "an amount of the instance is negative, or a weight, count or user's demand is nothing"

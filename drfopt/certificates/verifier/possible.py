@@ -38,7 +38,7 @@ class PossibleClaim(Claim):
             add("what users run alone is the most", (fault for _, fault in self.alone_said.values() if fault))
         unmeasured = "" if self.objective else f"{self.beyond or 'how they are measured'} is not known here"
         add("levels are those of the tasks", self.names(off, stated, self.y), unmeasured)
-        if self.enclosed:
+        if self.enclosed or any(isinstance(y, dict) for y in levels):
             self.in_enclosures()
         if self.whole and not self.c.pool:
             packing = self.proof.get("packing")
@@ -133,5 +133,6 @@ class PossibleClaim(Claim):
         if self.r:
             stated = {i: row["level"] for i, row in enumerate(self.rows) if isinstance(row.get("level"), dict)}
             ends = {i: (number(y["lower"]), number(y["upper"])) for i, y in stated.items()}
-            off = (i for i, (a, b) in ends.items() if a > self.r[i] * low[i] or b < self.r[i] * high[i])
-            self.report.add("levels enclose those of the tasks", self.names(off, ends))
+            off = (i for i, (a, b) in ends.items() if a > self.level(i, low[i]) or b < self.level(i, high[i]))
+            told = ({i: both[end] for i, both in ends.items()} for end in (0, 1))
+            self.report.add("levels enclose those of the tasks", self.names(off, *told))

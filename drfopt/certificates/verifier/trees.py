@@ -241,14 +241,14 @@ def _loads(rows: list[list[int]], room: list[int], devices: Devices) -> Iterator
         longer = []
         for load, left in found:
             most = min(f // d for f, d in zip(left, row, strict=True) if d)
-            for x in range(most if place == len(rows) - 1 and not devices else 0, most + 1):
-                if not all(dealt(count, needs, (*load, x)) for count, needs in devices):
-                    break  # nor can more
-                longer.append(((*load, x), [f - x * d for f, d in zip(left, row, strict=True)]))
             steps += most + 1
             spend(0, 1 + most)
             if steps > LOADS:
                 raise Undecided("a machine can carry more loads than are listed, and its resources have no prices")
+            for x in range(most if place == len(rows) - 1 and not devices else 0, most + 1):
+                if not all(dealt(count, needs, (*load, x)) for count, needs in devices):
+                    break  # nor can more
+                longer.append(((*load, x), [f - x * d for f, d in zip(left, row, strict=True)]))
         found = longer
     # Where of the last task only the most are listed, as many are beside one more of another, if these fit.
     every = {load for load, _ in found}

@@ -40,6 +40,7 @@ class Sequence:
         all_of_them = sum(self.counts)
         found = [(2 * x * c + all_of_them) // (2 * all_of_them) for c in self.counts]
         while (over := sum(found) - x) != 0:  # Rounding is a few tasks too long or too short.
+            spend(0, len(self.counts))
             step = -1 if over > 0 else 1
             ends = enumerate(zip(found, self.counts, strict=True))
             places = [(Fraction(2 * (y + (step > 0)) - 1, 2 * c), t) for t, (y, c) in ends]

@@ -17,7 +17,7 @@ from .claims import Claim
 from .reading import number
 from .trees import CELLS_A_STEP, Carried, Scale, price_of, scale_of
 from .whole_levels import whole_promises
-from .work import spend
+from .work import bits, spend
 
 __all__ = ["ValueProof", "value_refuted"]
 
@@ -68,6 +68,7 @@ class Value:
         # Where values have a short common denominator, another one is larger by no less than its part.
         whole, top = 0, max(self.most.values())
         if utility.rational and 2 * top * abs(b) <= LONGEST:
+            spend(abs(int(b)) * max(map(bits, self.rates.values())), len(self.users))
             parts = (self.weight[i] * self.rates[i] ** int(b) / b for i in self.users)
             whole = math.lcm(*(part.denominator for part in parts)) * math.lcm(*range(1, top + 1)) ** abs(int(b))
             digits += len(str(whole))

@@ -503,8 +503,9 @@ SMALLEST = 1e-7
 def solve_by_halves(problem: Problem) -> Answer:
     """Return whole tasks of the largest product or utility; in time, or of a greedy filling and leximin the better."""
     users = problem.whole_users
+    tasks = [0] * len(users.members)
     try:
-        halves = MeetInTheMiddle(users)
+        halves = MeetInTheMiddle(users, deadline=problem.deadline)
         if not halves.fit:
             return _program(problem)
         tasks = greedily(halves)

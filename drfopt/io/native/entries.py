@@ -1,6 +1,6 @@
 """The instance file as pydantic models, and what pydantic finds wrong in it as one sentence."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal
@@ -109,13 +109,25 @@ def _devices(value: Any) -> dict[str, Any] | None:
         try:
             if not isinstance(given, dict):
                 found[resource] = _whole(given)
-            elif set(given) == {"count", "size"}:
-                found[resource] = {"count": _whole(given["count"]), "size": _number(given["size"])}
             else:
-                raise InstanceError(f"{shown(given)} is no number: write 8, or {{ count = 8, size = 1 }}")
+                found[resource] = _sized(given)
         except InstanceError as error:
             raise _AmountError(f"of {shown(resource)}: {error}") from None
     return found
+
+
+def _sized(given: dict) -> dict[str, Any]:
+    for key in given:
+        if key not in DEVICE_KEYS:
+            known = list(DEVICE_KEYS)
+            raise InstanceError(f"unknown key {key!r}: the keys here are {', '.join(known)}{suggestion(key, known)}")
+    missing = next((key for key in DEVICE_KEYS if key not in given), None)
+    if missing is not None:
+        raise InstanceError(f"the key {missing!r} is missing: write 8, or {{ count = 8, size = 1 }}")
+    return {key: take(given[key]) for key, take in DEVICE_KEYS.items()}
+
+
+DEVICE_KEYS: dict[str, Callable[[Any], Any]] = {"count": _whole, "size": _number}
 
 
 class _AmountError(InstanceError):

@@ -45,6 +45,9 @@ __all__ = [
 HAIR = Fraction(1, 10**9)
 """Relative error of tasks that floats computed (design: 1e-9): an amount this close to a whole step is that step."""
 
+NOTICED = Fraction(1, 100)
+"""Part of a step that is more than the error of floats, however large the amount."""
+
 LEAST_MEMORY = 2**30
 """Bytes below which the memory of a whole cluster is taken for a number in another unit."""
 
@@ -114,9 +117,12 @@ def shortfall(amounts: Amounts, steps: Sequence[Sequence[int]], targets: Sequenc
     lines = []
     for j, target in enumerate(targets):
         lost = [row[j] * target.scale - own[j] * target.step for row, own in zip(amounts, steps, strict=True)]
-        users = sum(loss > HAIR * (row[j] * target.scale) for loss, row in zip(lost, amounts, strict=True))
-        total = float(sum(lost, Fraction(0)))
-        if users and total > 0:
+        least = NOTICED * target.step
+        taken = [
+            loss for loss, row in zip(lost, amounts, strict=True) if loss > min(HAIR * (row[j] * target.scale), least)
+        ]
+        users, total = len(taken), float(sum(taken, Fraction(0)))
+        if users:
             step = f"{float(target.step):g}"
             lines.append(
                 f"rounded down to steps of {step}: {target.name} of {counted(users, 'user')}, {total:.4g} in all"
@@ -193,6 +199,16 @@ class Shares:
             for j, (resource, target) in enumerate(zip(self.resources, self.targets, strict=True))
             if resource in amounts
         }
+
+    def cut(self, ceilings: Sequence[Mapping[str, Fraction]]) -> list[str]:
+        """Return a sentence for each resource of which a ceiling is no whole number of steps."""
+        lines = []
+        for resource, target in zip(self.resources, self.targets, strict=True):
+            steps = [Fraction(one[resource]) * target.scale / target.step for one in ceilings if resource in one]
+            if (queues := sum(amount.denominator > 1 for amount in steps)) and target.unit:
+                step = f"{float(target.step):g}"
+                lines.append(f"ceilings rounded down to steps of {step}: {target.name} of {counted(queues, 'queue')}")
+        return lines
 
 
 Names = Mapping[str, str | None]

@@ -1,8 +1,10 @@
 """Exporters: an allocation as what other schedulers read; `EXPORTS` lists what ``drfopt export`` writes."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 
 from ...base.errors import InstanceError, listed, suggestion
 from ...base.registry import Registry
@@ -10,7 +12,17 @@ from ...model.allocation import Allocation
 from ...model.naming import some
 from .amounts import Names
 
-__all__ = ["EXPORTS", "Export", "dns_label", "export", "left_out", "unique_names"]
+__all__ = [
+    "EXPORTS",
+    "Export",
+    "by_resource",
+    "decimal",
+    "dns_label",
+    "export",
+    "left_out",
+    "unique_names",
+    "weight_texts",
+]
 
 
 @dataclass(frozen=True)
@@ -170,3 +182,25 @@ def left_out(allocation: Allocation, *said: str, weights: bool = True, classes: 
         if kept := [u for u, able, kinds in rows if not able.all() or any(kind.machines for kind in kinds or ())]:
             lost.append(f"which classes may run tasks of {some(kept)}")
     return [f"not written: {', '.join(lost)}"] if lost else []
+
+
+def by_resource(allocation: Allocation, who: str) -> list[str]:
+    """Return a sentence where users' weights differ by resource and a program has one number for each of them."""
+    differ = allocation.instance.weights_per_resource
+    return [f"weights differ by resource, which {who} does not know: every user counts with 1"] if differ else []
+
+
+def weight_texts(weights: Iterable[Fraction], places: int, lines: list[str]) -> list[str]:
+    """Return weights with at most so many decimals, told where that rounds; what is above 0 remains so."""
+    least = Fraction(1, 10**places)
+    weights = list(weights)
+    kept = [max(round(weight, places), least) if weight else weight for weight in weights]
+    if kept != weights:
+        lines.append(f"weights are rounded to steps of {decimal(least, places)}")
+    return [decimal(weight, places) for weight in kept]
+
+
+def decimal(value: Fraction, places: int) -> str:
+    """Return a number with at most so many decimals."""
+    text = f"{Decimal(round(value * 10**places)).scaleb(-places):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

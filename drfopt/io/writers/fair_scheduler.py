@@ -15,8 +15,10 @@ from dataclasses import replace
 from fractions import Fraction
 from xml.sax.saxutils import escape, quoteattr
 
+from ...base.numbers.shown import not_above
 from ...model.allocation import Allocation
 from .amounts import Names, Shares, exact_amounts, percent, yarn
+from .exports import by_resource, decimal, weight_texts
 from .queues import RULES, ExportedQueue, exported_queues, refuse_root
 
 __all__ = ["capacities", "text"]
@@ -36,15 +38,14 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
     InstanceError
         On names of users or resources that YARN does not take.
     """
-    instance = allocation.instance
     shares = yarn(allocation, names)
-    if instance.weights_per_resource:
-        lines.append("weights differ by resource, which YARN does not know: the queues have none")
+    lines += by_resource(allocation, "YARN")
     queues = exported_queues(allocation, shares, _queue, lines, RULES)
     refuse_root(queue for queue in queues if not queue.parent)
     below: dict[str, list[str]] = {}
-    for queue in reversed(queues):
-        inner = [f"<weight>{_decimal(queue.weight)}</weight>"]
+    weights = weight_texts((queue.weight for queue in queues), PLACES, lines)
+    for queue, weight in reversed([*zip(queues, weights, strict=True)]):
+        inner = [f"<weight>{weight}</weight>"]
         if queue.user is not None:
             inner.append(f"<minResources>{escape(_amounts(queue.steps, shares))}</minResources>")
         if queue.ceiling:
@@ -97,15 +98,14 @@ def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
             tops[at] = min(tops[parent], max(own, _top(queue, shares, allocation)))
             if queue.user is not None and dominant[id(queue)]:
                 least = min(least, own / dominant[id(queue)])
-            found.append((f"root.{queue.full}.capacity", _decimal(part * 100)))
+            found.append((f"root.{queue.full}.capacity", decimal(part * 100, PLACES)))
             if tops[parent]:  # below a maximum of 0 it is 0 whatever is written
-                found.append((f"root.{queue.full}.maximum-capacity", _decimal(tops[at] / tops[parent] * 100)))
+                found.append((f"root.{queue.full}.maximum-capacity", decimal(tops[at] / tops[parent] * 100, PLACES)))
             if queue.user is not None and tops[at] > own > 0:  # a queue with a single user is kept at its capacity else
                 found.append((f"root.{queue.full}.user-limit-factor", str(math.ceil(tops[at] / own))))
     if least < 1:
-        lines.append(
-            f"percent of all resources alike guarantee {float(least):.3g} of a queue's dominant share at least"
-        )
+        words = f"{not_above(float(least), 3):g}"
+        lines.append(f"percent of all resources alike guarantee {words} of a queue's dominant share at least")
     rows = [
         _element("<property>", [f"<name>{escape(PREFIX + name)}</name>", f"<value>{escape(value)}</value>"])
         for name, value in found
@@ -173,7 +173,3 @@ def _element(start: str, inner: list[str]) -> str:
 
 def _queue(name: str) -> str:
     return re.sub(r"[\s.,\x00-\x1f]+", "_", name.strip())
-
-
-def _decimal(weight: Fraction) -> str:
-    return f"{float(weight):.{PLACES}f}".rstrip("0").rstrip(".")

@@ -14,7 +14,7 @@ from typing import Any
 from ...model.allocation import Allocation
 from ..native.writing import yaml_text
 from .amounts import Names, TargetName, kubernetes, kueue, quantity
-from .exports import dns_label, left_out, unique_names
+from .exports import by_resource, dns_label, left_out, unique_names, weight_texts
 
 __all__ = ["cluster_queues", "document", "heading", "resource_quotas"]
 
@@ -58,8 +58,9 @@ def cluster_queues(allocation: Allocation, names: Names, lines: list[str]) -> st
     organisation = allocation.instance.organisation
     n = allocation.instance.n
     paths = organisation.paths if organisation is not None else ("",) * n
-    for tree in organisation.groups if organisation is not None else ():
-        spec = {"parentName": cohorts[tree.parent]} | _sharing(Fraction(tree.weight))
+    groups = organisation.groups if organisation is not None else ()
+    for tree, weight in zip(groups, weights, strict=False):
+        spec = {"parentName": cohorts[tree.parent]} | _sharing(weight)
         if ceiling := shares.in_steps(tree.ceiling):
             inside = [
                 row for row, path in zip(shares.steps, paths, strict=True) if f"{path}/".startswith(f"{tree.name}/")
@@ -69,8 +70,15 @@ def cluster_queues(allocation: Allocation, names: Names, lines: list[str]) -> st
             spec["resourceGroups"] = [_quota({j: targets[j] for j in ceiling}, [0] * len(targets), most)]
         documents.append(document(VERSION, "Cohort", {"name": cohorts[tree.name]}, spec))
     ceilings = organisation.ceilings if organisation is not None else ({},) * n
+    lines += shares.cut([*(group.ceiling for group in groups), *ceilings])
     for user, queue, row, weight, path, ceiling in zip(
-        allocation.users, queues, shares.steps, weights, paths, map(shares.in_steps, ceilings), strict=True
+        allocation.users,
+        queues,
+        shares.steps,
+        weights[len(groups) :],
+        paths,
+        map(shares.in_steps, ceilings),
+        strict=True,
     ):
         most = {j: amount - row[j] for j, amount in ceiling.items()}
         group = _quota(dict(enumerate(targets)), row, most)
@@ -100,20 +108,21 @@ def _cohorts(allocation: Allocation, lines: list[str]) -> dict[str, str]:
     return dict(zip(["", *paths], names, strict=True))
 
 
-def _sharing(weight: Fraction) -> dict[str, Any]:
-    return {} if weight == 1 else {"fairSharing": {"weight": f"{float(round(weight, PLACES)):g}"}}
+def _sharing(weight: str) -> dict[str, Any]:
+    return {} if weight == "1" else {"fairSharing": {"weight": weight}}
 
 
-def _weights(allocation: Allocation, lines: list[str]) -> list[Fraction]:
-    instance = allocation.instance
-    if instance.weights_per_resource:
-        lines.append("weights differ by resource, which Kueue does not know: the queues have none")
-        return [Fraction(1)] * instance.n
-    last = instance.organisation.last if instance.organisation is not None else (False,) * instance.n
-    weights = [Fraction(0) if late else weight for late, weight in zip(last, instance.exact_weights, strict=True)]
-    if any(round(weight, PLACES) != weight for weight in weights):
-        lines.append("weights are rounded to thousandths")
-    return weights
+def _weights(allocation: Allocation, lines: list[str]) -> list[str]:
+    """Return the weights of groups, and then of users, as texts."""
+    instance, organisation = allocation.instance, allocation.instance.organisation
+    last = organisation.last if organisation is not None else (False,) * instance.n
+    groups = [Fraction(group.weight) for group in organisation.groups] if organisation is not None else []
+    if not_known := by_resource(allocation, "Kueue"):
+        lines += not_known
+        own = [Fraction(1)] * instance.n
+    else:
+        own = [Fraction(0) if late else weight for late, weight in zip(last, instance.exact_weights, strict=True)]
+    return weight_texts([*groups, *own], PLACES, lines)
 
 
 def resource_quotas(allocation: Allocation, names: Names, lines: list[str]) -> str:

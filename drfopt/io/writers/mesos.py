@@ -14,6 +14,7 @@ from typing import Any
 
 from ...model.allocation import Allocation
 from .amounts import Names, Shares, mesos
+from .exports import by_resource
 from .kubernetes import heading
 from .queues import RULES, exported_queues
 
@@ -29,11 +30,10 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
         On names of users or resources that Mesos does not take.
     """
     shares = mesos(allocation, names)
-    if allocation.instance.weights_per_resource:
-        lines.append("weights differ by resource, which Mesos does not know: all roles have 1")
+    lines += by_resource(allocation, "Mesos")
     queues = exported_queues(allocation, shares, _name, lines, RULES)
     if any(not queue.weight for queue in queues):
-        lines.append("a weight of 0 is left out: a role's is above 0")
+        lines.append("a weight of 0 is written as 1: a role's is above 0")
     roles = []
     for queue in queues:
         role = queue.full.replace(".", "/")

@@ -20,7 +20,7 @@ from ...base.errors import InstanceError
 from ...model.allocation import Allocation
 from ..native.writing import yaml_text
 from .amounts import Names, Shares, kai, kubernetes, quantity, yunikorn
-from .exports import dns_label, left_out, unique_names
+from .exports import by_resource, dns_label, left_out, unique_names
 from .kubernetes import document, heading
 
 __all__ = [
@@ -161,6 +161,8 @@ def exported_queues(
                 organisation.tiers[i] if organisation is not None else 0,
             )
         )
+    if organisation is not None and "ceilings" in rules:
+        lines += shares.cut([*(group.ceiling for group in groups), *organisation.ceilings])
     lines += left_out(allocation, *rules)
     return found
 
@@ -215,13 +217,6 @@ def _quantities(steps: Mapping[int, int], shares: Shares) -> dict[str, str]:
     return {shares.targets[j].name: quantity(amount, shares.targets[j]) for j, amount in steps.items()}
 
 
-def _unweighted(allocation: Allocation, queues: list[ExportedQueue], who: str, lines: list[str]) -> None:
-    if allocation.instance.weights_per_resource:
-        lines.append(f"weights differ by resource, which {who} does not know: the queues have none")
-    elif who == "YuniKorn" and len({queue.weight for queue in queues}) > 1:
-        lines.append("weights are not written: YuniKorn has none")
-
-
 # ---- one file each -----------------------------------------------------------------------------------------
 
 
@@ -236,7 +231,8 @@ def yunikorn_queues(allocation: Allocation, names: Names, lines: list[str]) -> s
     shares = yunikorn(allocation, names)
     queues = exported_queues(allocation, shares, _part_of_path, lines, ALL_RULES)
     refuse_root(queue for queue in queues if not queue.parent)
-    _unweighted(allocation, queues, "YuniKorn", lines)
+    if allocation.instance.weights_per_resource or len({queue.weight for queue in queues}) > 1:
+        lines.append("weights are not written: YuniKorn has none")
 
     def below(parent: str) -> list[dict[str, Any]]:
         found = []
@@ -269,7 +265,7 @@ def volcano_queues(allocation: Allocation, names: Names, lines: list[str]) -> st
     shares = kubernetes(allocation, names)
     queues = exported_queues(allocation, shares, dns_label, lines, ALL_RULES, flat=True)
     refuse_root(queues)
-    _unweighted(allocation, queues, "Volcano", lines)
+    lines += by_resource(allocation, "Volcano")
     called = {queue.path: queue.label for queue in queues if queue.user is None}
     documents = []
     for queue, weight in zip(queues, whole_weights(queues, lines), strict=True):

@@ -15,8 +15,9 @@ import re
 
 from ...model.allocation import Allocation
 from .amounts import Names, Shares, slurm
+from .exports import by_resource
 from .kubernetes import heading
-from .queues import RULES, ExportedQueue, exported_queues, refuse_root, whole_weights
+from .queues import ExportedQueue, exported_queues, refuse_root, whole_weights
 
 __all__ = ["accounts", "text"]
 
@@ -39,9 +40,8 @@ def accounts(allocation: Allocation, names: Names, lines: list[str]) -> str:
 
 def _written(allocation: Allocation, names: Names, lines: list[str], users: bool) -> str:
     shares = slurm(allocation, names)
-    if allocation.instance.weights_per_resource:
-        lines.append("weights differ by resource, which Slurm does not know: all shares are 1")
-    queues = exported_queues(allocation, shares, _name, lines, RULES)
+    lines += by_resource(allocation, "Slurm")
+    queues = exported_queues(allocation, shares, _name, lines, ("groups", "weights of 0"))
     # A user of an account may be root.
     refuse_root(queue for queue in queues if not (users and queue.user is not None and queue.parent))
     weights = dict(zip(map(id, queues), whole_weights(queues, lines), strict=True))

@@ -229,6 +229,10 @@ class Remedies(RemedyTrials):
         whole = Unit("all", "everything", 100.0, self.instance.room / 100, 0.0, np.inf)
         worth = price(self.instance, self.policy, units=(whole,)).units[0]
         if not _slope(worth, i) > 0:
+            # A ceiling of its group is no part of the cluster, and is not grown with it.
+            if i in self._full:
+                stops = ", ".join(dict.fromkeys((*self.held_by(i), *self._full[i])))
+                return f"no little more of the cluster raises it by an amount to be seen: what stops it is {stops}"
             return "no little more of one thing, nor of everything, raises it by an amount to be seen"
         return (
             "several things run out together, and more of one alone does not help: "

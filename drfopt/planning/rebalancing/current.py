@@ -12,6 +12,7 @@ first of the user's sequence.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -228,7 +229,7 @@ def _index(name: Any, known: tuple[str, ...], what: str) -> int:
 
 
 def _whole(value: Any, place: str) -> int:
-    number = isinstance(value, int | float | Decimal) and not isinstance(value, bool) and value == value
+    number = isinstance(value, Real | Decimal) and not isinstance(value, bool) and value == value
     if number and value > MOST_COUNTED:
         raise InstanceError(f"{place} is {shown(value)}: write at most {MOST_COUNTED:,} tasks")
     if not number or value < 0 or value != int(value):

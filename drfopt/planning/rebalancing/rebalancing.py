@@ -12,6 +12,7 @@ import numpy as np
 
 from ...base.deadline import Deadline
 from ...base.errors import CertificateError, InstanceError, PolicyError, SolverError, TimeLimitError
+from ...base.numbers.quantities import counted_up_to
 from ...base.numbers.shown import counted
 from ...base.results import Result
 from ...base.tables import Column, Sheet
@@ -320,8 +321,8 @@ def rebalance(
         )
     chosen.check(instance, integer=True, knows=FEATURES)
     deadline = Deadline.asked(time_limit)
-    if moves is not None and (isinstance(moves, bool) or not isinstance(moves, int) or moves < 0):
-        raise InstanceError(f"the number of moves is {moves!r}: give a whole number, 0 or more")
+    if moves is not None:
+        moves = counted_up_to(moves, "the number of moves", least=0)
     there = _current(current, instance)
     # One pool is one machine.
     by_itself = chosen.objective == "servers" and instance.machines is not None and bool(instance.fits.any())

@@ -152,7 +152,8 @@ class Pools:
         if not needs.all():
             user, index = _first(needs == 0)
             raise InstanceError(
-                f"demands[{start + index}, {user}] are all 0: give the user a positive demand, or a limit of 0"
+                f"demands[{start + index}, {user}] are all 0: give the user a positive demand, and a limit of 0 where "
+                "it is to have no task"
             )
         self._check_scale(start, resources)
         if self.column is not None and not self.demands[self.column].all():
