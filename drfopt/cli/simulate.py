@@ -90,8 +90,8 @@ def rules(json: options.Json = False, format: options.FormatName = None, output:
     out = Output.from_options(format, json, output)
     from ..simulation.rules.table import RULES
 
-    columns = tuple(map(Column, ("rule", "what it is", "source")))
-    rows: list[tuple] = [(row.name, row.title, row.source) for row in RULES]
+    columns = tuple(map(Column, ("rule", "what it is", "looks at", "source")))
+    rows: list[tuple] = [(row.name, row.title, ", ".join(row.regards), row.source) for row in RULES]
     out.write(Sheet("rules", columns, rows), rows=len(rows))
 
 

@@ -1,6 +1,7 @@
 """One run of a scenario under a rule, and what is measured in it."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
@@ -16,13 +17,13 @@ from ..model.naming import some
 from .pace import Pace, Slowdown
 from .plan import Plan
 from .preemption import Preempting, Preemption
-from .rules.table import rule_named
+from .rules.table import disregarded, rule_named
 from .scenario import Scenario
 from .simulator import Simulator
 from .timeline import Samples, Timeline
 from .turns import Rule
 
-__all__ = ["Run", "simulate"]
+__all__ = ["Run", "simulate", "unregarded"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +136,11 @@ class Run(Result):
         return self.mean_shares.sum(axis=0)
 
     @property
+    def disregarded(self) -> tuple[str, ...]:
+        """What sets users apart and the rule does not look at: of weights, guarantees, groups and tiers."""
+        return disregarded(self.rule, self.scenario.users)
+
+    @property
     def _overpromised(self) -> list[str]:
         """Resources of which users are guaranteed more than all machines have."""
         users = self.scenario.users
@@ -196,6 +202,7 @@ class Run(Result):
             "users": users,
             "utilization": dict(zip(self.resources, map(float, self.utilization), strict=True)),
             "unplaced": list(self.unplaced),
+            "disregarded": list(self.disregarded),
         }
 
     def sheet(self) -> Sheet:
@@ -245,6 +252,7 @@ class Run(Result):
             notes.append(f"unplaced (some task fits on no machine that it may use): {', '.join(self.unplaced)}")
         if promised := self._overpromised:
             notes.append(f"guarantees are more than there is: {', '.join(promised)}")
+        notes += unregarded([self])
         name = f" - {self.scenario.name}" if self.scenario.name else ""
         return Sheet(f"{self.rule}, simulated{name}", columns, rows, tuple(notes), document=self.to_dict)
 
@@ -319,6 +327,11 @@ def simulate(
     )
     simulator.run()
     return _run(simulator, int(seed), int(replication))
+
+
+def unregarded(runs: Iterable[Run]) -> list[str]:
+    """Return sentences on what rules do not look at though it sets users apart."""
+    return [f"{run.rule} does not look at {', '.join(run.disregarded)}" for run in runs if run.disregarded]
 
 
 def _known(value: float) -> float | None:

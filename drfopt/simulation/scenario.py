@@ -305,7 +305,8 @@ class Scenario:
     def of(cls, instance: Instance, duration: Times = None, tasks: int = 1_000_000) -> "Scenario":
         """Return an instance as a scenario: every user has one job, there from the start, of its limit or `tasks`.
 
-        Tasks run for `duration` seconds; by default for ever, which makes a simulation of DRF Algorithm 1.
+        Tasks run for `duration` seconds; by default for ever, which makes a simulation under ``drf`` Algorithm 1 of the
+        DRF paper.  Guarantees, groups and tiers are kept for the rules that look at them; a run under another says so.
         """
         scenario: Scenario = door("scenario files").scenario_of(instance, duration, tasks)
         return scenario

@@ -325,7 +325,7 @@ def scenario_of(instance: Instance, duration: Times, tasks: int) -> Scenario:
     """Return the scenario; who has no limit has `tasks` tasks, all of them run for `duration` seconds.
 
     Task types are jobs, in their order.  Of an organisation guarantees, groups and tiers are kept, for the rules that
-    know of them.
+    look at them.
 
     Raises
     ------

@@ -24,7 +24,7 @@ from .draws import Draw, Times
 from .pace import Slowdown
 from .preemption import Preemption
 from .rules.table import rule_named
-from .run import Run, simulate
+from .run import Run, simulate, unregarded
 from .scenario import Job, Scenario, Stage
 from .turns import Rule
 
@@ -182,6 +182,7 @@ class Trials(Result):
                 notes.append(
                     f"on the same random numbers surely other than {self.rules[0]}: {'; '.join(sure) or 'none'}"
                 )
+        notes += unregarded(runs[0] for runs in self.runs)
         name = f" - {self.scenario.name}" if self.scenario.name else ""
         return Sheet(f"rules side by side{name}", tuple(columns), rows, tuple(notes), document=self.to_dict)
 

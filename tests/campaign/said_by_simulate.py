@@ -268,6 +268,13 @@ def _promised(case: Told, amounts: str) -> str | None:
     return None if amounts == should else f"they are {should}"
 
 
+def _disregarded(case: "Told | Sides", rule: str, what: str) -> str | None:
+    mine = case if isinstance(case, Told) else case.told[rule]
+    apart = {"weights": rule == "fifo" and len(set(mine.weights)) > 1, "guarantees": any(mine.guarantees)}
+    should = ", ".join(name for name, there in apart.items() if there)
+    return None if (mine.rule, what) == (rule, should) else f"{mine.rule}: {should}"
+
+
 class Sides:
     """Rules side by side, and what each comes to."""
 
@@ -310,6 +317,7 @@ BOOK = Book(
             _done,
         ),
         Template("under way", r"jobs still under way, which have no response time: (?P<counts>.*)", _jobs),
+        Template("disregarded", r"(?P<rule>\S+) does not look at (?P<what>.+)", _disregarded),
         Template("promised", r"guarantees are more than there is: (?P<amounts>.*)", _promised),
         Template(
             "replications",
@@ -438,6 +446,7 @@ def _beside(case: Told, scenario: Scenario, chance: random.Random) -> list[str]:
     count = chance.choice((1, 1, 2))
     trials = simulate_each(scenario, [case.rule, other], optimum=True, replications=count)
     told = {case.rule: case, other: Told(case.machines, case.weights, case.works, other, case.until)}
+    told[other].guarantees = case.guarantees
     several = len({w.user for w in case.works}) < len(case.works) and {case.rule, other} & {"fifo", "drf-stop"}
     wrong = [] if several else BOOK.judged(Sides(told, count), trials.sheet().notes)
     for entry in trials.to_dict()["rules"]:

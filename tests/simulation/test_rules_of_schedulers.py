@@ -4,14 +4,15 @@ import json
 import random
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from drfopt import InstanceError, Machine, PolicyError
+from drfopt import Instance, InstanceError, Machine, Organisation, PolicyError
 from drfopt.base.numbers.quantities import exact
-from drfopt.simulation import Draw, Job, Outage, Preemption, Scenario, Stage, User, simulate
+from drfopt.simulation import Draw, Job, Outage, Preemption, Scenario, Stage, User, simulate, simulate_each
 from drfopt.simulation.levels import Requests
 from drfopt.simulation.rules import kai
 from drfopt.simulation.rules.hierarchy import MEASURES, Hierarchy, Leaf, hierarchical_filling
@@ -19,6 +20,7 @@ from drfopt.simulation.rules.karma import KarmaRule
 from drfopt.simulation.rules.mesos import Mesos
 from drfopt.simulation.rules.table import RULES, rule_named
 from drfopt.simulation.rules.task_by_task import Fifo
+from drfopt.simulation.turns import Turns
 
 VECTORS = {
     vector["id"]: vector
@@ -106,6 +108,61 @@ def test_no_task_is_lost_or_run_twice(rule):
         run = simulate(scenario, rule, seed=number, checked=True)
         again = simulate(scenario, rule, seed=number)
         assert all(np.array_equal(run.jobs[name], again.jobs[name], equal_nan=True) for name in run.jobs)
+
+
+NONE = {"weights": {"weight": 1}, "guarantees": {"guarantee": {}}, "groups": {"group": ""}, "tiers": {"tier": 0}}
+"""Users who are not set apart by it."""
+
+
+def _without(scenario, what):
+    return replace(scenario, users=tuple(replace(user, **NONE[what]) for user in scenario.users), groups={})
+
+
+def _matters(scenario, rule, what, number):
+    """Say whether jobs go otherwise where users are not set apart by it."""
+    one, other = (simulate(each, rule, seed=number) for each in (scenario, _without(scenario, what)))
+    assert not other.disregarded or what not in other.disregarded
+    return not all(np.array_equal(one.jobs[name], other.jobs[name], equal_nan=True) for name in one.jobs)
+
+
+@pytest.mark.parametrize("row", RULES, ids=lambda row: row.name)
+def test_a_rule_looks_at_what_its_row_says(row):
+    rule = row.example or row.name
+    lone = Scenario({"cpu": 4}, tuple(for_ever(n, {"cpu": 1}, 9, weight=w) for n, w in (("A", 1), ("B", 3))))
+    for what in NONE:
+        if what == "weights" and row.stem in ("dynamic", "karma"):
+            with pytest.raises(PolicyError, match="weight"):
+                simulate(lone, rule)
+            continue
+        some = (_taken(small_scenario(number), rule) for number in range(40 if what in row.regards else 6))
+        # In Mesos weights are those of roles, which only who is in no group is by itself.
+        tried = chain([lone] if what == "weights" else [], some)
+        apart = (_matters(scenario, rule, what, number) for number, scenario in enumerate(tried))
+        assert any(apart) == (what in row.regards), what
+
+
+def test_what_a_rule_does_not_look_at_is_said():
+    cluster = Instance(
+        {"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 8}, organisation=Organisation(tiers={"A": 1}), weights=[1, 2]
+    )
+    scenario = Scenario.of(cluster)
+    blind, seeing, first = (simulate(scenario, rule) for rule in ("drf", "yunikorn", "mesos-priority"))
+    assert blind.sheet().notes[-1] == "drf does not look at tiers" and blind.to_dict()["disregarded"] == ["tiers"]
+    assert seeing.sheet().notes[-1] == "yunikorn does not look at weights" and counts(seeing) == {"A": 8, "B": 0}
+    assert first.disregarded == () and not any("does not look at" in note for note in first.sheet().notes)
+    sides = simulate_each(scenario, ["fifo", "mesos-priority", "drf"]).sheet().notes
+    assert sides[-2:] == ("fifo does not look at weights, tiers", "drf does not look at tiers")
+
+
+def test_of_a_rule_of_ones_own_nothing_is_said():
+    class Mine(Turns):
+        name = "mine"
+
+        def turn(self, cluster, asking):
+            return min(asking)
+
+    users = (for_ever("A", {"cpu": 1}, 9, tier=1), for_ever("B", {"cpu": 1}, 9))
+    assert simulate(Scenario({"cpu": 4}, users), Mine()).disregarded == ()
 
 
 @pytest.mark.parametrize("rule", MINE)

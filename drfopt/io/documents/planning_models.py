@@ -368,6 +368,7 @@ class RunDocument(Headed):
     users: list[RunUser]
     utilization: dict[str, float | None]
     unplaced: list[str]
+    disregarded: list[str]
 
 
 class MeasureRow(Keyed):

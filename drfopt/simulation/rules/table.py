@@ -4,24 +4,30 @@ Adding a rule is a class in a file of this folder, and a row that names both; wh
 function ``build(argument) -> Rule``.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...base.errors import PolicyError
 from ...base.registry import Registry
+from ..scenario import User
 from ..turns import Rule
 
-__all__ = ["RULES", "RuleRow", "rule_named"]
+__all__ = ["DIFFERENCES", "RULES", "RuleRow", "disregarded", "rule_named"]
 
 
 @dataclass(frozen=True)
 class RuleRow:
-    """A rule as it is called: ``slots:K`` takes an argument in the place of the capitals, as in its example."""
+    """A rule as it is called: ``slots:K`` takes an argument in the place of the capitals, as in its example.
+
+    `regards` are those of `DIFFERENCES` between users that it looks at.
+    """
 
     name: str
     module: str
     title: str
     source: str
     example: str = ""
+    regards: tuple[str, ...] = ("weights",)
 
     @property
     def stem(self) -> str:
@@ -77,18 +83,21 @@ RULES = Registry(
         "task_by_task:Fifo",
         "first job first",
         ZAHARIA,
+        regards=(),
     ),
     RuleRow(
         "mesos",
         "mesos:Mesos",
         "offers of machines to roles and frameworks, quotas first",
         "Apache Mesos, hierarchical.cpp",
+        regards=("weights", "guarantees", "groups"),
     ),
     RuleRow(
         "mesos-priority",
         "mesos:strict_priorities",
         "Mesos, roles by tier before share",
         "Apache Mesos, allocation modules",
+        regards=("weights", "guarantees", "groups", "tiers"),
     ),
     RuleRow(
         "yarn:VERSION",
@@ -96,20 +105,35 @@ RULES = Registry(
         "YARN's fair scheduler: intended, or with the faults of hadoop-2, hadoop-3, hadoop-3-fixed",
         "Apache Hadoop, fair scheduler",
         "yarn:hadoop-3",
+        ("weights", "guarantees", "groups"),
     ),
     RuleRow(
         "kueue",
         "kueue:Kueue",
         "lowest share of what is borrowed, in a tree of cohorts",
         "Kueue, fair_sharing_iterator.go",
+        regards=("weights", "guarantees", "groups", "tiers"),
     ),
-    RuleRow("kai", "kai:Kai", "least of its fair share of every resource", "NVIDIA KAI-Scheduler, queue_order.go"),
-    RuleRow("koordinator", "koordinator:Koordinator", "first come, within runtime quotas", "Koordinator, elasticquota"),
+    RuleRow(
+        "kai",
+        "kai:Kai",
+        "least of its fair share of every resource",
+        "NVIDIA KAI-Scheduler, queue_order.go",
+        regards=("weights", "guarantees", "tiers"),
+    ),
+    RuleRow(
+        "koordinator",
+        "koordinator:Koordinator",
+        "first come, within runtime quotas",
+        "Koordinator, elasticquota",
+        regards=("weights", "guarantees", "tiers"),
+    ),
     RuleRow(
         "yunikorn",
         "yunikorn:Yunikorn",
         "higher tiers, then the lowest share of the guarantee, first",
         "Apache YuniKorn, sorters.go and resources.go",
+        regards=("guarantees", "groups", "tiers"),
     ),
     RuleRow(
         "hierarchy:MEASURE",
@@ -117,12 +141,14 @@ RULES = Registry(
         "groups before members: hdrf, scaled or sum",
         "Bhattacharya et al., SoCC 2013",
         "hierarchy:hdrf",
+        ("weights", "groups"),
     ),
     RuleRow(
         "dynamic",
         "dynamic:Dynamic",
         "dynamic DRF: who has come never loses; equal weights",
         "Kash, Procaccia and Shah, AAMAS 2013",
+        regards=(),
     ),
     RuleRow(
         "karma:RESOURCE",
@@ -130,12 +156,28 @@ RULES = Registry(
         "credits, one resource in slices; equal weights",
         "Vuppalapati et al., Karma, OSDI 2023",
         "karma:cpu",
+        (),
     ),
     what="rule",
     error=PolicyError,
     package=__package__,
     function="build",
 )
+
+
+DIFFERENCES: dict[str, Callable[[Sequence[User]], bool]] = {
+    "weights": lambda users: len({user.weight for user in users}) > 1,
+    "guarantees": lambda users: any(any(user.guarantee.values()) for user in users),
+    "groups": lambda users: len({user.group for user in users}) > 1,
+    "tiers": lambda users: len({user.tier for user in users}) > 1,
+}
+"""What can set users apart beside their tasks, and whether it does."""
+
+
+def disregarded(rule: str, users: Sequence[User]) -> tuple[str, ...]:
+    """Return what sets users apart and a rule does not look at; nothing is known of a rule of somebody's own."""
+    row = RULES.get(rule.partition(":")[0])
+    return () if row is None else tuple(w for w, there in DIFFERENCES.items() if w not in row.regards and there(users))
 
 
 def rule_named(name: str | Rule) -> Rule:
