@@ -141,10 +141,7 @@ class Claim:
         return {i: alone(self.c, i, said[name]) for i in self.c.typed if (name := self.c.users[i]) in said}
 
     def not_followed(self, word: str) -> str:
-        """Return what of the rules of an organisation, which say what is fair and what a level is, is not followed.
-
-        Or that the file does not say what users with several types could run alone, or what counts is not there.
-        """
+        """Return what of rules, which say what is fair and what a level is, is not followed, not said or not there."""
         c = self.c
         if word == "tsf" and not c.pool and (silent := [i for i in c.typed if i not in self.alone_said]):
             return f"what {c.users[silent[0]]} could run alone, of which the file says nothing,"

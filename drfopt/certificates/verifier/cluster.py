@@ -7,35 +7,20 @@ kinds    her tasks that are alike: one entry a user, but one for each of her tas
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from .exact_sums import over_one, total
 from .keys import all_known
-from .reading import number
+from .reading import Numbered, number
 from .work import spend
 
 __all__ = ["Cluster", "DevicesOf", "Kind", "devices_of", "integers", "taken"]
 
 DevicesOf = dict[int, tuple[Fraction, Fraction]]
 """By resource (its number) how many devices one machine has, and how much is on each."""
-
-
-class Numbered(list[Any]):
-    """What a cluster has of one kind, by number; what it has not is said to be so."""
-
-    def __init__(self, kind: str, names: Iterable[Any]):
-        super().__init__(names)
-        self.kind = kind
-
-    def index(self, name: Any, *ends: Any) -> int:
-        """Return the number of a name."""
-        try:
-            return super().index(name, *ends)
-        except ValueError:
-            raise ValueError(f"the instance has no {self.kind} {name!r}") from None
 
 
 def _numbered(group: dict[str, Any]) -> dict[str, Any]:
@@ -200,8 +185,7 @@ class Cluster:
         """Return the tasks at which a user uses up the first resource of its guarantee, or is at its limit."""
         needs = dict(zip(self.resources, self.d[i], strict=True))
         worth = [number(most) / needs[r] for r, most in user.get("guarantee", {}).items() if needs[r]]
-        limit = self.u[i]
-        return min(worth if limit is None else [*worth, limit]) if worth else number(0)
+        return min([*worth, *([] if self.u[i] is None else [self.u[i]])]) if worth else number(0)
 
     def _below(self, group: str, users: list[dict[str, Any]]) -> list[int]:
         spend(0, 1 + len(users))
@@ -301,10 +285,8 @@ class Cluster:
             return [(1 / alone / self.w[i][0] if alone else nothing, nothing)]
         if word in ("tasks", "throughput"):
             return [(1 / self.w[i][0] if word == "tasks" else number(1), nothing)]
-        found = []
-        for j, (d, c, w, promised) in enumerate(
-            zip(self.d[i], self.cluster, self.w[i], self.guarantee[i], strict=True)
-        ):
+        found, rows = [], zip(self.d[i], self.cluster, self.w[i], self.guarantee[i], strict=True)
+        for j, (d, c, w, promised) in enumerate(rows):
             if not c or j in self.excluded or (word == "single" and self.resources[j] != argument):
                 continue
             unit = (promised if promised and self.meaning == "normalised" else c) * (1 if plain else w)

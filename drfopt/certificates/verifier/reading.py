@@ -15,6 +15,7 @@ from .work import bits, grant, spend
 
 __all__ = [
     "Check",
+    "Numbered",
     "Report",
     "dot",
     "loads",
@@ -54,6 +55,21 @@ MULTIPLE = 12_000
 
 class Unread(ValueError):
     """A text that is no number, and why."""
+
+
+class Numbered(list[Any]):
+    """What a cluster has of one kind, by number; what it has not is said to be so."""
+
+    def __init__(self, kind: str, names: Iterable[Any]):
+        super().__init__(names)
+        self.kind = kind
+
+    def index(self, name: Any, *ends: Any) -> int:
+        """Return the number of a name."""
+        try:
+            return super().index(name, *ends)
+        except ValueError:
+            raise ValueError(f"the instance has no {self.kind} {name!r}") from None
 
 
 @dataclass(frozen=True)
