@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import SolverError
+from ..base.errors import SolverError, TimeLimitError
 from ..base.numbers.enclosures import Enclosure
 from ..base.tolerances import LEVEL
 from ..certificates.chain import excess, firm
@@ -86,6 +86,19 @@ def kept(problem: Problem, exact: bool = False) -> Promised:
             both = np.array([[w, r] for w, r in given], dtype=object)[problem.members]
             weights, rates = (both[:, 0], both[:, 1]) if n else (none, none)
         return Promised(none, none > 0, weights, rates, np.zeros((0, n), dtype=none.dtype), ())
+    try:
+        return _kept(problem, exact)
+    except TimeLimitError:
+        raise
+    except SolverError:
+        # What floats drop fractions keep.
+        if exact or n > FRACTIONS:
+            raise
+        return kept(problem, exact=True).in_floats
+
+
+def _kept(problem: Problem, exact: bool) -> Promised:
+    """Return what the rules of an organisation promise."""
     rules = market_rules(problem.instance, problem.policy, exact)
     clock = rules.clock
     state, breakpoints = clock.start(), list[Breakpoint]()
@@ -110,7 +123,7 @@ def kept(problem: Problem, exact: bool = False) -> Promised:
         rules.turns[rows],
         clock,
     )
-    if exact or n > FRACTIONS or not (stopped & clock.playing & (state.has == 0)).any():
+    if exact or problem.n > FRACTIONS or not (stopped & clock.playing & (state.has == 0)).any():
         return found
     proven = kept(problem, exact=True)
     return replace(

@@ -19,7 +19,7 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from ..base.errors import SolverError
+from ..base.errors import SolverError, TimeLimitError
 from ..base.numbers.rationals import integer_columns
 from ..base.solvers.exact_lp import ExactProgram, maximise
 from ..base.tolerances import SPARE, TINY
@@ -219,7 +219,12 @@ def _priced_freely(
         return None
     by_type = problem.by_type
     stated = program(by_type, rates[by_type.user], by_type.limits, freed)
-    found = run(stated.highs, "prices of the largest sum", problem.deadline)
+    try:
+        found = run(stated.highs, "prices of the largest sum", problem.deadline)
+    except TimeLimitError:
+        raise
+    except SolverError:
+        return None
     budget = np.maximum(-found.duals, 0.0) * stated.largest
     left = 1 - stated.rows.matrix @ amounts
     missed = np.abs(budget[: len(left)] * left).sum()

@@ -35,7 +35,7 @@ MOST_TASKS = MOST_COUNTED
 """Tasks of a stage."""
 
 MOST_JOBS = 10**8
-"""How often a job may come where nothing ends the run: each time is an event, and that many take half an hour."""
+"""How often a job may come until the end of a run: each time is an event, and that many take half an hour."""
 
 MOST_DRAWN = 10**8
 """Tasks of a stage whose times are drawn, all at once so that they do not depend on the rule: eight bytes each."""
@@ -94,7 +94,7 @@ class Job:
     arrival : float
         Seconds from the start at which it comes first.
     count : int or None
-        How often it comes; None for without end.
+        How often it comes; None for without end: whoever simulates it says until when, or its user leaves.
     every : float, Draw or None
         Seconds from one coming to the next; None: the next comes when the one before has ended.
     name : str
@@ -263,17 +263,6 @@ class Scenario:
             for stage in job.stages:
                 for name in stage.machines or ():
                     self._class(name)
-            if min(self._until, user.leaves) < math.inf:
-                continue
-            if job.count is None:
-                raise InstanceError("a job comes without end: say until when, or how often it comes (count)")
-            if job.count > MOST_JOBS:
-                most = f"say until when, or write at most {MOST_JOBS:,}"
-                raise InstanceError(f"a job comes {job.count:.3g} times: {most}")
-
-    @property
-    def _until(self) -> float:
-        return math.inf if self.until is None else self.until
 
     def _class(self, name: str) -> Machine:
         known = {machine.name: machine for machine in self.machines}
@@ -283,8 +272,22 @@ class Scenario:
         return known[name]
 
     def stopping(self, until: float | None) -> "Scenario":
-        """Return the scenario with another end; None leaves it as it is."""
-        return self if until is None else replace(self, until=until)
+        """Return the scenario with another end; None leaves it as it is.
+
+        Raises
+        ------
+        InstanceError
+            When a job comes without end, or too often, until then.
+        """
+        ended = self if until is None else replace(self, until=until)
+        for user in ended.users:
+            end = min(user.leaves, math.inf if ended.until is None else ended.until)
+            for job in user.jobs:
+                try:
+                    _check_end(job, end)
+                except InstanceError as error:
+                    raise InstanceError(f"user {user.name!r}: {error}") from None
+        return ended
 
     @classmethod
     def load(cls, path: str | Path) -> "Scenario":
@@ -307,6 +310,23 @@ class Scenario:
         """
         scenario: Scenario = door("scenario files").scenario_of(instance, duration, tasks)
         return scenario
+
+
+def _check_end(job: Job, end: float) -> None:
+    """Refuse a job that comes too often until some second, inf for never."""
+    times = math.inf if job.count is None else job.count
+    if end < math.inf:
+        # What follows upon itself comes as often as there is room for it, which nobody knows before.
+        apart = job.every.mean if isinstance(job.every, Draw) else job.every
+        times = 0 if apart is None else min(times, 1 + max(end - job.arrival, 0.0) / apart)
+        if times > MOST_JOBS:
+            most = f"stop earlier, or let it come at most {MOST_JOBS:,} times"
+            raise InstanceError(f"a job comes about {times:.3g} times in the {end:g} s until the end: {most}")
+    elif job.count is None:
+        raise InstanceError("a job comes without end: say until when, or how often it comes (count)")
+    elif times > MOST_JOBS:
+        most = f"say until when, or write at most {MOST_JOBS:,}"
+        raise InstanceError(f"a job comes {times:.3g} times: {most}")
 
 
 def _machine(machine: Machine) -> Machine:

@@ -421,6 +421,28 @@ def test_numbers_that_floats_do_not_resolve_beside_a_guarantee_are_divided_in_de
     assert solve(market, "ceei", exact=True).tasks.tolist() == [rest, Fraction(1, 4), rest]
 
 
+def test_promises_that_are_next_to_nothing_of_a_machine_are_kept_in_floats():
+    """HiGHS would drop what A's promise takes of its machine, as promises fall to what D can have of its own."""
+    machines = [Machine("small", {"r0": 7, "r1": 1}), Machine("large", {"r0": 10**12, "r1": 10**12})]
+    users = {"A": {"r0": "1e-6", "r1": "1e-6"}, "B": {"r1": "1e-12"}, "D": {"r1": 1}}
+    rules = Organisation(guarantees={"A": {"r0": Fraction(1, 8_000_000)}, "D": {"r1": 500_000}})
+    open_to = {"A": ["small"], "B": ["small", "large"], "D": ["small"]}
+    found = solve(Instance(users, machines=machines, eligible=open_to, organisation=rules), "ceei")
+    assert found.tasks.tolist() == pytest.approx([2.5e-7, 1e24, 1], rel=1e-9)
+    assert found.certificate.valid and verify(found).valid
+
+
+def test_a_sum_whose_freed_prices_highs_does_not_find_has_its_own():
+    """What the group is promised A fills r1 with, but for 1e-18 of it."""
+    users = {"A": {"r0": 1, "r1": 10**12}, "B": {"r0": "1e-12", "r1": "1e-6"}, "C": {"r0": 1, "r1": 10**12}}
+    groups = (Group("a", guarantee={"r0": Fraction(1, 8)}), Group("a/y", ceiling={"r1": 0}))
+    rules = Organisation(paths={"A": "a", "B": "a", "C": "a/y"}, groups=groups)
+    cluster = Instance(users, {"r0": 3, "r1": "1e-6"}, organisation=rules)
+    found = solve(cluster, "throughput")
+    assert found.tasks.tolist() == pytest.approx([1e-18, 1e-18, 0], rel=1e-9)
+    assert found.certificate.valid and verify(found).valid
+
+
 @pytest.mark.sampled(40)
 @pytest.mark.parametrize("seed", range(200))
 def test_decimals_alone_find_what_floats_do(seed, monkeypatch):

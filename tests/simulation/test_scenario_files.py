@@ -99,6 +99,30 @@ def test_toml_json_and_yaml_say_the_same():
     assert loads(toml) == loads(json.dumps(document)) == loads(yaml)
 
 
+JOB = "jobs = [{{ demand = {{ cpu = 1 }}, duration = 1, {} }}]"
+
+
+@pytest.mark.parametrize(
+    ("job", "until", "told"),
+    [
+        ('count = "endless"', None, "user 'A': a job comes without end: say until when, or how often"),
+        ("count = 1e18", None, "1e+18 times: say until when"),
+        ('count = "endless", every = 1e-9', 3, "about 3e+09 times in the 3 s until the end: stop earlier"),
+        ('count = "endless"', 3, ""),
+        ('count = "endless", every = 1', 3, ""),
+        ("count = 1e18", 3, ""),
+    ],
+)
+def test_a_job_may_come_without_end_where_the_run_has_one(job, until, told):
+    scenario = loads(HEAD + USER + JOB.format(job), "toml", "mine.toml")
+    if told:
+        with pytest.raises(InstanceError) as caught:
+            simulate(scenario, until=until)
+        assert told in str(caught.value)
+    else:
+        assert simulate(scenario, until=until).seconds == until
+
+
 @pytest.mark.parametrize("name", names())
 def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
     from drfopt.simulation.scenario_files import text
@@ -155,8 +179,6 @@ def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
             "swap them",
         ),
         (HEAD + USER + 'jobs = [{ demand = { cpu = 1 }, tasks = "endless" }]', "tasks without end need an end"),
-        (HEAD + USER + 'jobs = [{ demand = { cpu = 1 }, duration = 1, count = "endless" }]', "comes without end"),
-        (HEAD + USER + "jobs = [{ demand = { cpu = 1 }, duration = 1, count = 1e18 }]", "1e+18 times: say until when"),
         (HEAD + USER + 'jobs = [{ demand = { cpu = 1 }, machines = ["x"] }]', "no machine class 'x': there is pool"),
         (HEAD + USER + "jobs = [{ stages = [] }]", "a job has no stages"),
         (HEAD + USER + "jobs = [{ stages = [{ demand = { cpu = 1 }, task = 1 }] }]", "stages[0]: unknown key 'task'"),
