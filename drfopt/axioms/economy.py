@@ -61,7 +61,12 @@ class IdenticalMachines:
     def machine(self, resources: Sequence[str]) -> Machine:
         """Return the class as an instance lists it."""
         devices = {resources[j]: one for j, one in self.devices}
-        return Machine(self.name, list(self.capacity), self.count, resized(devices, resources, self.capacity) or None)
+        return Machine(self.name, list(self.capacity), self.count, devices or None)
+
+    def with_capacity(self, j: int, capacity: Fraction) -> "IdenticalMachines":
+        """Return the class with so much of a resource on each machine, and as many devices as that is."""
+        row = _put(self.capacity, j, capacity)
+        return replace(self, capacity=row, devices=tuple(resized(dict(self.devices), self.capacity, row).items()))
 
     @property
     def room(self) -> Row:
@@ -166,8 +171,7 @@ class Economy:
         """Return the cluster with another capacity of resource j: of the pool, or of every machine of class k."""
         if self.machines is None or k is None:
             return replace(self, pool=_put(self.pool, j, capacity))
-        changed = replace(self.machines[k], capacity=_put(self.machines[k].capacity, j, capacity))
-        return self._with_class(k, changed)
+        return self._with_class(k, self.machines[k].with_capacity(j, capacity))
 
     def with_machines(self, k: int, count: int) -> "Economy":
         """Return the cluster with another number of machines of class k."""

@@ -15,7 +15,7 @@ from .report import report
 from .simulate import rules, scenarios, simulate
 from .size import rebalance, size
 from .solve import schedule, solve
-from .status import Program
+from .status import Command, Program
 from .whatif import sweep, whatif
 
 __all__ = ["app", "program"]
@@ -79,7 +79,7 @@ for command in (
     scenarios,
     schema,
 ):
-    app.command()(command)
+    app.command(cls=Command)(command)
 
 program = typer.main.get_command(app)
 """Of `app`, made once: calling `app` itself reads the options of every command again each time."""

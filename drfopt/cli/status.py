@@ -6,12 +6,13 @@ The program around the commands: every exception becomes one line on standard er
 import os
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from ..base.errors import CertificateError, DrfoptError, SolverError
+from ..base.errors import CertificateError, DrfoptError, InstanceError, SolverError
 
 __all__ = [
     "BROKEN_PIPE",
@@ -21,6 +22,7 @@ __all__ = [
     "STATUS",
     "USAGE",
     "USAGE_ERROR",
+    "Command",
     "Program",
     "sentence",
     "status_of",
@@ -42,6 +44,9 @@ BROKEN_PIPE = 141
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 """typer's own usage error, found by descent: its home has moved between versions of typer."""
+
+WRITERS = ("--certificate", "--cluster", "--output", "--records", "--timeline")
+"""Options that name a file to write."""
 
 STATUS: tuple[tuple[type[BaseException], int], ...] = (
     (KeyboardInterrupt, INTERRUPTED),
@@ -93,6 +98,28 @@ def _usage(error: BaseException) -> str:
     command = context.command_path if context is not None else "drfopt"
     joint = "" if message.endswith("?") else ";"
     return f"{message[:1].lower()}{message[1:]}{joint} see '{command} --help'"
+
+
+class Command(TyperCommand):
+    """A command whose options do not write one file over another."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it; where two files to write are one, nothing is begun.
+
+        Raises
+        ------
+        InstanceError
+        """
+        writers: dict[str, str] = {}
+        for option in self.params:
+            word, file = option.opts[0], ctx.params.get(option.name)
+            if word not in WRITERS or file is None:
+                continue
+            path, place = Path(file), os.path.realpath(file)
+            # A terminal or a pipe takes one after the other.
+            if (path.is_file() or not path.exists()) and writers.setdefault(place, word) != word:
+                raise InstanceError(f"{writers[place]} and {word} both write {str(file)!r}: name two files")
+        return super().invoke(ctx)
 
 
 class Program(TyperGroup):

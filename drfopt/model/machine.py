@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, listed, suggestion
-from ..base.numbers.quantities import amount, counted_up_to
+from ..base.numbers.quantities import counted_up_to
 from .arrays import ExactTable, amount_in_range, table
 from .naming import Places, aligned, as_sequence, labels, row_of, unique, with_names
 
@@ -57,8 +57,9 @@ class Machine:
 
         `self` is a class of an instance, whose devices are `Devices` with a size.
         """
-        devices: dict[str, Devices] = dict(self.devices or {})
-        return Machine(self.name, row, count, resized(devices, resources, row) or None)
+        devices = {resources.index(resource): one for resource, one in (self.devices or {}).items()}
+        found = {resources[j]: one for j, one in resized(devices, self.capacity, row).items()}
+        return Machine(self.name, row, count, found or None)
 
 
 def named_classes(machines: Any) -> tuple[Machine, ...]:
@@ -224,13 +225,16 @@ def _given(value: Any) -> Devices:
     return value if isinstance(value, Devices) else Devices(value)
 
 
-def resized(devices: Mapping[str, Devices], resources: Sequence[str], row: Sequence[Any]) -> dict[str, Devices]:
-    """Return as many devices of the same sizes as a machine of another capacity (m,) has room for."""
+def resized(devices: Mapping[int, Devices], before: Sequence[Any], after: Sequence[Any]) -> dict[int, Devices]:
+    """Return as many devices of the same sizes as a machine has room for after its capacity (m,) has changed.
+
+    Of a resource of which it has as much as before the devices stay: it may have more than is on them.
+    """
     found = {}
-    for resource, one in devices.items():
-        there = amount(row[list(resources).index(resource)], resource)
-        if count := min(int(there / one.size), MOST):
-            found[resource] = Devices(count, one.size)
+    for j, one in devices.items():
+        there = one.count if before[j] == after[j] else min(int(Fraction(after[j]) / one.size), MOST)
+        if there:
+            found[j] = Devices(there, one.size)
     return found
 
 

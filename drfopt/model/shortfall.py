@@ -189,7 +189,8 @@ class Shortfall:
         """Part of all that is asked for that runs, in dominant shares; None where nobody names an end."""
         named = np.isfinite(self.asked)
         asked = float(self.shares[named] @ self.asked[named])
-        run = self.asked[named] - self.missing[named]
+        # The part that is missing may be all but next to nothing.
+        run = np.where(self.missing > 0, np.minimum(self.got, self.asked), self.asked)[named]
         return float(self.shares[named] @ run) / asked if asked else None
 
     def lacking(self, users: np.ndarray) -> np.ndarray:

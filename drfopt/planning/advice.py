@@ -257,7 +257,10 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
             return Advice(allocation, (), nowhere, _by_turns(instance, before))
     if allocation.exact:
         # Ends of enclosures and floats are not ordered; in floats both are.
-        allocation = solve(instance, policy)
+        time_limit = LONGEST if allocation.integer else None
+        allocation = solve(instance, policy, integer=allocation.integer, time_limit=time_limit)
+        if not allocation.finished:
+            return Advice(allocation, (), nowhere, TARGET if policy.path is None else TRY)
     wanted = list(_wanted(short, wanting, allocation.integer))[:TRIED]
     if not wanted:
         return Advice(allocation, (), nowhere, _rules(short, wanting, TARGET if policy.path is None else TRY))

@@ -5,8 +5,9 @@ from fractions import Fraction
 import pytest
 from engines.whole_reference import Enumeration, awkward
 
-from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, audit, solve
+from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, audit, solve, what_if
 from drfopt.axioms import ruled, ruled_whole
+from drfopt.axioms.economy import cluster_of
 from drfopt.base.deadline import NEVER
 from drfopt.model.policies import policy_named
 from drfopt.solving.integrality import whole_parts
@@ -114,3 +115,21 @@ def test_a_report_of_all_that_a_user_needs_brings_so_many_times_its_tasks(intege
     case = ruled._RuledCase(cluster, policy_named("drf"), NEVER, integer)
     reported = Instance({"A": {"x": 2}, "B": {"x": 1}}, {"x": 4}, organisation=rules)
     assert case.reporting({0: (0, 2.0)})[0] == 2 * float(solve(reported, integer=integer).tasks[0])
+
+
+def test_a_machine_that_grows_has_as_many_devices_as_it_is_measured_with():
+    """Of four devices of one unit, six are there when it has six units: three whole tasks of two, not two."""
+    machine = Machine("m", {"gpu": 4, "cpu": 9}, devices={"gpu": 4})
+    before = cluster_of(Instance({"A": {"gpu": 2, "cpu": 1}}, machines=[machine]))
+    after = before.with_capacity(before.resources.index("gpu"), Fraction(6), 0)
+    assert after.machines[0].row[2] == {before.resources.index("gpu"): (6, 1)}
+    assert after.instance().machines[0].devices["gpu"].count == 6
+    cpu = before.with_capacity(before.resources.index("cpu"), Fraction(18), 0)
+    assert cpu.machines[0].devices == before.machines[0].devices
+
+
+def test_a_machine_keeps_its_devices_where_it_has_more_of_the_resource_than_is_on_them():
+    given = {"gpu": {"count": 4, "size": 1}}
+    instance = Instance({"A": {"gpu": 1, "cpu": 1}}, machines=[Machine("m", {"gpu": 5, "cpu": 4}, devices=given)])
+    assert cluster_of(instance).instance().machines[0].devices["gpu"].count == 4
+    assert what_if(instance, ["set-capacity m/cpu=80"], integer=True).after.tasks.tolist() == [4]

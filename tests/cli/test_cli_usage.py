@@ -128,3 +128,16 @@ def test_a_solver_is_refused_where_none_is_asked_or_none_is_there(drfopt, refuse
 def test_a_folder_without_parquet_is_none(drfopt, refused, tmp_path):
     refused(drfopt("solve", tmp_path), "is a folder without files *.parquet")
     refused(drfopt("solve", ""), "'' is neither a file nor a library instance")
+
+
+def test_no_file_is_written_over_another_of_the_same_command(drfopt, refused, cluster, tmp_path):
+    same = tmp_path / "same.json"
+    words = f"--certificate and --output both write '{same}': name two files"
+    refused(drfopt("solve", cluster, "-o", same, "--certificate", same), words)
+    assert not same.exists()
+    same.write_text("old")
+    (tmp_path / "link.json").symlink_to(same)
+    refused(drfopt("solve", cluster, "-o", tmp_path / "link.json", "--certificate", same), "both write")
+    refused(drfopt("size", cluster, "-t", "A>=5", "--cost", "cpu=1", "-o", same, "--cluster", same), "both write")
+    assert same.read_text() == "old"
+    assert drfopt("solve", cluster, "-o", same, "--certificate", tmp_path / "other.json").status == 0

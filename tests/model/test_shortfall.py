@@ -172,3 +172,10 @@ def test_what_is_less_than_all_is_shown_as_less_in_every_table():
     assert fixed([0.5, 0.999999, 1.0], share=True) == ["50.0", "<100.0", "100.0"]
     assert [in_places(value, 0, 100) for value in (0, 0.2, 99.7, 100)] == ["0", "<1", "<100", "100"]
     assert tenths(0.99999999, decimals=4) == "99.999999%" and tenths(0.5, decimals=4) == "50.0000%"
+
+
+@pytest.mark.parametrize("asked", [10**16, 10**17])
+def test_next_to_nothing_of_what_is_asked_for_is_told_as_what_it_is(asked):
+    cluster = Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18})
+    short = solve(Instance(**cluster.parts() | {"max_tasks": [asked, None]})).shortfall
+    assert short.demand_met == pytest.approx(3 / asked, rel=1e-12)

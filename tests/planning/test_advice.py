@@ -174,3 +174,11 @@ def test_what_is_to_be_bought_for_a_whole_task_is_enough_as_it_is_told():
     cluster = Instance({"a": {"x": "1/3"}, "b": {"x": "1/3"}}, {"x": "1/2"})
     (bought,) = advise(solve(cluster, integer=True), endless=True).purchases
     assert bought.sentence().startswith("0.17 more x: ") and str(bought.amount) == "17/100"
+
+
+def test_what_to_buy_for_exact_whole_tasks_is_in_whole_tasks():
+    machines = [Machine("n", {"cpu": 10}, 5)]
+    cluster = Instance({"A": {"cpu": 4}, "B": {"cpu": 4}}, machines=machines, max_tasks={"A": 9, "B": 7})
+    told = [advise(solve(cluster, integer=True, exact=exact)).to_dict() for exact in (False, True)]
+    assert told[0] == told[1]
+    assert told[0]["to_buy"][0]["amount"] == 3
