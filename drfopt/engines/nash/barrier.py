@@ -16,11 +16,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...base.errors import SolverError
 from ...base.progress import report
 from ...base.states import Most, OnePart, SummedParts
 from ..interior_point import RowMatrix
 from ..problem import Answer, Problem
+from .apart import unresolved
 from .market_part import MarketPart, MarketStep
 from .polish import polish
 from .pooled_market import as_pool
@@ -125,7 +125,8 @@ class Barrier:
         if here:
             near = self.p, self.z
         if near is None:
-            raise SolverError("the interior point method did not converge: the levels differ too much for this policy")
+            resources, *found = self.parts.look("ends")
+            raise unresolved("the interior point method did not converge", found, resources.first)
         p, z = near
         return p.reshape(self.shape), z.reshape(self.shape)
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base.states import Most
+from ...base.states import First, Most
 from ..pair_layout import PairBlock, laplacian, summed
+from .apart import ends
 from .scaled_market import MarketPoint, ScaledMarket
 
 __all__ = ["MarketPart", "MarketStep"]
@@ -118,6 +119,11 @@ class MarketPart:
         self.near: tuple[np.ndarray, ...] | None = None
         self.keeps, self._kept = keeps, dict[str, Any]()
         self.alone = keeps and len(self.layout.blocks()) == 1
+
+    def ends(self) -> tuple:
+        """Return the names of the resources, and who is furthest apart."""
+        problem = self.market.problem
+        return First(problem.instance.resources), *ends(problem, problem.weights)
 
     # ---- the beginning -----------------------------------------------------------------------------------------------
 
