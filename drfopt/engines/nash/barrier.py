@@ -72,7 +72,8 @@ def solve(problem: Problem) -> Answer:
         problem.deadline.check("the interior point method", f"the {gap}")
 
     part = MarketPart(market, keeps=True)
-    p, z = Barrier(OnePart(part), market.alpha).run(watch)
+    barrier = Barrier(OnePart(part), market.alpha, lambda _, i: f"user {problem.instance.users[i]!r}")
+    p, z = barrier.run(watch)
     return polish(market, part.point(p, z))
 
 
@@ -83,10 +84,12 @@ class Barrier:
     ----------
     parts : SummedParts of MarketPart
     alpha : float
+    called : callable
+        What a user is called in a sentence, from the number of its part and its row there.
     """
 
-    def __init__(self, parts: SummedParts, alpha: float):
-        self.parts, self.alpha = parts, alpha
+    def __init__(self, parts: SummedParts, alpha: float, called: Callable[[int, int], str]):
+        self.parts, self.alpha, self.called = parts, alpha, called
 
     def run(self, watch: Callable[[str, str], None]) -> tuple[np.ndarray, np.ndarray]:
         """Bring the parts near the optimum, strictly inside every constraint; return prices and slacks (k, m) there.
@@ -126,7 +129,7 @@ class Barrier:
             near = self.p, self.z
         if near is None:
             resources, *found = self.parts.look("ends")
-            raise unresolved("the interior point method did not converge", found, resources.first)
+            raise unresolved("the interior point method did not converge", found, resources.first, self.called)
         p, z = near
         return p.reshape(self.shape), z.reshape(self.shape)
 

@@ -148,7 +148,9 @@ def _interior(market: BoundedMarket) -> BoundedPoint:
 
 
 def _unresolved(what: str, m: BoundedMarket) -> SolverError:
-    return unresolved(what, ends(m.problem, m.promised.incomes), m.problem.instance.resources)
+    instance = m.problem.instance
+    found = ends(m.problem, m.promised.incomes)
+    return unresolved(what, found, instance.resources, lambda _, i: f"user {instance.users[i]!r}")
 
 
 @dataclass(eq=False)

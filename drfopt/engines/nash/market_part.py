@@ -102,10 +102,12 @@ class MarketPart:
     market : ScaledMarket
     keeps : bool
         Whether what a pass computes is kept for the next ones, or made again.
+    number : int
+        Which part it is.
     """
 
-    def __init__(self, market: ScaledMarket, keeps: bool = False):
-        self.market, self.layout, self.alpha = market, market.layout, market.alpha
+    def __init__(self, market: ScaledMarket, keeps: bool = False, number: int = 0):
+        self.number, self.market, self.layout, self.alpha = number, market, market.layout, market.alpha
         self.n, self.g, self.u, self.limited = market.n, market.g, market.u, market.limited
         self.v = market.spread
         # The tie of y and t is a product of powers of which neither grows faster than linearly.
@@ -123,7 +125,7 @@ class MarketPart:
     def ends(self) -> tuple:
         """Return the names of the resources, and who is furthest apart."""
         problem = self.market.problem
-        return First(problem.instance.resources), *ends(problem, problem.weights)
+        return First(problem.instance.resources), *ends(problem, problem.weights, self.number)
 
     # ---- the beginning -----------------------------------------------------------------------------------------------
 
