@@ -1,5 +1,8 @@
 """What can go wrong, as a small tree; every message names the culprit, its value and the remedy.
 
+Two mistakes are answered with the error that Python has for them: `KeyError` for a part that a result does not have,
+`AttributeError` for an attempt to change an `Instance`.
+
 DrfoptError
 ├── InstanceError       (also ValueError)   the cluster or its file is not usable as it stands
 ├── PolicyError         (also ValueError)   the policy is unknown or cannot take this instance
@@ -32,7 +35,10 @@ __all__ = [
 
 
 class DrfoptError(Exception):
-    """Root of everything this package raises on purpose."""
+    """Root of what this package raises on purpose.
+
+    But for the `KeyError` of a part that a result does not have, and the `AttributeError` of a change to an `Instance`.
+    """
 
 
 class InstanceError(DrfoptError, ValueError):

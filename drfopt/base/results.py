@@ -91,7 +91,7 @@ class Result(ABC):
             return found[name]
         except (KeyError, TypeError):
             near = suggestion(name, map(str, found)) if isinstance(name, str) else ""
-            raise KeyError(f"{type(self).__name__} has no part {name!r}{near}") from None
+            raise KeyError(f"{type(self).__name__} has no part {name!r}{near or ': named() has all of them'}") from None
 
     __iter__: ClassVar[None] = None
     """Parts are asked for by name; who wants all of them asks for `named`."""

@@ -96,7 +96,7 @@ def verify(
     format: options.FormatName = None,
     output: options.OutputFile = None,
 ) -> None:
-    """Check an answer in exact arithmetic, without any solver; exit 1 when it is wrong, 3 when it lacks a proof.
+    """Check an answer in exact arithmetic, without any solver; exit 1 when it or its proof is wrong, 3 without one.
 
     Example: drfopt verify nsdi2011 answer.json
     """

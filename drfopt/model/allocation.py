@@ -50,7 +50,7 @@ class Portion:
     ----------
     user : str
     tasks, level, dominant_share : number
-        Floats, or fractions and enclosures when asked for exact values; whole tasks are ints.
+        Floats, whole tasks ints; fractions, or enclosures of what is irrational, when asked for exact values.
     dominant_resource : str
     usage : dict from resource to number
     bottleneck : str, tuple of str, or None
@@ -89,7 +89,7 @@ class Allocation(Result):
     instance : Instance
     policy : str
     tasks : array (n,)
-        Tasks of each user: floats, or fractions (dtype object) when asked for exact values.
+        Tasks of each user: floats, or fractions and enclosures (dtype object) when asked for exact values.
     leveled : callable
         Returns the level of each user; `levels` asks it once.
     placed : callable
@@ -159,7 +159,7 @@ class Allocation(Result):
 
     @property
     def exact(self) -> bool:
-        """Whether tasks and levels are fractions."""
+        """Whether tasks and levels are fractions, or enclosures of what is irrational, and no floats."""
         return self.tasks.dtype == object
 
     @property

@@ -308,6 +308,11 @@ def table(values: Any, shape: tuple[int, ...], places: "Places", *, unlimited: b
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         return _from_array(values, shape, places, unlimited)
     found = _shape(values)
+    if -1 in found:
+        rows = ((k, _shape(row)) for k, row in enumerate(values, start=1))
+        k, of = next((k, of) for k, of in rows if of != shape[1:])
+        has = "has rows of different lengths" if -1 in of else f"has shape {of}"
+        raise InstanceError(f"{places.title}: row {k} {has}, but {shape[1:]} is needed {places.reason}".rstrip())
     if found != shape:
         raise InstanceError(f"{places.title} has shape {found}, but {shape} is needed {places.reason}".rstrip())
     plain = _plain(values, shape)

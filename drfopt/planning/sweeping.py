@@ -118,6 +118,13 @@ def axis_of(instance: Instance, text: str) -> tuple[Axis, tuple[Fraction, ...]]:
     raise InstanceError(f"there is nothing called {name!r} to sweep over{near}")
 
 
+def _value(value: Any) -> Fraction:
+    try:
+        return exact(value)
+    except InstanceError as error:
+        raise InstanceError(f"values to sweep over: {error}") from None
+
+
 def _values(text: str) -> tuple[Fraction, ...]:
     if signed := [part.strip() for part in text.split(",") if part.strip().startswith("+")]:
         raise InstanceError(f"{signed[0]!r} is a difference, and a sweep is over amounts: write what there is to be")
@@ -127,8 +134,8 @@ def _values(text: str) -> tuple[Fraction, ...]:
             raise InstanceError(f"{text!r} has no step: write FROM..TO/STEP, such as 100..200/10")
         if "none" in (part.strip() for part in text.split(",")):
             raise InstanceError(f"{text!r}: a sweep is over amounts, and none is not one: ask 'drfopt whatif' for that")
-        return tuple(exact(part.strip()) for part in text.split(",") if part.strip())
-    first, last, step = (exact(match[name]) for name in ("first", "last", "step"))
+        return tuple(_value(part.strip()) for part in text.split(",") if part.strip())
+    first, last, step = (_value(match[name]) for name in ("first", "last", "step"))
     if not step > 0 or last < first:
         raise InstanceError(f"{text!r} has no values: write FROM..TO/STEP with FROM below TO and a positive STEP")
     count = (last - first) // step + 1
@@ -305,7 +312,7 @@ def sweep(
         along, wanted = axis_of(instance, values)
     else:
         along = axis or multiplied(resource)
-        wanted = tuple(exact(value) for value in listed(values, "values", InstanceError))
+        wanted = tuple(_value(value) for value in listed(values, "values", InstanceError))
     if negative := [value for value in wanted if value < 0]:
         raise InstanceError(f"{along.name}={negative[0]}: a sweep is over amounts: give positive numbers")
     chosen = policy_named(policy)

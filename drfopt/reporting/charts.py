@@ -15,7 +15,7 @@ from typing import Any
 
 from ..base.errors import InstanceError
 from ..base.tables import clean
-from ..io.text.files import write_whole
+from ..io.text.files import path_of, write_whole
 from .palette import FONT, HATCHES, INKS, hatches
 from .vega import converter
 
@@ -158,7 +158,7 @@ class Chart:
 
     def save(self, path: str | Path) -> None:
         """Write the picture as .svg, .png or .pdf, whole or not at all."""
-        path = checked_picture(Path(path))
+        path = checked_picture(path_of(path))
         draw: dict[str, Callable[[], str | bytes]] = {".svg": self.svg, ".png": self.png, ".pdf": self.pdf}
         write_whole(path, draw[path.suffix.lower()]())
 

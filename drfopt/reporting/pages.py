@@ -24,7 +24,7 @@ from ..base.deadline import ending
 from ..base.errors import InstanceError, PolicyError, listed
 from ..base.results import Result
 from ..base.tables import Column, Sheet, clean
-from ..io.text.files import write_whole
+from ..io.text.files import path_of, write_whole
 from ..model.instance import Instance
 from ..model.policies import AnyPolicy
 from ..planning.before_and_after import WhatIf, what_if
@@ -194,8 +194,8 @@ class Page(Result):
 
     def save(self, path: str | Path) -> Path:
         """Write the page, whole or not at all."""
-        write_whole(Path(path), self.html)
-        return Path(path)
+        write_whole(path := path_of(path), self.html)
+        return path
 
     def named(self) -> dict[str, Any]:
         """Return the numbers of each policy's allocation, by its name."""

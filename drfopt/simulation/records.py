@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import DrfoptError, InstanceError
-from ..io.text.files import write_whole
+from ..io.text.files import path_of, write_whole
 from .run import Run
 
 __all__ = ["SUFFIXES", "checked_suffix", "job_table", "timeline_table", "write_table"]
@@ -77,7 +77,7 @@ def checked_suffix(path: str | Path) -> str:
     DrfoptError
         When it asks for Parquet, and pyarrow is not installed.
     """
-    suffix = Path(path).suffix.lower()
+    suffix = path_of(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise InstanceError(f"{path}: a table is written as {' or '.join(SUFFIXES)}: let the name end in one of them")
     if suffix == ".parquet":

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import InstanceError, suggestion
-from ..base.numbers.quantities import MOST_COUNTED, amount, exact
+from ..base.numbers.quantities import MOST_COUNTED, amount
 from ..base.registry import door
 from ..model.instance import Instance, Machine
 from ..model.naming import some, unique, with_names
@@ -149,7 +149,7 @@ class User:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", str(self.name))
         object.__setattr__(self, "jobs", _parts(self.jobs, Job, f"user {self.name!r}: jobs"))
-        weight = exact(self.weight)
+        weight = amount(self.weight, f"user {self.name!r}: weight")
         if weight <= 0:
             raise InstanceError(f"user {self.name!r}: weight is {weight}: weights must be positive")
         object.__setattr__(self, "weight", weight)

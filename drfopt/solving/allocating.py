@@ -13,7 +13,7 @@ import numpy as np
 from ..base.deadline import Deadline
 from ..base.errors import CertificateError, EngineError, PolicyError, SolverError, TimeLimitError, checked_flags
 from ..base.numbers.enclosures import Enclosure
-from ..base.numbers.quantities import exact as exact_number
+from ..base.numbers.quantities import amount
 from ..base.parallel import Workers, one_thread
 from ..base.solvers.table import DIRECT, interface
 from ..base.tolerances import CAPACITY
@@ -304,7 +304,7 @@ def _climbed(problem: Problem, answer: Answer, better: list[int]) -> Answer:
 def _width(precision: Any, exact: bool) -> Fraction:
     if precision is not None and not exact:
         raise PolicyError(f"the precision {precision} is that of enclosures: ask for exact=True (--exact) with it")
-    width = PRECISION if precision is None else exact_number(precision)
+    width = PRECISION if precision is None else amount(precision, "the precision")
     if not 0 < width < 1:
         raise PolicyError(f"the precision is {precision}: give a relative width such as 1e-30, above 0 and below 1")
     return width

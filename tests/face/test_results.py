@@ -197,7 +197,9 @@ def test_parts_are_asked_for_by_name(results, name):
     found, part = results[name], RESULTS[name][1]
     part = next(iter(found.named())) if part is None else part
     assert part in found and np.all(found[part] == found.named()[part])
-    with pytest.raises(KeyError, match="has no part"):
+    with pytest.raises(
+        KeyError, match=r"has no part 'nobody is called so'.*: (did you mean|named\(\) has all of them)"
+    ):
         found["nobody is called so"]
     with pytest.raises(TypeError):
         iter(found)
@@ -260,7 +262,57 @@ def ruled(cluster, **rules):
     return Instance(**(cluster.parts() | {"organisation": drfopt.Organisation(**rules)}))
 
 
+PIECES = Instance([[1]], machines=[Machine("m", {"r1": 2}, 3)])
+
 WRONG = {
+    "a page by number": (lambda it: report(it, ["drf"]).save(3), "a file is named by a int: give its path as text"),
+    "a picture by number": (
+        lambda it: drfopt.reporting.plot_shares(solve(it)).save(3),
+        "a file is named by a int: give its path as text",
+    ),
+    "an instance saved by number": (lambda it: it.save(3), "a file is named by a int: give its path as text"),
+    "a precision of nothing": (
+        lambda it: drfopt.solve(it, "ceei", exact=True, precision=float("nan")),
+        "the precision: nan is not finite: write a finite number",
+    ),
+    "a precision in a list": (
+        lambda it: drfopt.solve(it, "ceei", exact=True, precision=[1]),
+        r"the precision: \[1\] is not a number",
+    ),
+    "a sweep over nothing": (
+        lambda it: drfopt.sweep(it, [float("nan")]),
+        "values to sweep over: nan is not finite: write a finite number",
+    ),
+    "a sweep over words": (lambda it: drfopt.sweep(it, "cpu=one"), "values to sweep over: 'one' is not a number"),
+    "devices where none are": (
+        lambda it: drfopt.explain(it, fragmentation=True),
+        "no machine has devices: say how many each machine of a class has, such as 8 of gpu$",
+    ),
+    "nothing for sale": (
+        lambda it: drfopt.size(it, "A>=5", {}),
+        "nothing is for sale: give the cost of a resource, such as 10 for cpu$",
+    ),
+    "less than nothing at a time": (
+        lambda it: drfopt.size(it, "A>=5", {"cpu": 1}, steps={"cpu": -1}),
+        r"unit \(steps\) of 'cpu' is -1: give a positive number",
+    ),
+    "machines in pieces": (
+        lambda it: drfopt.size(PIECES, "u1>=7", {"m": 1}, steps={"m": 2}),
+        r"machines are bought one by one: leave the unit \(steps\) out",
+    ),
+    "none of the files": (lambda it: drfopt.read("csv", []), r"csv: no files are given: name them \("),
+    "a unit in a table": (
+        lambda it: drfopt.export(solve(it), "csv", names={"memory": "mem:Gi"}),
+        "resource 'memory' is called 'mem:Gi': CSV keeps the amounts of the instance: leave the unit out",
+    ),
+    "no unit": (
+        lambda it: drfopt.export(solve(it), "kueue", names={"memory": "memory:Q"}),
+        "resource 'memory' is called 'memory:Q': 'Q' is no unit",
+    ),
+    "bytes without a unit": (
+        lambda it: drfopt.export(solve(it), "kueue"),
+        r"--resource memory=memory:Gi, in Python names=\{'memory': 'memory:Gi'\}$",
+    ),
     "a limit in words": (lambda it: drfopt.solve(it, time_limit="3"), r"the time limit is '3': give a positive number"),
     "no limit at all": (lambda it: drfopt.audit(it, time_limit=0), "the time limit is 0: give a positive number"),
     "no policies": (lambda it: drfopt.compare(it, None), "policies are of type NoneType: give a list of them"),

@@ -242,7 +242,7 @@ def test_a_search_without_an_end_says_what_to_give(monkeypatch):
         ("A>=5", {"cpu": "x"}, {}, "'x' is not a number"),
         ("A>=5", {"cpu": 1}, {"most": {"memory": 3}}, "it is not for sale"),
         ("A>=5", {"cpu": 1}, {"most": {"cpu": -1}}, "most of 'cpu' is -1"),
-        ("A>=5", {"cpu": 1}, {"steps": {"cpu": 0}}, "unit of 'cpu' is 0"),
+        ("A>=5", {"cpu": 1}, {"steps": {"cpu": 0}}, r"unit \(steps\) of 'cpu' is 0"),
     ],
 )
 def test_bad_questions_are_answered_in_one_sentence(targets, costs, more, message):

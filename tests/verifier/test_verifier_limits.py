@@ -38,6 +38,31 @@ def test_what_is_no_policy_is_not_proven(policy):
     assert verify(document | {"policy": "single:cpu"}).valid
 
 
+def test_a_resource_that_counts_and_is_not_there_is_named():
+    document = answer(pool("A", "B"), "single:cpux", A="1/2", B="1/2")
+    for user in document["users"]:
+        user["level"] = "1/2"
+    assert verify(document | {"policy": "single:cpu"}).valid
+    report, missing = verify(document), "the share of 'cpux', a resource that the instance does not have, is not"
+    said = [(check.holds, check.worst) for check in report.checks if check.holds is not True]
+    assert [(None, f"{missing} known here"), (None, f"{missing} followed here: only feasibility was checked")] == said
+
+
+def test_what_a_file_names_and_writes_wrongly_is_told_in_words_and_not_as_python_has_it():
+    document = answer(pool("A", "B"), A="1/2", B="1/2")
+    for text in ("2x", "1/0", "1e", "0xg", ""):
+        document["users"][0]["tasks"] = text
+        with pytest.raises(ValueError, match=f"'{text}' is not a number"):
+            verify(document)
+    users = [{"name": "A", "demand": {"cpu": 1}, "machines": ["m"]}]
+    machines = [{"name": name, "capacity": {"cpu": 1}} for name in "mn"]
+    placed = answer({"machines": machines, "users": users}, A="1") | {"placement": {"A": {"n": "1"}}}
+    assert worst(placed) == "A: 1 on n"
+    placed |= {"integer": True, "proof": {"packing": [{"class": "o", "machines": 1, "tasks": {"A": 1}}]}}
+    with pytest.raises(ValueError, match="the instance has no class 'o'"):
+        verify(placed)
+
+
 @pytest.mark.parametrize("key", ["cluster", "instance"])
 def test_a_verdict_compares_the_clusters_that_are_proven(key):
     """Who leaves takes nothing from who stays: it has less in a cluster that was smaller all the time."""

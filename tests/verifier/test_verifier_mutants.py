@@ -347,7 +347,7 @@ TOLD_TWICE = {
     "'tasks are not negative'": "the placement would be negative too",
     "'who can run nothing has nothing'": "it would be above a limit, or run where it does not fit",
     "'what has a price is used up'": "money would be left",
-    "'nobody uses a class that is dear to it'": "named by test_verifier_forged",
+    "'all money is spent where tasks are cheapest'": "named by test_verifier_forged",
     "'the instance is the one of the file'": "named by test_verifier_forged",
 }
 """Checks that say more plainly what another one says as well, or that other tests hold."""

@@ -22,7 +22,7 @@ from ...base.progress import report
 from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...io.native import writing
-from ...io.text.files import write_whole
+from ...io.text.files import path_of, write_whole
 from ...model.document import document as instance_document
 from ...model.instance import Instance
 from ...model.policies import AnyPolicy, Policy, policy_named
@@ -67,7 +67,7 @@ class Counterexample:
 
     def save(self, folder: str | Path) -> Path:
         """Write the instance file, its story on top, and read it again: what is written must fail as well."""
-        path = Path(folder) / self.file_name
+        path = path_of(folder) / self.file_name
         comment = "".join(f"# {line}\n" for line in ("Expect: " + self.story).splitlines())
         write_whole(path, comment + writing.dumps(self.instance, "toml"))
         again = audit(Instance.load(path), self.policy, self.finding.property, integer=self.integer)

@@ -141,13 +141,13 @@ class Claim:
         return {i: alone(self.c, i, said[name]) for i in self.c.typed if (name := self.c.users[i]) in said}
 
     def not_followed(self, word: str) -> str:
-        """Return what of the rules of an organisation, which say what is fair and what a level is, is not followed.
-
-        Or that the file does not say what users with several types could run alone.
-        """
+        """Return what of rules, which say what is fair and what a level is, is not followed, not said or not there."""
         c = self.c
         if word == "tsf" and not c.pool and (silent := [i for i in c.typed if i not in self.alone_said]):
             return f"what {c.users[silent[0]]} could run alone, of which the file says nothing,"
+        _, colon, counted = self.policy.partition(":")
+        if word == "single" and colon and counted not in c.resources:
+            return f"the share of {counted!r}, a resource that the instance does not have,"
         promised = any(map(any, c.guarantee)) or any(group.get("guarantee") for group in c.groups)
         if not (c.ruled or c.ordered or c.excluded) or (self.objective == "servers" and not c.amounts):
             return ""

@@ -14,7 +14,7 @@ from typing import Any
 
 from .exact_sums import over_one, total
 from .keys import all_known
-from .reading import number
+from .reading import Numbered, number
 from .work import spend
 
 __all__ = ["Cluster", "DevicesOf", "Kind", "devices_of", "integers", "taken"]
@@ -92,11 +92,12 @@ class Cluster:
         all_known(data)
         self.pool = "machines" not in data
         classes = [{"name": "", "capacity": data["capacity"]}] if self.pool else data["machines"]
-        self.classes, counts = [c["name"] for c in classes], [number(c.get("count", 1)) for c in classes]
+        self.classes = Numbered("class", (c["name"] for c in classes))
+        counts = [number(c.get("count", 1)) for c in classes]
         if any(count.denominator > 1 or count > MOST_COUNTED for count in counts):
             raise ValueError(f"a count of machines is no whole number up to {MOST_COUNTED:,}")
         self.count = list(map(int, counts))
-        self.resources = list(dict.fromkeys(r for c in classes for r in c["capacity"]))
+        self.resources = Numbered("resource", dict.fromkeys(r for c in classes for r in c["capacity"]))
         self.C = [self._row(c["capacity"], 0) for c in classes]
         shared = [c.get("devices", {}) for c in classes]
         self.devices = [devices_of(*pair, self.resources, number) for pair in zip(shared, self.C, strict=True)]
@@ -284,10 +285,8 @@ class Cluster:
             return [(1 / alone / self.w[i][0] if alone else nothing, nothing)]
         if word in ("tasks", "throughput"):
             return [(1 / self.w[i][0] if word == "tasks" else number(1), nothing)]
-        found = []
-        for j, (d, c, w, promised) in enumerate(
-            zip(self.d[i], self.cluster, self.w[i], self.guarantee[i], strict=True)
-        ):
+        found, rows = [], zip(self.d[i], self.cluster, self.w[i], self.guarantee[i], strict=True)
+        for j, (d, c, w, promised) in enumerate(rows):
             if not c or j in self.excluded or (word == "single" and self.resources[j] != argument):
                 continue
             unit = (promised if promised and self.meaning == "normalised" else c) * (1 if plain else w)

@@ -115,8 +115,8 @@ class MarketClaim(PossibleClaim):
         )
         idle += [group for group, used, most in held if not self.near(used, most)]
         self.report.add("what has a price is used up", idle)
-        lost = [f"{shown(unspent)} of {shown(money)}"] * (abs(unspent) > e * money)
-        self.report.add("nobody uses a class that is dear to it", lost)
+        spent = [f"{shown(money - unspent)} of {shown(money)}"] * (abs(unspent) > e * money)
+        self.report.add("all money is spent where tasks are cheapest", spent)
         return True
 
     def stopped_after(self, tier: PricedTier, stuck: set[int]) -> set[int]:

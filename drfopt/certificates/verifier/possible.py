@@ -66,7 +66,7 @@ class PossibleClaim(Claim):
         )
         add("tasks are those placed", [*unlike, *self.missummed()])
         astray = (q for q, _ in kinds if any(z and k not in self.fits[q] for k, z in self.z[q].items()))
-        add("tasks run where they fit", (f"{owners[q]}: {shown(self.z[q])}" for q in astray))
+        add("tasks run where they fit", (f"{owners[q]}: {self.where(self.z[q])}" for q in astray))
         cells = ((k, j) for k in range(len(self.c.C)) for j in range(len(self.c.resources)))
         full = ((k, j, used) for k, j in cells if (used := self.used(k, j)) > self.c.room[k][j] * over)
         return add(

@@ -15,6 +15,7 @@ from .work import bits, grant, spend
 
 __all__ = [
     "Check",
+    "Numbered",
     "Report",
     "dot",
     "loads",
@@ -50,6 +51,25 @@ KNOWN: ContextVar[dict[str, Fraction]] = ContextVar("known")
 
 MULTIPLE = 12_000
 """Bits of a long number that a multiple of one brings at most: it stands for one, and is much shorter."""
+
+
+class Unread(ValueError):
+    """A text that is no number, and why."""
+
+
+class Numbered(list[Any]):
+    """What a cluster has of one kind, by number; what it has not is said to be so."""
+
+    def __init__(self, kind: str, names: Iterable[Any]):
+        super().__init__(names)
+        self.kind = kind
+
+    def index(self, name: Any, *ends: Any) -> int:
+        """Return the number of a name."""
+        try:
+            return super().index(name, *ends)
+        except ValueError:
+            raise ValueError(f"the instance has no {self.kind} {name!r}") from None
 
 
 @dataclass(frozen=True)
@@ -88,20 +108,31 @@ def number(value: Any) -> Fraction:
     if isinstance(given, str):
         if "*" in given:
             return _multiple(given)
-        hexadecimal = given.lstrip("-")[:2] == "0x"  # Long numbers are, which is read in one pass.
-        grant(HALF_A_DIGIT * len(given) if hexadecimal else 0)
-        spend((HALF_A_DIGIT if hexadecimal else BITS_A_DIGIT) * len(given))
-        if hexadecimal:
-            top, _, bottom = given.partition("/")
-            return Fraction(int(top, 16), int(bottom or "1", 16))
-        exponent = given.lower().rpartition("e")[2] if "e" in given.lower() else "0"
-        if abs(int(exponent)) > LARGEST_EXPONENT:
-            raise ValueError(f"{given[:40]!r} is beyond the range of numbers")
-        if len(given) > LONG:  # Python refuses to read long integers; Decimal does not.
-            if not FRACTION.fullmatch(given):
-                raise ValueError(f"{given[:40]!r}... is no fraction, and too long for another number")
-            top, _, bottom = given.partition("/")
-            return Fraction(int(Decimal(top)), int(Decimal(bottom or "1")))
+        try:
+            return _written(given)
+        except Unread:
+            raise
+        except (ValueError, ZeroDivisionError):
+            raise Unread(f"{given[:40]!r} is not a number") from None
+    return Fraction(given)
+
+
+def _written(given: str) -> Fraction:
+    """Return the value of a text."""
+    hexadecimal = given.lstrip("-")[:2] == "0x"  # Long numbers are, which is read in one pass.
+    grant(HALF_A_DIGIT * len(given) if hexadecimal else 0)
+    spend((HALF_A_DIGIT if hexadecimal else BITS_A_DIGIT) * len(given))
+    if hexadecimal:
+        top, _, bottom = given.partition("/")
+        return Fraction(int(top, 16), int(bottom or "1", 16))
+    exponent = given.lower().rpartition("e")[2] if "e" in given.lower() else "0"
+    if abs(int(exponent)) > LARGEST_EXPONENT:
+        raise Unread(f"{given[:40]!r} is beyond the range of numbers")
+    if len(given) > LONG:  # Python refuses to read long integers; Decimal does not.
+        if not FRACTION.fullmatch(given):
+            raise Unread(f"{given[:40]!r}... is no fraction, and too long for another number")
+        top, _, bottom = given.partition("/")
+        return Fraction(int(Decimal(top)), int(Decimal(bottom or "1")))
     return Fraction(given)
 
 

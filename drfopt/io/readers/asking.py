@@ -101,18 +101,20 @@ def read(
         raise InstanceError(f'{format}: shape is {shape!r}: give a table, such as {{"cpu": 1, "memory": "4Gi"}}')
     if not isinstance(machines, str | Path | None):
         raise InstanceError(f"{format}: machines is {machines!r}: give the path of a file that lists them")
-    for option, given, can in (("--saturate", saturate, known.queues), ("--machines", machines, known.machines)):
+    for option, given, can in (("saturate", saturate, known.queues), ("machines", machines, known.machines)):
         if given and not can:
-            some = ", ".join(row.name for row in FORMATS if (row.queues if option == "--saturate" else row.machines))
-            raise InstanceError(f"{format}: has no use for {option}: leave it out ({some} have)")
+            some = ", ".join(row.name for row in FORMATS if (row.queues if option == "saturate" else row.machines))
+            raise InstanceError(f"{format}: has no use for {option} (--{option}): leave it out ({some} have)")
     if shape and not saturate:
-        raise InstanceError(f"{format}: --shape is of tasks that --saturate makes: say that too, or leave it out")
+        raise InstanceError(
+            f"{format}: shape (--shape) is of tasks that saturate (--saturate) makes: say that too, or leave it out"
+        )
     paths = [files] if isinstance(files, str | Path) else listed(files, f"{format}: files", InstanceError)
     if not paths:
-        raise InstanceError(f"{format}: no files are given: name {known.files}")
-    asked = ReadOptions(user_by, saturate, {r: amount(value, f"--shape: {r}") for r, value in (shape or {}).items()})
+        raise InstanceError(f"{format}: no files are given: name them ({known.files})")
+    asked = ReadOptions(user_by, saturate, {r: amount(value, f"shape: {r}") for r, value in (shape or {}).items()})
     if shape and not any(asked.shape.values()):
-        raise InstanceError("--shape: the task needs nothing: give it some of a resource, such as cpu=1,memory=4Gi")
+        raise InstanceError("shape: the task needs nothing: give it some of a resource, such as 1 of cpu")
     opened = [read_file(path) for path in paths]
     if machines is not None:
         file = read_file(machines)
@@ -191,7 +193,7 @@ def saturated(cluster: Contents) -> Contents:
     for resource in shape if there else ():
         if resource not in there:
             raise InstanceError(
-                f"--shape: no machine has {resource!r}, they have {', '.join(there)}{suggestion(resource, there)}"
+                f"shape: no machine has {resource!r}, they have {', '.join(there)}{suggestion(resource, there)}"
             )
     tasks = list(cluster.tasks)
     mixes: dict[Hashable, list[tuple[Amounts, int]]] = {}

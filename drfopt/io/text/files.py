@@ -33,6 +33,7 @@ __all__ = [
     "failure",
     "format_of",
     "one_line",
+    "path_of",
     "read_file",
     "read_text",
     "refuse_newer",
@@ -143,7 +144,7 @@ def format_of(path: str | Path) -> str:
     InstanceError
         On any other suffix.
     """
-    _check_name(path)
+    path_of(path)
     suffix = Path(path).suffix
     if suffix.lower() not in FORMATS:
         said = f"the suffix {suffix!r} is not known" if suffix else "the name has no suffix"
@@ -188,7 +189,7 @@ def read_text(path: str | Path, empty: str = EMPTY) -> str:
     InstanceError
         When the file is missing, not readable, empty, larger than `LARGEST` bytes, or not text in UTF-8.
     """
-    _check_name(path)
+    path_of(path)
     if str(path) == "-":
         return _decoded(_standard_input(), STANDARD_INPUT, empty)
     place = str(path) or "."
@@ -205,9 +206,17 @@ def read_text(path: str | Path, empty: str = EMPTY) -> str:
     return _decoded(data, place, empty)
 
 
-def _check_name(path: object) -> None:
+def path_of(path: object) -> Path:
+    """Return the path that somebody gives.
+
+    Raises
+    ------
+    InstanceError
+        When it is none, nor text.
+    """
     if not isinstance(path, str | os.PathLike):
         raise InstanceError(f"a file is named by a {type(path).__name__}: give its path as text")
+    return Path(path)
 
 
 def _standard_input() -> bytes:
@@ -286,6 +295,7 @@ def write_whole(path: str | Path, text: str | bytes) -> None:
     InstanceError
         When the file cannot be written; nothing is left behind then.
     """
+    path_of(path)
     place = str(path)
     if not place:
         raise InstanceError("the file to write has no name: give one")

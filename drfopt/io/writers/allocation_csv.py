@@ -43,7 +43,7 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
     for resource, name in names.items():
         if name is not None and ":" in name:
             raise InstanceError(
-                f"--resource {resource}={name}: CSV keeps the amounts of the instance: leave the unit out"
+                f"resource {resource!r} is called {name!r}: CSV keeps the amounts of the instance: leave the unit out"
             )
     instance = allocation.instance
     lines += left_out(allocation, weights=False, classes=True)

@@ -335,21 +335,25 @@ def _target(
         )
         raise InstanceError(
             f"resource {resource!r} has no name there: say it with --resource {quote(resource)}=NAME, "
-            f"one of {usual}{such}, or leave it out with --leave-out {quote(resource)}"
+            f"in Python names={{{resource!r}: NAME}}, one of {usual}{such}, or leave it out with "
+            f"--leave-out {quote(resource)}, in Python leave_out={[resource]}"
         )
     if name in MEGABYTES and in_bytes:
         base = replace(base, scale=base.scale / MEBIBYTE)
     if given:
         if not unit or not UNIT.fullmatch(unit):
-            raise InstanceError(f"--resource {resource}={said}: {unit!r} is no unit: use m, k, M, G, Ki, Mi, Gi")
+            raise InstanceError(
+                f"resource {resource!r} is called {said!r}: {unit!r} is no unit: use m, k, M, G, Ki, Mi, Gi"
+            )
         # A unit of memory is one of bytes, whatever the other program counts it in.
         rate = Fraction(1, base.unit) if base.name in MEMORY_WORDS else base.scale
         return replace(base, scale=parse(f"1{unit}") * rate)
     if base.name in MEMORY_WORDS and 0 < capacity * base.scale * base.unit < LEAST_MEMORY:
+        unit_said = f"{name if own is None or resource in names else base.name}:Gi"
         raise InstanceError(
             f"{resource} of the whole cluster is {float(capacity):g}, which cannot be "
             f"{'bytes' if base.scale * base.unit == 1 else 'its unit there'}: "
-            f"say its unit, --resource {quote(resource)}={name if own is None or resource in names else base.name}:Gi"
+            f"say its unit, --resource {quote(resource)}={unit_said}, in Python names={{{resource!r}: {unit_said!r}}}"
         )
     return base
 

@@ -132,7 +132,7 @@ def fragmentation(pooled: Allocation, time_limit: float | None = None) -> Fragme
     """
     instance = pooled.instance
     if not instance.has_devices:
-        raise PolicyError("no machine has devices: say how many in its class, such as devices = { gpu = 8 }")
+        raise PolicyError("no machine has devices: say how many each machine of a class has, such as 8 of gpu")
     whole = solve(instance, pooled.policy, integer=True, time_limit=time_limit)
     proven = "proven" if whole.certificate.valid else f"the best that is known; {whole.certificate.reason}"
     ways = [

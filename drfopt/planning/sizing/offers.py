@@ -23,6 +23,9 @@ from .regions import Region
 
 __all__ = ["WHOLE", "Counts", "Offer", "Shop", "Steps", "shop"]
 
+UNIT = "unit (steps)"
+"""What an amount in which a resource is sold is called on the command line, and in Python."""
+
 
 @dataclass(frozen=True)
 class Offer:
@@ -190,19 +193,19 @@ def shop(
         if table is not None and not isinstance(table, Mapping):
             raise InstanceError(f"{key} are {table!r}: give a table, such as {{{known[0]!r}: 10}}")
     if not costs:
-        raise InstanceError(f"nothing is for sale: give the cost of a {what}, such as {known[0]}=10")
-    for given, key in ((costs, "cost"), (most or {}, "most"), (steps or {}, "unit")):
+        raise InstanceError(f"nothing is for sale: give the cost of a {what}, such as 10 for {known[0]}")
+    for given, key in ((costs, "cost"), (most or {}, "most"), (steps or {}, UNIT)):
         for name in given:
             if name not in known:
                 raise InstanceError(f"{key} of {name!r}: the cluster has {some(known)}{suggestion(name, known)}")
             if name not in costs:
                 raise InstanceError(f"{key} of {name!r}: it is not for sale: give its cost too")
     if steps and not pool:
-        raise InstanceError("machines are bought one by one: leave the unit out, or make the cluster one pool")
+        raise InstanceError(f"machines are bought one by one: leave the {UNIT} out, or make the cluster one pool")
     offers = []
     for name in known:
         if name in costs:
-            step = Fraction(1) if not pool else _number(steps, name, "unit") if name in (steps or {}) else None
+            step = Fraction(1) if not pool else _number(steps, name, UNIT) if name in (steps or {}) else None
             limit = _number(most, name, "most", 0) if name in (most or {}) else None
             if limit is not None and not pool:
                 limit = Fraction(math.floor(limit))

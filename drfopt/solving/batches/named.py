@@ -126,7 +126,7 @@ class PoolSolution(Result):
         return dict(zip(self.users, self.tasks.tolist(), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the allocation as plain data, with the keys of `Allocation.to_dict`."""
+        """Return the allocation as plain data, with keys of `Allocation.to_dict`, and `pool` and `singly`."""
         rows = zip(self.users, self.tasks.tolist(), self.levels.tolist(), strict=True)
         return {
             "schema": self._schema,
