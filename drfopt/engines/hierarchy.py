@@ -151,6 +151,7 @@ class Programs:
 
     def __init__(self, problem: Problem):
         self.problem = by_type = problem.by_type
+        self.whole = problem
         self.rows, self.adding = capacity_rows(by_type), user_rows(by_type)
         self.owner = by_type.pairs[0]
         self.user, self.part = problem.members[by_type.user], by_type.part
@@ -164,10 +165,7 @@ class Programs:
         unit = end[self.owner[pairs]]
         matrix = sparse.csc_array(self.rows.matrix)[:, pairs] @ sparse.diags_array(unit)
         if matrix.nnz and matrix.data.min() <= SMALLEST:
-            raise SolverError(
-                f"some user takes only {matrix.data.min():.0e} of a capacity, which HiGHS would drop: the demands "
-                "differ too much for linear programs"
-            )
+            raise self._dropped(matrix.tocoo(), pairs)
         adding = sparse.csr_array(self.adding)[some][:, pairs]
         growth = sparse.csc_array(-((end - begin) / np.where(end > 0, end, 1))[some][:, None])
         held = begin[some] / end[some]
@@ -185,6 +183,18 @@ class Programs:
         amounts[pairs] = np.maximum(solution.columns[:-1], 0) * unit
         prices = np.maximum(-solution.duals[len(some) :], 0)
         return float(solution.columns[-1]), amounts, self.rows.spread(prices, problem.k, problem.m)
+
+    def _dropped(self, matrix: sparse.coo_array, pairs: np.ndarray) -> SolverError:
+        """Return the error of a program with an entry that HiGHS would drop; columns are these pairs."""
+        at, instance = int(matrix.data.argmin()), self.problem.instance
+        row, column = int(matrix.row[at]), int(matrix.col[at])
+        user = self.whole.instance.users[self.user[self.owner[pairs[column]]]]
+        there = instance.resources[self.rows.resource[row]]
+        where = "there" if instance.machines is None else f"of class {instance.machines[self.rows.machine[row]].name!r}"
+        return SolverError(
+            f"user {user!r} takes only {matrix.data[at]:.0e} of the {there!r} {where}, which linear programs in floats "
+            "would drop: bring demands and capacities nearer to each other, or ask for exact=True (--exact)"
+        )
 
     def placed(self, tasks: np.ndarray) -> np.ndarray:
         """Return amounts (pairs,) that are these tasks (n,), to the last digit."""

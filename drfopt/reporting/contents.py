@@ -208,8 +208,8 @@ def _owed(document: Document) -> list[Markup]:
     each = [
         Markup("<bdi>{}</bdi> holds {} of {} <bdi>{}</bdi>").format(
             clean(row.get("group", row.get("user"))),
-            shown(document, (*place, index, "held")),
-            shown(document, (*place, index, "promised")),
+            shown(document, (*place, index, "held"), beside=(*place, index, "promised")),
+            shown(document, (*place, index, "promised"), beside=(*place, index, "held")),
             clean(row["resource"]),
         )
         for index, row in enumerate(at(document, place))

@@ -72,7 +72,10 @@ def _queues(document: Document) -> Table:
         name, unit, here = resource["name"], ("resources", j, "unit"), ("queues", None, "resources", j)
         if not any(any(row["resources"][j].values()) for row in rows):
             continue
-        columns.append(Column("used", (*here, "used"), "number", name, unit, partial(_gauge, document, j)))
+        ceiling: Path = (*here, "ceiling")
+        columns.append(
+            Column("used", (*here, "used"), "number", name, unit, partial(_gauge, document, j), beside=ceiling)
+        )
         for key, words in (("guarantee", "guarantee"), ("ceiling", "quota"), ("pending", "pending")):
             if any(row["resources"][j][key] for row in rows):
                 columns.append(Column(words, (*here, key), "number", name, unit))
@@ -97,7 +100,7 @@ def _prices(document: Document) -> Table:
         Column("there is", (*here, "now"), "number", unit=unit),
         Column("tasks gained", (*here, "tasks"), "number"),
         Column("who\u00a0gains", (*here, "whom")),
-        Column("up\u00a0to", (*here, "until"), "number", unit=unit),
+        Column("up\u00a0to", (*here, "until"), "number", unit=unit, beside=(*here, "now")),
         Column("price", (*here, "price"), "number"),
     ]
     units = document["prices"]["units"]
@@ -115,7 +118,7 @@ def _resources(document: Document) -> Table:
     priced = [place for place, a in enumerate(document["comparison"]["allocations"]) if _priced(a)]
     for place in document["shown"]:
         here, title = ("comparison", "allocations", place, "resources", None), title_of(document["titles"][place])
-        columns.append(Column("used", (*here, "used"), "number", title, unit))
+        columns.append(Column("used", (*here, "used"), "number", title, unit, beside=("resources", None, "capacity")))
         columns.append(Column("utilization", (*here, "utilization"), "share", title, bar=_filled))
         columns.append(Column("stops", ("resources", None, "stopped", place), "count", title))
     for place in priced:
@@ -144,7 +147,7 @@ def _machines(document: Document) -> Table:
     ]
     for place in document["shown"]:
         here, title = (*each, "allocations", place), title_of(document["titles"][place])
-        columns.append(Column("used", (*here, "used"), "number", title, unit))
+        columns.append(Column("used", (*here, "used"), "number", title, unit, beside=(*each, "capacity")))
         columns.append(Column("utilization", (*here, "utilization"), "share", title, bar=_filled))
         columns.append(Column("stops", (*here, "stopped"), "count", title))
     # What a class has nothing of needs no row; where most users are stopped comes first.
@@ -163,11 +166,12 @@ def _users(document: Document) -> Table:
     needs = "needs for a task" + (", on average" if any(user["types"] for user in users) else "")
     columns = [Column("user", ("users", None, "name"))]
     ends = document["short"]["demand_met"] is not None
+    asked: Path = ("comparison", "allocations", 0, "users", None, "asked")
     if ends:
-        columns.append(Column("asked", ("comparison", "allocations", 0, "users", None, "asked"), "number"))
+        columns.append(Column("asked", asked, "number"))
     for place in document["shown"]:
         here, title = ("comparison", "allocations", place, "users", None), title_of(document["titles"][place])
-        columns.append(Column("got", (*here, "tasks"), "number", title))
+        columns.append(Column("got", (*here, "tasks"), "number", title, beside=asked))
         if ends and place == document["shown"][0]:
             columns.append(Column("met", (*here, "met"), "share", title, bar=_filled))
         columns.append(Column("dominant share", (*here, "dominant_share"), "share", title))
@@ -222,7 +226,11 @@ def _totals(document: Document, place: int) -> Table:
 def _differences(document: Document, place: int) -> Table:
     here: tuple = ("whatifs", place, "users", None)
     columns = [Column("user", (*here, "name"))]
-    columns += [Column(f"tasks {name}", (*here, name), "number") for name in ("before", "after")]
+    before: Path = (*here, "before")
+    columns += [
+        Column("tasks before", before, "number"),
+        Column("tasks after", (*here, "after"), "number", beside=before),
+    ]
     columns += [
         Column("change", (*here, "change"), "number"),
         Column("by", (*here, "part"), "share"),

@@ -12,8 +12,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..base.numbers.shown import fixed, in_units, percent
+from ..base.numbers.shown import DIGITS, apart, fixed, in_units, percent
 from ..base.tables import clean
+from ..base.tolerances import LEVEL
 
 __all__ = ["Cell", "Column", "Path", "Table", "at", "collapsed", "shown"]
 
@@ -40,6 +41,8 @@ class Column:
         From the value and the row's key to the parts of the cell that a bar fills and that a mark stands at.
     depth : tuple
         The place of how far the names of a tree are set in.
+    beside : tuple
+        The place of the column that its values are read beside: what differs from that is not to print as the same.
     """
 
     heading: str
@@ -49,6 +52,7 @@ class Column:
     unit: Path = ()
     bar: Callable[[Any, tuple], tuple[float | None, float | None]] | None = None
     depth: Path = ()
+    beside: Path = ()
 
     @property
     def numeric(self) -> bool:
@@ -123,6 +127,11 @@ class Table:
             units = [at(document, column.unit, key) if column.unit else "" for key in keys]
             plain = zip(_cells(column, found, pools[column.heading, column.unit], units), found, keys, strict=True)
             cells.append([_with_bar(document, column, *row) for row in plain])
+        at_paths = {column.path: (found, own) for column, found, own in zip(columns, values, cells, strict=True)}
+        for column, found, own in zip(columns, values, cells, strict=True):
+            if column.beside in at_paths:
+                units = [at(document, column.unit, key) if column.unit else "" for key in keys]
+                _tell_apart(found, own, *at_paths[column.beside], units)
         rows = zip(keys, zip(*cells, strict=True), strict=True)
         return cls(name, caption, unit, columns, tuple((json.dumps(key), row) for key, row in rows), left_out)
 
@@ -171,8 +180,11 @@ def collapsed(document: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def shown(document: dict[str, Any], path: Path, kind: str = "number", unit: str = "") -> Markup:
-    """Return a number of a sentence: what it says in short, its full value, and where it comes from."""
+def shown(document: dict[str, Any], path: Path, kind: str = "number", unit: str = "", beside: Path = ()) -> Markup:
+    """Return a number of a sentence: what it says in short, its full value, and where it comes from.
+
+    An amount has the digits that tell it from the one that it stands `beside`.
+    """
     value = at(document, path)
     if value is None:
         return Markup("–")
@@ -181,7 +193,7 @@ def shown(document: dict[str, Any], path: Path, kind: str = "number", unit: str 
         "number": partial(in_units, unit=unit),
         "count": "{:,}".format,
     }
-    text = tell[kind](value)
+    text = apart(value, at(document, beside), DIGITS + 1, _in(unit))[0] if beside else tell[kind](value)
     return Markup('<data value="{}" data-at="{}">{}</data>').format(repr(value), json.dumps(path), text)
 
 
@@ -206,6 +218,28 @@ def _cells(column: Column, values: list[Any], pool: list[Any], units: list[str])
         texts = [text if value is None else f"{text} %" for text, value in zip(texts, values, strict=True)]
     full = ["" if value is None else repr(value) for value in values]
     return [Cell(text, "" if text == value else value) for text, value in zip(texts, full, strict=True)]
+
+
+def _tell_apart(
+    values: list[Any], cells: list[Cell], others: list[Any], other_cells: list[Cell], units: list[str]
+) -> None:
+    """Give cells, and those that they are read beside, the digits that tell their values apart."""
+    for row, (value, other, unit) in enumerate(zip(values, others, units, strict=True)):
+        if value is None or other is None or abs(value - other) <= LEVEL * abs(other):
+            continue
+        if _bare(cells[row].text) == _bare(other_cells[row].text):
+            one, two = apart(value, other, DIGITS + 1, _in(unit))
+            cells[row], other_cells[row] = replace(cells[row], text=one), replace(other_cells[row], text=two)
+
+
+def _in(unit: str) -> Callable[[float, int], str]:
+    """Return how an amount is written in so many digits."""
+    return lambda amount, digits: in_units(amount, unit, digits)
+
+
+def _bare(text: str) -> str:
+    """Return the text of a number without the zeros at its end."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _said(value: Any) -> str:

@@ -24,7 +24,10 @@ from drfopt import (
 from drfopt.base.numbers.enclosures import Enclosure, upper
 from drfopt.certificates import bounds, stops
 from drfopt.certificates.document import certificate_document
+from drfopt.engines.hierarchy import Programs
 from drfopt.engines.nash import bounded, bounded_enclosure
+from drfopt.engines.nash.apart import ends, unresolved
+from drfopt.engines.problem import Problem
 from drfopt.model.hierarchy import Clock
 from drfopt.model.policies import policy_named
 from drfopt.solving.verifying import verify
@@ -430,6 +433,47 @@ def test_promises_that_are_next_to_nothing_of_a_machine_are_kept_in_floats():
     found = solve(Instance(users, machines=machines, eligible=open_to, organisation=rules), "ceei")
     assert found.tasks.tolist() == pytest.approx([2.5e-7, 1e24, 1], rel=1e-9)
     assert found.certificate.valid and verify(found).valid
+
+
+@pytest.mark.parametrize(
+    ("engine", "rules"),
+    [("barrier", None), ("bounded-barrier", Organisation(guarantees={"C": {"gpu": "0.1"}}))],
+)
+def test_a_market_that_does_not_converge_says_who_is_furthest_apart(engine, rules):
+    users = {"A": {"cpu": 1}, "B": {"cpu": 1, "gpu": 1}, "C": {"cpu": 1, "gpu": 1}}
+    machines = [Machine("m", {"cpu": 1, "gpu": 1}), Machine("n", {"cpu": 1, "gpu": 2})]
+    market = Instance(users, machines=machines, weights={"A": 1e150, "B": 1e-150}, organisation=rules)
+    with pytest.raises(SolverError) as caught:
+        solve(market, "alpha:7", engine=engine)
+    assert str(caught.value) == (
+        "the interior point method did not converge: the weights of user 'A' and user 'B' are 10^300 apart: bring "
+        "them nearer to each other"
+    )
+
+
+def test_of_ends_the_furthest_is_told():
+    """Who needs nothing of a resource has no place among its ends."""
+
+    def called(_, i):
+        return f"user {i}"
+
+    market = Instance({"A": {"cpu": 1}, "B": {"cpu": 4, "gpu": "1e-5"}, "C": {"gpu": 2}}, {"cpu": 9, "gpu": 9})
+    problem = Problem(market, policy_named("ceei"))
+    said = str(unresolved("no", ends(problem, np.array([1.0, 2.0, 3.0])), market.resources, called))
+    assert said == "no: the demands for 'gpu' of user 2 and user 1 are 10^5 apart: bring them nearer to each other"
+    alike = Problem(Instance({"A": {"cpu": 1}}, {"cpu": 9}), policy_named("ceei"))
+    assert "no weights or demands are ten times apart" in str(
+        unresolved("no", ends(alike, np.ones(1)), ("cpu",), called)
+    )
+
+
+def test_whom_linear_programs_would_drop_is_named():
+    machines = [Machine("small", {"cpu": 1}), Machine("large", {"cpu": 10**13})]
+    rules = Organisation(guarantees={"A": {"cpu": "0.01"}})
+    market = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, machines=machines, organisation=rules)
+    told = "user 'B' takes only 1e-14 of the 'cpu' of class 'large', which linear programs in floats would drop"
+    with pytest.raises(SolverError, match=told):
+        Programs(Problem(market, policy_named("drf"))).reach(np.zeros(2), np.array([1.0, 0.1]))
 
 
 def test_a_sum_whose_freed_prices_highs_does_not_find_has_its_own():

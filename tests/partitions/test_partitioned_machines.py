@@ -9,7 +9,7 @@ import pytest
 from partition_files import RESOURCES, answer, awkward_cluster, write
 from pyarrow import parquet
 
-from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyError, solve, solve_partitions
+from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyError, SolverError, solve, solve_partitions
 from drfopt.engines.leximin import parted_chain
 from drfopt.engines.nash import parted_market
 from drfopt.io.user_tables import rows
@@ -237,6 +237,15 @@ def test_a_wrong_market_is_not_kept(tmp_path, monkeypatch, small_parts, spoilt):
     with pytest.raises(CertificateError, match="that its certificate does not prove"):
         solve_partitions(users, machines, "ceei", jobs=1)
     assert {path.name for path in tmp_path.iterdir()} == {"users"}
+
+
+def test_a_market_in_files_that_does_not_converge_says_who_is_furthest_apart(tmp_path, small_parts):
+    columns, machines = awkward_cluster(0, 60)
+    columns["weight"] = np.ones(60)
+    columns["weight"][[33, 47]] = 1e150, 1e-150
+    users = write(tmp_path / "users", columns, files=2, group=13)
+    with pytest.raises(SolverError, match=r"weights of .*: row 3 and .*: row 17 are 10\^300 apart: bring them nearer"):
+        solve_partitions(users, machines, "alpha:7", jobs=1)
 
 
 def test_parts_of_which_nobody_takes_part_have_no_share(tmp_path, small_parts):

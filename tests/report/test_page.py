@@ -423,6 +423,22 @@ def test_where_all_is_met_or_no_end_is_named_the_page_says_so():
     assert "B 3.4 tasks instead of 3" in words_of(page(both))
 
 
+def test_what_is_almost_all_does_not_print_as_all_beside_it():
+    """B lacks a 500,000th of its tasks, and A leaves a 100,000th of the cpu."""
+    cluster = Instance(
+        {"A": {"cpu": 1}, "B": {"mem": 1}}, {"cpu": 1, "mem": 5}, max_tasks={"A": "0.99999", "B": "5.00001"}
+    )
+    text = page(study(cluster, ["drf"]))
+    assert "B 5 of 5.00001 tasks, 99.9998 %" in words_of(text)
+    found = {
+        table["places"][0][0][0]: {cells[0][1]: cells for _, cells in table["rows"]} for table in Reader(text).tables
+    }
+    cells = {name: [said for _, said in row] for name, row in (found["users"] | found["resources"]).items()}
+    assert cells["B"][1:4] == ["5.00001", "5", "<100.0 %"]
+    assert cells["cpu"][1:4] == ["1", "0.99999", "<100.0 %"]
+    assert cells["mem"][1:4] == ["5", "5.000", "100.0 %"]
+
+
 def test_who_fits_nowhere_is_named_beside_those_who_are_short_or_ask_without_an_end():
     """Three of four name no end, one of whom fits nowhere."""
     users = {"a": {"cpu": 1}, "b": {"cpu": 1}, "c": {"cpu": 1}, "huge": {"cpu": 1, "gpu": 1}}

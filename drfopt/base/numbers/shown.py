@@ -1,11 +1,12 @@
 """Numbers as a person reads them; the full value always stands beside, in a title or in the document."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..tolerances import LEVEL
 
 __all__ = [
+    "DIGITS",
     "DIGITS_OF_CELLS",
     "amount",
     "apart",
@@ -71,13 +72,22 @@ def _rounded(value: float, digits: int, way: int) -> float:
     return float(f"{nearest + way * 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}")
 
 
-def apart(one: float, other: float, digits: int = DIGITS_OF_CELLS) -> tuple[str, str]:
-    """Return two numbers in so many digits, or in as many as tell them apart: a change is not to print as none."""
+def _general(value: float, digits: int) -> str:
+    return f"{value:.{digits}g}"
+
+
+def apart(
+    one: float, other: float, digits: int = DIGITS_OF_CELLS, told: Callable[[float, int], str] = _general
+) -> tuple[str, str]:
+    """Return two numbers in so many digits, or in as many as tell them apart: a change is not to print as none.
+
+    `told` writes a number in so many digits.
+    """
     for more in range(digits, ALL_DIGITS + 1):
-        found = f"{one:.{more}g}", f"{other:.{more}g}"
+        found = told(one, more), told(other, more)
         if found[0] != found[1]:
             return found
-    return f"{one:.{digits}g}", f"{other:.{digits}g}"
+    return told(one, digits), told(other, digits)
 
 
 def counted(count: float | str, noun: str) -> str:

@@ -16,11 +16,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...base.errors import SolverError
 from ...base.progress import report
 from ...base.states import Most, OnePart, SummedParts
 from ..interior_point import RowMatrix
 from ..problem import Answer, Problem
+from .apart import unresolved
 from .market_part import MarketPart, MarketStep
 from .polish import polish
 from .pooled_market import as_pool
@@ -72,7 +72,8 @@ def solve(problem: Problem) -> Answer:
         problem.deadline.check("the interior point method", f"the {gap}")
 
     part = MarketPart(market, keeps=True)
-    p, z = Barrier(OnePart(part), market.alpha).run(watch)
+    barrier = Barrier(OnePart(part), market.alpha, lambda _, i: f"user {problem.instance.users[i]!r}")
+    p, z = barrier.run(watch)
     return polish(market, part.point(p, z))
 
 
@@ -83,10 +84,12 @@ class Barrier:
     ----------
     parts : SummedParts of MarketPart
     alpha : float
+    called : callable
+        What a user is called in a sentence, from the number of its part and its row there.
     """
 
-    def __init__(self, parts: SummedParts, alpha: float):
-        self.parts, self.alpha = parts, alpha
+    def __init__(self, parts: SummedParts, alpha: float, called: Callable[[int, int], str]):
+        self.parts, self.alpha, self.called = parts, alpha, called
 
     def run(self, watch: Callable[[str, str], None]) -> tuple[np.ndarray, np.ndarray]:
         """Bring the parts near the optimum, strictly inside every constraint; return prices and slacks (k, m) there.
@@ -125,7 +128,8 @@ class Barrier:
         if here:
             near = self.p, self.z
         if near is None:
-            raise SolverError("the interior point method did not converge: the levels differ too much for this policy")
+            resources, *found = self.parts.look("ends")
+            raise unresolved("the interior point method did not converge", found, resources.first, self.called)
         p, z = near
         return p.reshape(self.shape), z.reshape(self.shape)
 

@@ -28,6 +28,7 @@ from ...base.tolerances import EXACT, TINY
 from ...model.evidence import BoundsEvidence
 from ..problem import Answer, Problem
 from ..promised import Promised, in_turn, kept, market_of_incomes
+from .apart import ends, unresolved
 from .barrier import FASTEST
 from .barrier import solve as barrier
 from .bounded_market import ZERO, ActiveSet, BoundedMarket, BoundedPoint, NewtonSystem, Vectors
@@ -142,8 +143,14 @@ def _interior(market: BoundedMarket) -> BoundedPoint:
         except SolverError:
             break
     if best is None or best[0] > ENOUGH:
-        raise SolverError("the interior point method did not converge: the levels differ too much for this policy")
+        raise _unresolved("the interior point method did not converge", market)
     return best[1].point()
+
+
+def _unresolved(what: str, m: BoundedMarket) -> SolverError:
+    instance = m.problem.instance
+    found = ends(m.problem, m.promised.incomes)
+    return unresolved(what, found, instance.resources, lambda _, i: f"user {instance.users[i]!r}")
 
 
 @dataclass(eq=False)
@@ -363,7 +370,7 @@ def _newton(m: BoundedMarket, guess: ActiveSet, start: BoundedPoint) -> BoundedP
         beta = np.where(guess.capped_groups, beta + reach * dbeta, 0.0)
         t, pi = t + reach * dt, pi + reach * dpi
     if kept_point is None:
-        raise SolverError("Newton's method found nothing: the levels differ too much for this policy")
+        raise _unresolved("Newton's method found nothing", m)
     v, t, pi, p, beta = kept_point
     y = np.where(m.fixed, 0.0, m.g * t**-m.alpha)
     left = y - m.user_cost(pi, beta)

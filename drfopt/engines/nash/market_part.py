@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base.states import Most
+from ...base.states import First, Most
 from ..pair_layout import PairBlock, laplacian, summed
+from .apart import ends
 from .scaled_market import MarketPoint, ScaledMarket
 
 __all__ = ["MarketPart", "MarketStep"]
@@ -101,10 +102,12 @@ class MarketPart:
     market : ScaledMarket
     keeps : bool
         Whether what a pass computes is kept for the next ones, or made again.
+    number : int
+        Which part it is.
     """
 
-    def __init__(self, market: ScaledMarket, keeps: bool = False):
-        self.market, self.layout, self.alpha = market, market.layout, market.alpha
+    def __init__(self, market: ScaledMarket, keeps: bool = False, number: int = 0):
+        self.number, self.market, self.layout, self.alpha = number, market, market.layout, market.alpha
         self.n, self.g, self.u, self.limited = market.n, market.g, market.u, market.limited
         self.v = market.spread
         # The tie of y and t is a product of powers of which neither grows faster than linearly.
@@ -118,6 +121,11 @@ class MarketPart:
         self.near: tuple[np.ndarray, ...] | None = None
         self.keeps, self._kept = keeps, dict[str, Any]()
         self.alone = keeps and len(self.layout.blocks()) == 1
+
+    def ends(self) -> tuple:
+        """Return the names of the resources, and who is furthest apart."""
+        problem = self.market.problem
+        return First(problem.instance.resources), *ends(problem, problem.weights, self.number)
 
     # ---- the beginning -----------------------------------------------------------------------------------------------
 

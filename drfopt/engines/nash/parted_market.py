@@ -65,7 +65,7 @@ class MarketUsers:
 
     def iterate(self) -> tuple:
         """Go on from scales to the interior point method."""
-        self.stage = MarketPart(self.stage) if self.stage is not None else None
+        self.stage = MarketPart(self.stage, number=self.number) if self.stage is not None else None
         return ()
 
     def sharpen(self, p: np.ndarray, z: np.ndarray) -> tuple:
@@ -135,7 +135,7 @@ def clear(
 
     log_money = scaled(passes)
     states.change("iterate")
-    p, z = Barrier(passes, policy.alpha).run(watch)
+    p, z = Barrier(passes, policy.alpha, called).run(watch)
     states.said = "digits"
     states.change("sharpen", p, z)
     method = Polish(policy, log_money, called)
