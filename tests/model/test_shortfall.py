@@ -179,3 +179,7 @@ def test_next_to_nothing_of_what_is_asked_for_is_told_as_what_it_is(asked):
     cluster = Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18})
     short = solve(Instance(**cluster.parts() | {"max_tasks": [asked, None]})).shortfall
     assert short.demand_met == pytest.approx(3 / asked, rel=1e-12)
+
+
+def test_a_loss_of_nearly_all_is_not_all():
+    assert [tenths(part, "+") for part in (-0.9999167, -1.0, 0.99999)] == ["-99.99%", "-100.0%", "+99.999%"]

@@ -353,3 +353,12 @@ def test_what_is_excluded_is_in_no_share():
     # Who needs nothing else is short of no part that could be told.
     apart = Instance({"A": {"mem": 1}}, {"cpu": 8, "mem": 2}, max_tasks=[4], organisation=rules)
     assert "2 mem in all\n" in str(solve(apart, "tasks")) and "demand met" not in str(what_if(apart, [], "tasks"))
+
+
+@pytest.mark.parametrize("cpu, memory", [(1000, 1), (1, "1/1000"), (10**9, 1)])
+def test_costs_far_apart_are_weighed(cpu, memory):
+    """Of the cheap one more than a hundred times as much is bought as of the dear one, for the same money."""
+    nsdi = Instance({"A": {"cpu": 1, "memory": 4}, "B": {"cpu": 3, "memory": 1}}, {"cpu": 9, "memory": 18})
+    found = size(nsdi, "A>=5,B>=4", {"cpu": cpu, "memory": Fraction(memory)})
+    # 17 cpu run 5 and 4 tasks; A's share 20 / M is then B's 12 / 17.
+    assert float(found.cost) == pytest.approx(8 * cpu + float(Fraction(memory)) * 31 / 3, rel=2e-4)

@@ -112,7 +112,8 @@ def tenths(value: float, sign: str = "", decimals: int = 1) -> str:
     """Return a part with one decimal of a percentage, or with more where it would print as none or as all."""
     if 0 < abs(value) < 0.5 * 10.0 ** -(decimals + 2):
         return f"{100 * value:{sign}.1g}%"
-    while f"{value:.{decimals}%}" == f"{1:.{decimals}%}" and abs(value - 1) > LEVEL:
+    size = abs(value)
+    while f"{size:.{decimals}%}" == f"{1:.{decimals}%}" and abs(size - 1) > LEVEL:
         decimals += 1
     return f"{value:{sign}.{decimals}%}"
 

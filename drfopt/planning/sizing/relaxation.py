@@ -177,7 +177,10 @@ class Relaxation:
                 self.highs.changeRowBounds(bill, -INFINITY, budget)
                 aim = np.zeros(len(self.cost))
                 aim[s] = sign
-                dear = DEAR * max(1.0, float(np.nan_to_num(region.high[s], posinf=1.0)))
+                # An overload spends no more than the dearest step costs, which may buy many of this one.
+                dear = DEAR * max(
+                    float(self.cost.max() / self.cost[s]), float(np.nan_to_num(region.high[s], posinf=1.0))
+                )
                 self.highs.changeColsCost(len(columns), columns, np.append(aim, dear))
                 try:
                     found = run(self.highs, "the ends of a purchase", deadline)
