@@ -273,7 +273,7 @@ PRICED: tuple[Template, ...] = (
     ),
     Template(
         "hidden",
-        r"\d+ resources? of single classes (?:is|are) left out here: a little more or less changes nothing",
+        r"\d+ resources? of single classes (?:is|are) left out here: a little more or less changes nobody's tasks",
         true_by_itself,
     ),
     Template(

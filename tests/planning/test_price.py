@@ -453,3 +453,12 @@ def test_what_is_asked_for_by_name_has_a_row() -> None:
     every = price(instance).sheet()
     assert "a/cpu" not in [row[0] for row in every.rows]
     assert any("1 resource of single classes is left out here" in note for note in every.notes)
+
+
+def test_whose_tasks_are_few_because_they_are_large_gains_by_its_share():
+    found = price(Instance({"A": {"cpu": 10**12}, "B": {"cpu": 1}}, {"cpu": 1})).units[0].more
+    assert found.tasks.tolist() == pytest.approx([5e-13, 0.5])
+    assert found.sum_of_shares == pytest.approx(0, abs=1e-12)
+    small = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 1}, weights={"A": 1e-12, "B": 1})
+    for policy in ("drf", "ceei"):
+        assert price(small, policy).units[0].more.tasks.tolist() == pytest.approx([1e-12, 1])

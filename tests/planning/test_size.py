@@ -362,3 +362,10 @@ def test_costs_far_apart_are_weighed(cpu, memory):
     found = size(nsdi, "A>=5,B>=4", {"cpu": cpu, "memory": Fraction(memory)})
     # 17 cpu run 5 and 4 tasks; A's share 20 / M is then B's 12 / 17.
     assert float(found.cost) == pytest.approx(8 * cpu + float(Fraction(memory)) * 31 / 3, rel=2e-4)
+
+
+def test_of_a_limit_of_whole_tasks_a_part_of_one_is_not_asked_for():
+    cluster = Instance({"A": {"cpu": 3}}, {"cpu": 1}, max_tasks={"A": "5/2"})
+    assert float(size(cluster, "A>=100%", {"cpu": 1}, integer=True).cost) == pytest.approx(5, rel=2e-4)
+    with pytest.raises(InstanceError, match="user 'A' has at most 2 tasks"):
+        size(cluster, "A>=5/2", {"cpu": 1}, integer=True)

@@ -335,7 +335,7 @@ class Prices(Result):
             )
         if hidden:
             these = f"{counted(hidden, 'resource')} of single classes {'is' if hidden == 1 else 'are'} left out here"
-            notes.append(f"{these}: a little more or less changes nothing")
+            notes.append(f"{these}: a little more or less changes nobody's tasks")
         if self._unranged:
             notes.append(self._unranged)
         elif self._sloped:

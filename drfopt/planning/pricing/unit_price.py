@@ -200,7 +200,7 @@ def _by_links(allocation: Allocation, totals: Sums) -> Look:
         found = reach.held
         place = found.at(base.instance.room)
         tasks, levels = found.slopes(unit.growth, more)
-        tasks = _firm(tasks, place.tasks, unit)
+        tasks = _firm(tasks, place.tasks, place.rates, unit)
         shadow, lowest = 0.0, None
         if found.rounds:
             # Shares that stay those of the cluster as it is do not turn.
@@ -260,13 +260,13 @@ def _of_tiers(allocation: Allocation, unit: Unit, more: bool) -> float:
 
 def _by_market(allocation: Allocation, totals: Sums) -> Look:
     """Look at a market: its conditions of the first order, differentiated."""
-    market = MarketDifferential(allocation)
+    market, rates = MarketDifferential(allocation), policy_named(allocation.policy).rates(allocation.instance)
 
     def look(unit: Unit, more: bool) -> OneSided | None:
         end = unit.end(more)
         if end <= ROUNDING * unit.now:
             return None
-        tasks = _firm(slopes_of(market, unit, more), allocation.tasks, unit)
+        tasks = _firm(slopes_of(market, unit, more), allocation.tasks, rates, unit)
         total = totals.side(unit, more, end)
         return OneSided(
             market.price(unit),
@@ -319,7 +319,7 @@ def _by_machine(allocation: Allocation, totals: Sums) -> Look:
         if found is None:
             return None
         gained, shadow, reach = found
-        gained, lowest = _firm(gained, tasks, unit), None
+        gained, lowest = _firm(gained, tasks, rates, unit), None
         if tied.any():
             levels = (slopes_of_rates(policy, instance, unit.growth, more) * tasks + rates * gained)[tied]
             lowest = float(levels.min() if more else levels.max())
@@ -348,10 +348,14 @@ LOOKS: dict[str, Callable[[Allocation, Sums], Look]] = {
 """How the sides of a unit are looked at, by the objective of the policy."""
 
 
-def _firm(slopes: np.ndarray, tasks: np.ndarray, unit: Unit) -> np.ndarray:
-    """Return the slopes without those that rounding made."""
-    scale = max(float(np.abs(slopes).max(initial=0.0)), float(tasks.max(initial=0.0)) / unit.now)
-    return np.where(np.abs(slopes) > ROUNDING * scale, slopes, 0.0)
+def _firm(slopes: np.ndarray, tasks: np.ndarray, rates: np.ndarray, unit: Unit) -> np.ndarray:
+    """Return the slopes without those that rounding made, in levels: a task of somebody may be most of a cluster."""
+    known = np.isfinite(rates) & (rates > 0)
+    rates = np.where(known, rates, 1.0)
+    scale = max(
+        float(np.abs(slopes * rates)[known].max(initial=0.0)), float((tasks * rates)[known].max(initial=0.0)) / unit.now
+    )
+    return np.where(np.abs(slopes) * rates > ROUNDING * scale, slopes, 0.0)
 
 
 def _beyond_noise(slope: float, size: float, unit: Unit) -> float:

@@ -5,6 +5,7 @@ after a dot her dominant ``share`` or her ``level`` under the policy, both of th
 A number of tasks may be given as a percentage of her limit.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -112,7 +113,8 @@ def _read(text: str, instance: Instance, integer: bool) -> tuple[bool, list[Targ
         raise InstanceError(f"{text.strip()!r} is no target: write for example A>=100, A.share>=1/5 or *>=50%")
     name, measure = _whose(left, instance)
     if name == EVERYBODY:
-        users = np.flatnonzero((instance.limits > 0) & ~_homeless(instance, integer)).tolist()
+        limits = np.floor(instance.limits) if integer else instance.limits
+        users = np.flatnonzero((limits > 0) & ~_homeless(instance, integer)).tolist()
         if not users:
             raise InstanceError(f"target {text.strip()!r}: nobody can run a task here, so there is nobody to meet it")
     else:
@@ -124,7 +126,7 @@ def _read(text: str, instance: Instance, integer: bool) -> tuple[bool, list[Targ
             raise InstanceError(
                 f"target {text.strip()!r}: {kinds} of user {instance.users[i]!r} fits on no machine that it may use"
             )
-    return name == EVERYBODY, [_target(instance, i, measure, right, text.strip()) for i in users]
+    return name == EVERYBODY, [_target(instance, i, measure, right, text.strip(), integer) for i in users]
 
 
 def _whose(left: str, instance: Instance) -> tuple[str, str]:
@@ -147,8 +149,10 @@ def _homeless(instance: Instance, integer: bool) -> np.ndarray:
     return np.zeros(instance.n, dtype=bool) if instance.machines is None else instance.unplaced(integer)
 
 
-def _target(instance: Instance, i: int, measure: str, right: str, text: str) -> Target:
+def _target(instance: Instance, i: int, measure: str, right: str, text: str, integer: bool) -> Target:
     name, limit = instance.users[i], instance.exact_limits[i]
+    if integer and limit is not None:
+        limit = Fraction(math.floor(limit))  # A part of a task is none.
     try:
         least = exact(right.removesuffix("%"))
     except InstanceError as error:
