@@ -17,7 +17,7 @@ from typing import Any
 
 from ..base.deadline import Deadline
 from ..base.errors import InstanceError, listed, suggestion
-from ..base.numbers.quantities import exact
+from ..base.numbers.quantities import NUMBERS, exact
 from ..base.numbers.shown import counted, tenths
 from ..base.parallel import spread
 from ..base.results import Result
@@ -118,11 +118,11 @@ def axis_of(instance: Instance, text: str) -> tuple[Axis, tuple[Fraction, ...]]:
     raise InstanceError(f"there is nothing called {name!r} to sweep over{near}")
 
 
-def _value(value: Any) -> Fraction:
+def _value(value: Any, what: str = "values to sweep over", write: str = NUMBERS) -> Fraction:
     try:
-        return exact(value)
+        return exact(value, write)
     except InstanceError as error:
-        raise InstanceError(f"values to sweep over: {error}") from None
+        raise InstanceError(f"{what}: {error}") from None
 
 
 def _values(text: str) -> tuple[Fraction, ...]:
@@ -312,7 +312,8 @@ def sweep(
         along, wanted = axis_of(instance, values)
     else:
         along = axis or multiplied(resource)
-        wanted = tuple(_value(value) for value in listed(values, "values", InstanceError))
+        told = () if axis else ("factors to sweep over (--factors)", "a decimal or a fraction, such as 1.5 or 1/2")
+        wanted = tuple(_value(value, *told) for value in listed(values, "values", InstanceError))
     if negative := [value for value in wanted if value < 0]:
         raise InstanceError(f"{along.name}={negative[0]}: a sweep is over amounts: give positive numbers")
     chosen = policy_named(policy)

@@ -56,6 +56,7 @@ CLIMBING = "climbing"
 """The engine that answers are of which a proof came upon."""
 
 PRECISION = Fraction(1, 10**30)
+WIDTHS = "a relative width such as 1e-30, above 0 and below 1"
 """Relative width of enclosures where none is asked for."""
 
 Judged = tuple[Answer, np.ndarray, np.ndarray | None, Certificate]
@@ -304,9 +305,9 @@ def _climbed(problem: Problem, answer: Answer, better: list[int]) -> Answer:
 def _width(precision: Any, exact: bool) -> Fraction:
     if precision is not None and not exact:
         raise PolicyError(f"the precision {precision} is that of enclosures: ask for exact=True (--exact) with it")
-    width = PRECISION if precision is None else amount(precision, "the precision")
+    width = PRECISION if precision is None else amount(precision, "the precision (--precision)", WIDTHS)
     if not 0 < width < 1:
-        raise PolicyError(f"the precision is {precision}: give a relative width such as 1e-30, above 0 and below 1")
+        raise PolicyError(f"the precision (--precision) is {precision}: write {WIDTHS}")
     return width
 
 

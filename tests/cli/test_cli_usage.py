@@ -67,7 +67,10 @@ def test_version_names_what_computes(drfopt):
         (["schedule", "x", "--when-full", "stopp"], ["'stopp'", "did you mean 'stop'?"]),
         (["compare", "x", "--policies", ","], ["--policies"]),
         (["sweep", "nsdi2011", "--factors", ","], ["--factors"]),
-        (["sweep", "nsdi2011", "--factors", "two"], ["two"]),
+        (
+            ["sweep", "nsdi2011", "--factors", "two"],
+            ["(--factors): 'two' is not a number: write a decimal or a fraction"],
+        ),
         (["sweep", "nsdi2011", "--factors", "0"], ["cannot be multiplied by 0"]),
         (["sweep", "nsdi2011", "--resource", "cpus"], ["'cpus'", "did you mean 'cpu'?"]),
         (["sweep", "nsdi2011", "--jobs", "0"], ["'0'", "1 or more"]),

@@ -74,7 +74,10 @@ def test_bad_files_are_told_in_a_line(drfopt, cluster, tmp_path, refused):
     refused(drfopt("verify", "nsdi2011"), "nsdi2011")
     refused(drfopt("solve", cluster, "--certificate", tmp_path), "is a folder")
     refused(drfopt("solve", cluster, "--exact", "-p", "ceei", "--precision", "2"), "precision")
-    refused(drfopt("solve", cluster, "--exact", "-p", "ceei", "--precision", "x"), "not a number")
+    refused(
+        drfopt("solve", cluster, "--exact", "-p", "ceei", "--precision", "x"),
+        "(--precision): 'x' is not a number: write a rel",
+    )
     refused(drfopt("solve", cluster, "-p", "ceei", "--precision", "1e-9"), "exact=True")
 
 

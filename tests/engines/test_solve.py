@@ -63,7 +63,11 @@ def test_answers_do_not_change(paper):
         ({"engine": "fillin"}, EngineError, "no engine 'fillin': did you mean 'filling'"),
         ({"engine": "conic"}, EngineError, "takes alpha.*engines that do: filling, lp-chain"),
         ({"policy": "alpha:0.1234", "exact": True}, EngineError, "roots of degree 5,000, .* 1,000 at most"),
-        ({"policy": "ceei", "exact": True, "precision": 2}, PolicyError, "precision is 2: give a relative width"),
+        (
+            {"policy": "ceei", "exact": True, "precision": 2},
+            PolicyError,
+            r"precision \(--precision\) is 2: write a relative width",
+        ),
         ({"time_limit": 0}, PolicyError, "positive number of seconds"),
     ],
 )

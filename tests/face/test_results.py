@@ -273,15 +273,15 @@ WRONG = {
     "an instance saved by number": (lambda it: it.save(3), "a file is named by a int: give its path as text"),
     "a precision of nothing": (
         lambda it: drfopt.solve(it, "ceei", exact=True, precision=float("nan")),
-        "the precision: nan is not finite: write a finite number",
+        r"the precision \(--precision\): nan is not finite: write a finite number",
     ),
     "a precision in a list": (
         lambda it: drfopt.solve(it, "ceei", exact=True, precision=[1]),
-        r"the precision: \[1\] is not a number",
+        r"the precision \(--precision\): \[1\] is not a number: write a relative width such as 1e-30",
     ),
     "a sweep over nothing": (
         lambda it: drfopt.sweep(it, [float("nan")]),
-        "values to sweep over: nan is not finite: write a finite number",
+        r"factors to sweep over \(--factors\): nan is not finite: write a finite number",
     ),
     "a sweep over words": (lambda it: drfopt.sweep(it, "cpu=one"), "values to sweep over: 'one' is not a number"),
     "devices where none are": (

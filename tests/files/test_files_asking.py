@@ -114,6 +114,11 @@ def test_machines_may_be_a_table_a_pool_or_in_the_own_words(tmp_path: Path) -> N
         read("yarn", config, saturate=True, machines=saved(tmp_path / "m2.csv", "machine,cpu,memory\nx,8,96\n"))
     with pytest.raises(InstanceError, match=r"m3\.toml: machines\[0\].*: the key 'capacity' is missing"):
         read("yarn", config, saturate=True, machines=saved(tmp_path / "m3.toml", "[[machines]]\nname = 'x'\n"))
+    none = saved(tmp_path / "m5.toml", "[[machines]]\nname = 'x'\ncount = 0\ncapacity = { cpu = 1 }\n")
+    with pytest.raises(
+        InstanceError, match=r"m5\.toml: machine class 'x': count is 0: write a whole number, 1 or more$"
+    ):
+        read("yarn", config, saturate=True, machines=none)
     with pytest.raises(InstanceError, match=r"m4\.toml: line 1, column 11"):
         read("yarn", config, saturate=True, machines=saved(tmp_path / "m4.toml", "[[machines]\nname = 'x'\n"))
 

@@ -129,6 +129,10 @@ TOML = {
         NODES + "count = 0.5\n" + A,
         r"machines\[0\] \('xl'\): count: 0.5 is not a whole number",
     ),
+    "count of letters": (
+        NODES + 'count = "x"\n' + A,
+        r"machines\[0\] \('xl'\): count: 'x' is not a number: write 1, 2, 3 \.\.\.$",
+    ),
     "guarantee of what is not there": (
         POOL + A + "guarantee = { cpus = 1 }",
         r"user 'A': guarantee names 'cpus', but the cluster has .*did you mean 'cpu'\?",

@@ -154,6 +154,12 @@ BAD = {
     "negative": ("tasks", "user,cpu\na,-1\n", r"line 2: cpu is '-1': write 0 or more"),
     "huge": ("tasks", "user,cpu\na," + "9" * 10**5 + "\n", r"line 2: cpu: '9+\.\.\.' is too long"),
     "count": ("tasks", "user,count,cpu\na,1.5,1\n", r"line 2: count is '1.5': write a whole number"),
+    "machines below 0": (
+        "machines",
+        "machine,count,cpu\nm,-2,4\n",
+        r"line 2: machine 'm': count is '-2': write a whole number, 1 or more$",
+    ),
+    "no machines": ("machines", "machine,count,cpu\nm,0,4\n", r"line 2: machine 'm': count is '0': .*, 1 or more$"),
     "weights": ("tasks", "user,weight,cpu\na,1,1\na,2,1\n", r"line 3: weight of 'a' is '2', and '1' above"),
     "no user": ("tasks", "user,cpu\n,1\n", r"line 2: the task has no user"),
     "no machine": ("machines", "machine,cpu\n,1\n", r"line 2: the machine has no name"),
@@ -163,7 +169,12 @@ BAD = {
     "twice": ("machines", "machine,cpu,cpu\na,1,1\n", r"line 1: the column 'cpu' is there twice"),
     "header only": ("machines", "machine,cpu\n", r"has a header and no rows"),
     "short": ("machines", "machine,cpu\na\n", r"line 2: has 1 columns, but the header has 2"),
-    "all zero": ("tasks", "user,cpu\na,0\n", r"no task of a user is waiting or running \(not used: task that demands"),
+    "all zero": (
+        "tasks",
+        "user,cpu\na,0\n",
+        r"is waiting or running \(not used: task that demands nothing .*\): list a task that demands something, with a "
+        r"count of 1 or more$",
+    ),
 }
 
 

@@ -71,6 +71,7 @@ def test_one_unit_on_each_device_where_the_capacity_does_not_say():
         ("devices = { gpus = 8 }", r"'node' has devices of 'gpus', .*did you mean 'gpu'\?"),
         ("devices = { gpu = 0 }", r"devices of 'gpu': their number is 0: write a whole number, 1 or more"),
         ("devices = { gpu = 1.5 }", r"devices of 'gpu': 1.5 is not a whole number"),
+        ("devices = { gpu = 'x' }", r"devices of 'gpu': 'x' is not a number: write 1, 2, 3 \.\.\.$"),
         ("devices = 8", r"devices: 8 is no table: write a table of resource and number of devices"),
         ("devices = { gpu = { count = 9, size = 1 } }", r"are 9 of 1 each, but the capacity is 8"),
         ("devices = { gpu = { count = 9 } }", r"devices of 'gpu': .* write 8, or \{ count = 8, size = 1 \}"),

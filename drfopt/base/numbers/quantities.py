@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import InstanceError
 
-__all__ = ["MOST_COUNTED", "Number", "amount", "counted_up_to", "exact", "parse"]
+__all__ = ["MOST_COUNTED", "NUMBERS", "Number", "amount", "counted_up_to", "exact", "parse"]
 
 Number = int | float | Fraction | Decimal | str
 
@@ -34,6 +34,9 @@ QUANTITY = re.compile(
 )
 FRACTION = re.compile(r"([+-]?\d+)\s*/\s*(\d+)")
 
+NUMBERS = "an integer, a decimal, a fraction such as '1/3' or a quantity such as '500m' or '4Gi'"
+"""What to write where any number will do."""
+
 LONGEST = 400
 """Characters and decimal exponent of a number: beyond, no float could hold the value, and building it takes memory."""
 
@@ -45,8 +48,8 @@ READ_OUT = 10**18
 """Counts above this one are told in a sentence by their first digits."""
 
 
-def parse(text: str) -> Fraction:
-    """Return the exact value of a number written as text.
+def parse(text: str, write: str = NUMBERS) -> Fraction:
+    """Return the exact value of a number written as text; `write` says what will do where not every number does.
 
     Raises
     ------
@@ -69,18 +72,17 @@ def parse(text: str) -> Fraction:
         return Fraction(numerator, denominator)
     match = QUANTITY.fullmatch(stripped)
     if not match:
-        raise InstanceError(
-            f"{shown} is not a number: write an integer, a decimal, a fraction such as '1/3' "
-            "or a quantity such as '500m' or '4Gi'"
-        )
+        raise InstanceError(f"{shown} is not a number: write {write}")
     exponent = int(match["exponent"] or 0)
     if abs(exponent) > LONGEST:
         raise InstanceError(f"{shown} is beyond the range of numbers: use an exponent of at most {LONGEST}")
     return Fraction(match["digits"]) * SUFFIXES.get(match["suffix"], Fraction(1)) * Fraction(10) ** exponent
 
 
-def exact(value: Any) -> Fraction:
+def exact(value: Any, write: str = NUMBERS) -> Fraction:
     """Return the exact value a number stands for; a float stands for its shortest decimal (0.1 is 1/10).
+
+    `write` says what will do where not every number does.
 
     Raises
     ------
@@ -90,9 +92,9 @@ def exact(value: Any) -> Fraction:
     if isinstance(value, Fraction):
         return value
     if isinstance(value, str):
-        return parse(value)
+        return parse(value, write)
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Number | Decimal):
-        raise InstanceError(f"{value!r} is not a number: write an integer, a decimal, a fraction or a quantity")
+        raise InstanceError(f"{value!r} is not a number: write {write}")
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise InstanceError(f"{value} is not finite: write a finite number")
@@ -110,7 +112,7 @@ def exact(value: Any) -> Fraction:
     raise InstanceError(f"{value!r} is not a real number: write an integer, a decimal, a fraction or a quantity")
 
 
-def amount(value: Any, place: str) -> Fraction:
+def amount(value: Any, place: str, write: str = NUMBERS) -> Fraction:
     """Return the exact value of an amount, 0 or more; `place` begins the sentence where it is none.
 
     Raises
@@ -119,7 +121,7 @@ def amount(value: Any, place: str) -> Fraction:
         When it is no number, or negative.
     """
     try:
-        found = exact(value)
+        found = exact(value, write)
     except InstanceError as error:
         raise InstanceError(f"{place}: {error}") from None
     if found < 0:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, WithJsonSchema, model_validator
 
 from ...base.errors import InstanceError, suggestion
-from ...base.numbers.quantities import exact
+from ...base.numbers.quantities import NUMBERS, exact
 from ..text.files import failure, refuse_newer, shown
 
 __all__ = ["SCHEMA", "GroupEntry", "InstanceFile", "MachineEntry", "TypeEntry", "UserEntry", "validated"]
@@ -42,25 +42,27 @@ ENTRIES = {
     "excluded": "the name of a resource in quotes",
 }
 
+COUNTS = "1, 2, 3 ..."
+
 FLOAT_INTEGERS = 2**53
 
 
-def _number(value: Any) -> int | float | Fraction:
+def _number(value: Any, write: str = NUMBERS) -> int | float | Fraction:
     """Return the exact value as the lightest number for it, so that plain files make plain arrays."""
     if type(value) is int and abs(value) <= FLOAT_INTEGERS:
         return value
     if type(value) is Decimal and value.is_finite() and Decimal(repr(float(value))) == value:
         return float(value) or 0
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction | Decimal | str):
-        raise InstanceError(f"{shown(value)} is not a number: write an integer, a decimal, a fraction or a quantity")
-    fraction = exact(value)
+        raise InstanceError(f"{shown(value)} is not a number: write {write}")
+    fraction = exact(value, write)
     return fraction.numerator if fraction.denominator == 1 else fraction
 
 
 def _whole(value: Any) -> int:
-    number = _number(value)
+    number = _number(value, COUNTS)
     if number != int(number):
-        raise InstanceError(f"{shown(value)} is not a whole number: write 1, 2, 3 ...")
+        raise InstanceError(f"{shown(value)} is not a whole number: write {COUNTS}")
     return int(number)
 
 

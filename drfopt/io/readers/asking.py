@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import InstanceError, checked_flags, listed, suggestion
-from ...base.numbers.quantities import amount
+from ...base.numbers.quantities import amount, counted_up_to
 from ...base.numbers.shown import counted
-from ..native.entries import validated
+from ..native.entries import MachineEntry, validated
 from ..native.syntax import sniff, tree
 from ..text.files import FORMATS as SYNTAXES
-from ..text.files import File, failure, read_file
+from ..text.files import File, failure, read_file, shown
 from ..text.parts import first_line, with_header
 from .assembly import assemble
 from .conversion import Amounts, Contents, Conversion, ListedMachine, ReadOptions, Task, places
@@ -126,7 +126,7 @@ def read(
     if isinstance(found, Conversion):
         return found
     found = replace(found, place=places(opened))
-    return assemble(saturated(found) if saturate else found)
+    return assemble(saturated(found) if saturate else found, known.queues)
 
 
 def machines_in(file: File) -> tuple[list[ListedMachine] | None, Amounts | None]:
@@ -154,7 +154,13 @@ def machines_in(file: File) -> tuple[list[ListedMachine] | None, Amounts | None]
         return None, _exact(entry.capacity)
     if not entry.machines or entry.capacity is not None:
         raise failure(file.place, "write [[machines]] or [capacity], one of them")
-    return [ListedMachine(one.name, _exact(one.capacity), one.name, count=one.count) for one in entry.machines], None
+    return [
+        ListedMachine(one.name, _exact(one.capacity), one.name, count=_count(one, file)) for one in entry.machines
+    ], None
+
+
+def _count(entry: MachineEntry, file: File) -> int:
+    return counted_up_to(entry.count, f"{file.place}: machine class {shown(entry.name)}: count")
 
 
 def _exact(amounts: Mapping[str, Any]) -> dict[str, Fraction]:

@@ -111,8 +111,8 @@ def _short(one: AlikeTasks, resource: str, there: Fraction, plain: Collection[st
     return f"has {amount_text(resource, there, plain)} of {amount_text(resource, one.demand[resource], plain)}"
 
 
-def assemble(cluster: Contents) -> Conversion:
-    """Return the instance, the notes and the current placement.
+def assemble(cluster: Contents, queues: bool = True) -> Conversion:
+    """Return the instance, the notes and the current placement; `queues`: whether ``--saturate`` is of use here.
 
     Raises
     ------
@@ -124,11 +124,16 @@ def assemble(cluster: Contents) -> Conversion:
     if not tasks:
         bare = not cluster.nodes and cluster.pool is None
         asks = "--saturate, with a file of machines as --machines" if bare else "--saturate"
-        many = len(cluster.members)
-        queues = f", or say {asks}: its {counted(many, 'queue')} want{'s' * (many == 1)} everything" if many else ""
+        many = len(cluster.members) if queues else 0
+        remedy = f", or say {asks}: its {counted(many, 'queue')} want{'s' * (many == 1)} everything" if many else ""
+        idle = bool(cluster.tasks) and not queues
+        files = (
+            "list a task that demands something, with a count of 1 or more"
+            if idle
+            else "give the files that list the tasks too"
+        )
         raise InstanceError(
-            f"{cluster.place}: no task of a user is waiting or running{cluster.notes.why_none(TASK)}: "
-            f"give the files that list the tasks too{queues}"
+            f"{cluster.place}: no task of a user is waiting or running{cluster.notes.why_none(TASK)}: {files}{remedy}"
         )
     if not cluster.nodes and cluster.pool is None:
         raise InstanceError(

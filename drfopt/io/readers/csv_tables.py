@@ -10,6 +10,7 @@ are those of the user: every row of hers that gives one gives the same. Lines th
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -91,10 +92,10 @@ def _labels(row: CsvRow) -> Labels:
 def machine_row(row: CsvRow) -> ListedMachine:
     """Return the machines of a row of ``machines``."""
     labels = _labels(row)
-    count = row.count("count") if row["count"] else 1
     name = row["machine"]
     if not name:
         raise failure(row.place, "the machine has no name: write one")
+    count = replace(row, place=f"{row.place}: machine {shown(name)}").count("count", 1) if row["count"] else 1
     return ListedMachine(name, _amounts(row, OF_MACHINES), features=labels, labels=dict(labels), count=count)
 
 

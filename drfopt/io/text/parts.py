@@ -161,11 +161,11 @@ class CsvRow:
         """Return a column without spaces around it; empty where the file does not have it."""
         return self.cells.get(column, "").strip()
 
-    def count(self, column: str) -> int:
-        """Return a column as a whole number, 0 or more."""
+    def count(self, column: str, least: int = 0) -> int:
+        """Return a column as a whole number, `least` or more."""
         text = self[column]
-        if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_INTEGER):
-            raise failure(self.place, f"{column} is {shown(text)}: write a whole number, 0 or more")
+        if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_INTEGER and int(text) >= least):
+            raise failure(self.place, f"{column} is {shown(text)}: write a whole number, {least} or more")
         return int(text)
 
     def amount(self, column: str) -> Fraction:
