@@ -149,7 +149,7 @@ class Case:
         """Return the limit that a percentage is of."""
         from plain import limit
 
-        return limit(user, False)
+        return limit(user, self.integer)
 
     def wanted(self, user: Document) -> bool:
         most = self.limit(user)

@@ -43,8 +43,8 @@ LONG = 4.0
 TRIED = 3
 """Tests of a document that is judged otherwise: that many are run, of which one should fail."""
 
-MANY = 500
-"""Documents of which the same is wrong as was, after which no others are looked for."""
+MANY = 400
+"""Tests, the shortest, that are run of documents of which the same is wrong as was."""
 
 OPERATORS: dict[type, tuple[type, ...]] = {
     ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
@@ -339,18 +339,21 @@ class Judge:
         except (Exception, Endless) as error:
             return repr(error)
 
-    def judged_otherwise(self, cases: list[Case]) -> Iterator[Case]:
-        """Yield the documents that are judged otherwise: first those of which something else is wrong than was."""
-        alike = []
+    def suspects(self, cases: list[Case]) -> Iterator[int]:
+        """Yield the tests of documents that are judged otherwise: first where something else is wrong than was."""
+        alike = set[int]()
+        others = 0
         for case in cases:
             found = self.verdict(case.document, 0.2 + SLOWER * case.seconds)
             if _faults(found) != _faults(case.verdict):
-                yield case
-            elif found != case.verdict:
-                alike.append(case)  # One check less is in every verdict, and missed where it failed.
-                if len(alike) > MANY:
+                yield from dict.fromkeys(case.tests[:TRIED])
+                others += 1
+                if others > 10 * TRIED:
                     break
-        yield from alike
+            elif found != case.verdict:
+                alike.update(case.tests)
+        # One check more or less is in every verdict: who looks at just that is a short test.
+        yield from sorted(alike, key=lambda k: self.seconds[k])[:MANY]
 
     def caught(self, mutant: Mutant) -> bool:
         """Say whether a test fails: one whose document is judged otherwise, or one that calls the function itself."""
@@ -360,15 +363,15 @@ class Judge:
         cases.sort(key=lambda case: (-self.heat[where, case.document], -self.heat[case.document], case.seconds))
         tried: set[int] = set()
         with Loaded(mutant):
-            for case in self.judged_otherwise(cases):
-                for k in [k for k in dict.fromkeys(case.tests) if k not in tried][:TRIED]:
+            for k in self.suspects(cases):
+                if k not in tried:
                     tried.add(k)
                     if not self.run(k, 1 + SLOWER * self.seconds[k]):
-                        self.heat.update([(where, case.document), case.document])
+                        self.heat.update(
+                            key for case in cases if k in case.tests for key in ((where, case.document), case.document)
+                        )
                         self.killers.add(k)
                         return True
-                if len(tried) > 10 * TRIED:
-                    break
             for k in sorted(range(len(self.items)), key=lambda k: self.seconds[k]):
                 able = where in self.calls[k] or (named and self.calls[k])
                 if able and k not in tried and not self.run(k, 1 + SLOWER * self.seconds[k]):

@@ -11,8 +11,8 @@ from drfopt.certificates.verifier import reading
 
 CATCHING = (
     "arithmetic", "audits", "audits_forged", "branches", "claim_mutants", "clock", "comparisons", "fair", "fillings",
-    "instances", "leaves", "order", "parts", "possible", "proof_mutants", "rounding", "search", "stops", "tightening",
-    "trees", "values", "whole", "whole_groups", "whole_levels",
+    "instances", "leaves", "limits", "order", "parts", "possible", "proof_mutants", "rounding", "search", "stops",
+    "tightening", "trees", "values", "whole", "whole_groups", "whole_levels",
 )  # fmt: skip
 """The tests that catch them."""
 
