@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from drfopt import Instance, Machine, TimeLimitError, solve
+from drfopt import Instance, Machine, TaskType, TimeLimitError, solve
 from drfopt.base.deadline import NEVER, Deadline, ending, stopping
 from drfopt.certificates import price_tree, utility_losses
 from drfopt.certificates.claim_program import ClaimProgram
@@ -19,7 +19,7 @@ from drfopt.certificates.price_program import BoxProgram, OutOfTime
 from drfopt.certificates.priced_halves import PricedHalves
 from drfopt.certificates.refutation import Inconclusive, refute
 from drfopt.engines.problem import Problem
-from drfopt.engines.whole import device_packing, rounding
+from drfopt.engines.whole import device_packing, filling_up, rounding
 from drfopt.engines.whole.filling_up import filled
 from drfopt.engines.whole.machine_by_machine import SingleMachines
 from drfopt.model.policies import policy_on
@@ -206,3 +206,11 @@ def test_prices_of_the_largest_product_hear_the_deadline(monkeypatch, machines):
     allocation = solve(cluster, "ceei", integer=True, time_limit=60)
     assert allocation.tasks.min() >= 1
     assert 0 < min(allowed) <= max(allowed) <= 60
+
+
+def test_millions_of_tasks_of_several_types_are_not_placed_one_by_one_when_time_has_run_out(monkeypatch):
+    monkeypatch.setattr(filling_up, "GRACE", 0.05)
+    kinds = [TaskType({"cpu": 1, "memory": 2}, count=10**8), TaskType({"cpu": 2, "memory": 1}, count=10**8)]
+    cluster = Instance({"A": kinds}, machines=[Machine("m", {"cpu": 10**7, "memory": 10**7})])
+    found = filled(Problem(cluster, policy_on("drf", cluster), True, PASSED))
+    assert 0 < found.tasks[0] < 10**6

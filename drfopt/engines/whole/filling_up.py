@@ -10,7 +10,8 @@ Whoever is below a guarantee goes first, where least of it is kept.  Then, of
 
 All of these grow with anybody's tasks, so that what is filled up is better than it was.  On machines tasks stay where
 they are, and the next goes where its user's tasks leave least that nobody can use.  An answer whose search was cut
-short is filled up before it is returned, whatever the time: then each is given all that it has room for, in that order.
+short is filled up before it is returned, whatever the time: then each is given all that it has room for, in that order;
+of tasks of several types on machines as many as a second more allows.
 """
 
 import heapq
@@ -22,7 +23,7 @@ from functools import partial
 
 import numpy as np
 
-from ...base.deadline import Deadline
+from ...base.deadline import NEVER, Deadline
 from ...certificates.group_sweep import GroupSweep
 from ...model.whole_values import WholeUsers
 from ..problem import Answer, Problem
@@ -160,22 +161,26 @@ def _fill(problem: Problem, filling: TaskByTask | PoolTasks) -> None:
     if users.branches and problem.policy.objective == "leximin":
         GroupSweep(users, ends).one_by_one(filling.more, ends, filling.tasks)
     _one_by_one(users, filling, ordered, ends)
-    _one_by_one(users, filling, ordered, None)
+    # Tasks of several types are still placed one by one on machines, of millions not all.
+    typed = isinstance(filling, TaskByTask) and any(len(goods) > 1 for goods in users.goods_of)
+    last = problem.deadline.grace(GRACE) if typed else NEVER
+    _one_by_one(users, filling, ordered, last, at_once=True)
 
 
-def _one_by_one(users: WholeUsers, filling: TaskByTask | PoolTasks, order: Order, ends: Deadline | None) -> None:
-    """Run tasks of whoever comes first, until it does no more, or whatever there is room for where there is no end."""
+def _one_by_one(
+    users: WholeUsers, filling: TaskByTask | PoolTasks, order: Order, ends: Deadline, at_once: bool = False
+) -> None:
+    """Run tasks of whoever comes first, until it does no more, or at once all that there is room for."""
     most = users.most
     queue = [(order(p, x), p) for p, x in enumerate(filling.tasks) if x < most[p]]
     heapq.heapify(queue)
     full = set[int]()  # Goods of which no task fits any more.
-    while queue and (ends is None or ends.left() > 0):
+    while queue and ends.left() > 0:
         _, p = heapq.heappop(queue)
         x, good = filling.tasks[p], filling.next_good(p)
         if good in full:
             continue
-        at_once = ends is None or not queue
-        number = most[p] - x if at_once else _until(partial(order, p), x, most[p], queue[0][0])
+        number = most[p] - x if at_once or not queue else _until(partial(order, p), x, most[p], queue[0][0])
         if not filling.more(p, number):
             full.add(good)
         elif filling.tasks[p] < most[p]:
