@@ -14,7 +14,7 @@ DrfoptError
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Any
 
@@ -31,6 +31,7 @@ __all__ = [
     "checked_flags",
     "listed",
     "suggestion",
+    "unknown_key",
 ]
 
 
@@ -95,6 +96,13 @@ def suggestion(word: object, known: Iterable[object]) -> str:
     near = [name for name in difflib.get_close_matches(word, words, n=3, cutoff=0.5) if _slip(word, name)]
     near = near or [name for name in words if name.casefold().startswith(word.casefold())]
     return f": did you mean {near[0]!r}?" if near else ""
+
+
+def unknown_key(key: str, known: Collection[str], near: str | None = None) -> str:
+    """Return the sentence on a key of a table that has only the `known`; `near` is said in place of the nearest one."""
+    return (
+        f"unknown key {key!r}: the keys here are {', '.join(known)}{suggestion(key, known) if near is None else near}"
+    )
 
 
 def checked_flags(**given: Any) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, listed, suggestion
+from ..base.numbers.quantities import MOST_COUNTED
 from ..base.numbers.shown import in_units
 from .arrays import amount_in_range
 from .naming import by_user, some, with_names
@@ -25,7 +26,7 @@ MEANINGS = {
 }
 """What a guarantee means."""
 
-HIGHEST_TIER = 2**53
+HIGHEST_TIER = MOST_COUNTED
 """Programs that read JSON keep no larger whole number."""
 
 SEPARATOR = "/"

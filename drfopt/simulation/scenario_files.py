@@ -31,7 +31,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..base.errors import InstanceError, suggestion
+from ..base.errors import InstanceError, suggestion, unknown_key
 from ..base.numbers.quantities import Number, counted_up_to, exact
 from ..io import library as packaged
 from ..io.library import PackagedFiles
@@ -229,8 +229,7 @@ def _fields(table: Any, known: Mapping[str, FileKey], place: str) -> dict[str, A
     found = {}
     for key, value in table.items():
         if key not in known:
-            near = DEVICES if key == "devices" else suggestion(str(key), known)
-            raise InstanceError(f"{where}unknown key {key!r}: the keys here are {', '.join(known)}{near}")
+            raise InstanceError(f"{where}{unknown_key(key, known, DEVICES if key == 'devices' else None)}")
         try:
             found[key] = known[key].read(value)
         except InstanceError as error:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, WithJsonSchema, model_validator
 
-from ...base.errors import InstanceError, suggestion
+from ...base.errors import InstanceError, unknown_key
 from ...base.numbers.quantities import NUMBERS, exact
 from ..text.files import failure, refuse_newer, shown
 
@@ -121,8 +121,7 @@ def _devices(value: Any) -> dict[str, Any] | None:
 def _sized(given: dict) -> dict[str, Any]:
     for key in given:
         if key not in DEVICE_KEYS:
-            known = list(DEVICE_KEYS)
-            raise InstanceError(f"unknown key {key!r}: the keys here are {', '.join(known)}{suggestion(key, known)}")
+            raise InstanceError(unknown_key(key, DEVICE_KEYS))
     missing = next((key for key in DEVICE_KEYS if key not in given), None)
     if missing is not None:
         raise InstanceError(f"the key {missing!r} is missing: write 8, or {{ count = 8, size = 1 }}")
@@ -315,7 +314,7 @@ def _expected(location: tuple) -> str:
 def _unknown(location: tuple) -> str:
     key = str(location[-1])
     known = list(KEYS[tuple(part for part in location[:-1] if isinstance(part, str))])
-    return f"{_inside(location)}unknown key {key!r}: the keys here are {', '.join(known)}{suggestion(key, known)}"
+    return f"{_inside(location)}{unknown_key(key, known)}"
 
 
 def _inside(location: tuple) -> str:
