@@ -376,6 +376,17 @@ def test_what_is_exported_is_read_back_by_its_own_reader(tmp_path: Path, to: str
     assert solve(found.instance).certificate.valid
 
 
+@pytest.mark.parametrize("to", ["yunikorn", "volcano", "kai"])
+def test_tiers_come_back(tmp_path: Path, to: str) -> None:
+    """Beside a queue that says nothing of it, whatever the program takes that for."""
+    rules = Organisation(tiers={"high": 2, "low": -1})
+    cluster = Instance({"high": {"cpu": 1}, "low": {"cpu": 1}, "none": {"cpu": 1}}, {"cpu": 9}, organisation=rules)
+    written = saved(tmp_path / "written", export(solve(cluster), to))
+    machines = saved(tmp_path / "c.toml", '[[machines]]\nname = "all"\ncapacity = { cpu = 9 }\n')
+    found = read(to, written, machines=machines, saturate=True).instance
+    assert dict(zip(found.users, found.organisation.tiers, strict=True)) == {"high": 2, "low": -1, "none": 0}
+
+
 def test_what_has_no_name_there_is_left_out_or_refused(tmp_path: Path) -> None:
     instance = Instance({"a": {"cpu": 1, "licence": 1}, "b": {"cpu": 2, "licence": 0}}, {"cpu": 9, "licence": 3})
     allocation = solve(instance)

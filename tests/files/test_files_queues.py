@@ -147,7 +147,9 @@ spec:
     organisation = found.instance.organisation
     assert organisation.guarantees == ({"cpu": 16, "nvidia.com/gpu": 4},)
     assert organisation.ceilings == ({"cpu": 32},)
-    assert organisation.tiers == (100,)
+    assert organisation.tiers == (0,), "which is what a Queue has that says nothing"
+    below = read("kai", [saved(tmp_path / "q.yaml", queues.replace("priority: 100", "priority: 0")), pods])
+    assert below.instance.organisation.tiers == (-100,)
     assert found.instance.exact_weights == (2,)
     assert organisation.groups[0].guarantee == {"nvidia.com/gpu": 8}
     assert "quota without bound: nothing is promised beyond a fair share (team-a)" in told(found)
@@ -671,7 +673,7 @@ def test_a_queue_without_quota_has_nothing_of_the_others(tmp_path: Path) -> None
     found = read("kueue", write(tmp_path / "k.json", *items, *wanted))
     assert solve(found.instance).unplaced == ("stray",)
     assert solve(found.instance).tasks.tolist() == [8, 0]
-    assert "is not of the quota of stray (stray)" in told(found)
+    assert "is of no use to stray, which has no quota of cpu (stray)" in told(found)
     alone = read("kueue", write(tmp_path / "q.json", *items), saturate=True)
     assert alone.instance.users == ("A",)
     assert "queue that may use nothing there is (stray)" in told(alone)
@@ -750,3 +752,46 @@ spec: {weight: 1, affinity: {nodeGroupAffinity: {requiredDuringSchedulingIgnored
 def test_a_shape_that_is_no_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InstanceError, match=r"volcano: shape is 'cpu=1': give a table, such as"):
         read("volcano", [write(tmp_path / "nodes.json", *NODES)], saturate=True, shape="cpu=1")
+
+
+def test_a_cohort_may_use_what_its_queues_do_not_lend_beside_what_it_borrows(tmp_path: Path) -> None:
+    """What is lent is less, and what is used is not: 40 of its own, of which 20 are lent, and 3 from above."""
+    items = [
+        cluster_queue("A", quota("40", lendingLimit="20"), cohort="eng"),
+        cluster_queue("B", quota("10"), cohort="org"),
+        cohort("eng", "org", quota("0", borrowingLimit="3")),
+    ]
+    found = read("kueue", write(tmp_path / "k.json", *items))
+    (eng,) = found.instance.organisation.groups
+    assert (dict(eng.guarantee), dict(eng.ceiling)) == ({"cpu": 40}, {"cpu": 43})
+    assert solve(found.instance, exact=True).tasks.tolist() == [1, 1]
+
+
+def test_a_limit_of_one_flavor_does_not_bound_a_cohort(tmp_path: Path) -> None:
+    items = [
+        cluster_queue("A", quota("40"), quota("100", name="ondemand"), cohort="eng"),
+        cluster_queue("B", quota("10"), cohort="org"),
+        cohort("eng", "org", quota("0", borrowingLimit="3")),
+    ]
+    found = read("kueue", write(tmp_path / "k.json", *items))
+    (eng,) = found.instance.organisation.groups
+    assert (dict(eng.guarantee), dict(eng.ceiling or {})) == ({"cpu": 140}, {})
+    assert "another has none, so that the sum is not bounded (eng)" in told(found)
+    assert "flavors of a resource are added up: of one of them it may use more (A)" in told(found)
+
+
+def test_a_workload_that_needs_what_its_queue_does_not_cover_is_not_admitted(tmp_path: Path) -> None:
+    """The cohort has GPUs, and the second queue no quota of them; pods count where a queue has a quota of them."""
+    both = cluster_queue("A", quota("2"), cohort="all")
+    for resource in ("nvidia.com/gpu", "pods"):
+        both["spec"]["resourceGroups"][0]["flavors"][0]["resources"].append({"name": resource, "nominalQuota": "4"})
+    items = [both, cluster_queue("B", quota("10"), cohort="all"), local_queue("a", "A"), local_queue("b", "B")]
+    wanted = [workload(f"w{queue}", queue, ("main", 10, "100m")) for queue in "ab"]
+    found = read("kueue", write(tmp_path / "k.json", *items, *wanted))
+    assert solve(found.instance, exact=True).tasks.tolist() == [4, 10]
+    for each in wanted:
+        each["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = 1
+    found = read("kueue", write(tmp_path / "k.json", *items, *wanted))
+    answer = solve(found.instance, exact=True)
+    assert (answer.tasks.tolist(), answer.unplaced) == ([4, 0], ("B",))
+    assert "of no use to B, which has no quota of nvidia.com/gpu (B)" in told(found)

@@ -24,6 +24,7 @@ from .exports import by_resource, dns_label, left_out, unique_names
 from .kubernetes import document, heading
 
 __all__ = [
+    "PRIORITY",
     "RULES",
     "ExportedQueue",
     "elastic_quotas",
@@ -42,6 +43,9 @@ ALL_RULES = (*RULES, "tiers")
 
 ROOT = "root"
 """What the queue, or account, above all others is called in most programs."""
+
+PRIORITY = 100
+"""What KAI takes for the priority of a Queue that says none (DefaultQueuePriority in its constants)."""
 
 LARGEST_WEIGHT = 10**6
 """Weights that are whole numbers there are scaled to at most this."""
@@ -307,7 +311,7 @@ def kai_queues(allocation: Allocation, names: Names, lines: list[str]) -> str:
             }
         spec: dict[str, Any] = {"parentQueue": called[queue.parent], "resources": resources}
         if queue.tier:
-            spec["priority"] = queue.tier
+            spec["priority"] = PRIORITY + queue.tier
         documents.append(document(version, "Queue", _metadata(queue), spec))
     return heading(allocation, lines) + "".join(documents)
 
