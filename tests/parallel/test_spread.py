@@ -197,7 +197,9 @@ def test_an_address_that_cannot_be_is_told_once(address, monkeypatch):
 
 @pytest.mark.parametrize("address", ["", "foo", "tcp://10.0.0.1", "tcp://:", b"tcp://10.0.0.1:8786", 8786])
 def test_what_is_no_address_is_refused_before_anybody_is_asked(address):
-    with pytest.raises(EngineError, match=r"^dask is .*: give the address of a scheduler, such as tcp://10.0.0.1:8786$"):
+    with pytest.raises(
+        EngineError, match=r"^dask is .*: give the address of a scheduler, such as tcp://10.0.0.1:8786$"
+    ):
         spread(square, [1], dask=address)
 
 
