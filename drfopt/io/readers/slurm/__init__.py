@@ -11,8 +11,8 @@
 
 and of the JSON: ``scontrol show nodes``, ``sinfo``, ``squeue``, ``sacct``, ``sshare``, ``sacctmgr show assoc``. A job
 on N nodes is N tasks, each an N-th of its TRES; pending jobs are demand, running ones with a NodeList the current
-allocation. Users are users, and accounts groups where shares or limits list them; or with
-``--user-by account`` the accounts are the users. ``mem`` is in MiB.
+allocation. Users are users, and accounts groups where shares or limits list them; or with ``--user-by account`` the
+accounts are the users. ``mem`` is in MiB.
 """
 
 import re
@@ -338,9 +338,9 @@ def _queues(shares: list[SlurmRow], limits: list[SlurmRow], names: _Names, notes
         parent = names.group(over) if over else ""
         known = entries.setdefault(name, _Entry(name, parent, _weight(row, "Share", notes), label=user or account))
         known.ceiling, _ = tres(row["GrpTRES"], row.place)
-        for entry in row["GrpTRES"].split(","):
-            if entry.partition("=")[0].strip() in PLAIN:
-                notes.unused(f"GrpTRES of {entry.partition('=')[0].strip()}", user or account)
+        for resource in (limit.partition("=")[0].strip() for limit in row["GrpTRES"].split(",")):
+            if resource in PLAIN:
+                notes.unused(f"GrpTRES of {resource}", user or account)
     for user, accounts in names.accounts.items() if entries and not names.by_account else ():
         for account in accounts or {""}:
             name = names.user(user, account)
