@@ -92,6 +92,10 @@ def test_mesos(tmp_path: Path) -> None:
     ):
         assert line in notes, notes
     assert read("mesos", saved(tmp_path, state=STATE), "framework").instance.users == ("marathon",)
+    several = [STATE["frameworks"][0] | {"id": id} for id in ("F1", "F2")]
+    twins = read("mesos", saved(tmp_path, state=STATE | {"frameworks": several}), "framework")
+    assert twins.instance.users == ("marathon (F1)", "marathon (F2)")
+    assert "2 x framework with the name of another: its user bears its id too (such as marathon)" in told(twins)
     with pytest.raises(InstanceError, match="has neither slaves, frameworks nor roles"):
         read("mesos", saved(tmp_path, other={"a": 1}))
 

@@ -84,7 +84,12 @@ def trees(text: str, place: str) -> list[Any]:
         On a syntax error, with line and column; on nesting deeper than `DEEPEST_DOCUMENT`.
     """
     if text.lstrip()[:1] in ("{", "["):
-        return _json_values(text, place)
+        try:
+            return _json_values(text, place)
+        except InstanceError:
+            # YAML may begin so too; JSON is tried first, because it is read many times faster.
+            if FORMATS.get(Path(place.lower().removesuffix(".gz")).suffix) != "yaml":
+                raise
     from ..text.yaml_xml import trees as documents
 
     return documents(text, place)
