@@ -198,8 +198,14 @@ def test_amounts() -> None:
 BAD = {
     "columns": ("sinfo", SINFO + "a|b\n", r"sinfo: line 7: has 2 columns, but there are 6"),
     "cpus": ("sinfo", SINFO.replace("|64|", "|many|"), r"line 1: CPUS is 'many': write a number"),
-    "negative": ("sinfo", SINFO.replace("|64|", "|-64|"), r"CPUS is '-64': write 0 or more"),
+    "negative": ("sinfo", SINFO.replace("|64|", "|-64|"), r"CPUS is '-64': write a number, 0 or more"),
     "tres": ("sacct", SACCT.replace("mem=64G", "mem=lots"), r"line 2: 'mem=lots' is no resource and amount"),
+    "letter": ("sinfo", SINFO.replace("|515000|", "|2T|"), r"line 1: MEMORY of a node is '2T': write a number of MiB"),
+    "letter of a part": (
+        "sinfo",
+        "NodeName=n CPUs=8 RealMemory=64000 MemSpecLimit=1G\n",
+        r"line 1: MEMSPEC of a node is '1G': write a number of MiB without a letter",
+    ),
     "header": ("sacct", "JobId|Users\n1|2\n", r"line 1: is neither a header nor a row"),
     "hosts": ("sacct", SACCT.replace("|node01\n", "|node[1-\n"), None),
     "range": ("sacct", SACCT.replace("|node01\n", "|node[1-99999999]\n"), r"is no range of at most 1,000,000"),
@@ -532,3 +538,85 @@ JobId=11 JobName=train UserId=ann(1000) Account=phys JobState=PENDING Dependency
     assert found.instance.exact_machine_capacity[0] == (62, 250000, 4)
     assert "licence of a job (11)" in told(found)
     assert "job that waits for others (its dependency) (11)" in told(found)
+
+
+ONE_JOB = "JOBID|USER|ACCOUNT|PARTITION|STATE|NODES|CPUS|MIN_MEMORY|TRES_PER_NODE\n1|a|x|p|PENDING|1|1|1G|N/A\n"
+
+
+@pytest.mark.parametrize(
+    ("mark", "word", "used"),
+    [
+        ("idle", "IDLE", True),
+        ("idle~", "IDLE+POWERED_DOWN", True),
+        ("idle#", "IDLE+POWERING_UP", True),
+        ("idle%", "IDLE+POWERING_DOWN", True),
+        ("mixed-", "MIXED+PLANNED", True),
+        ("allocated+", "ALLOCATED+COMPLETING", True),
+        ("idle@", "IDLE+REBOOT_REQUESTED", True),
+        ("idle^", "IDLE+REBOOT_ISSUED", False),
+        ("maint", "IDLE+MAINTENANCE", False),
+        ("allocated$", "ALLOCATED+MAINTENANCE", False),
+        ("inval", "IDLE+INVALID_REG", False),
+        ("idle*", "IDLE+NOT_RESPONDING", False),
+        ("down~", "DOWN+POWERED_DOWN", False),
+    ],
+)
+def test_every_command_says_the_same_of_a_node(tmp_path: Path, mark: str, word: str, used: bool) -> None:
+    other = "NodeName=n2 CPUTot=8 RealMemory=1000 State=IDLE Partitions=p\n"
+    node = {"name": "n1", "cpus": 8, "real_memory": 1000, "partitions": ["p"], "state": word.split("+")}
+    texts = {
+        "sinfo": f"NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn1|8|1000|(null)|p|{mark}\nn2|8|1000|(null)|p|idle\n",
+        "scontrol": f"NodeName=n1 CPUTot=8 RealMemory=1000 State={word} Partitions=p\n{other}",
+        "json": json.dumps({"nodes": [node, node | {"name": "n2", "state": ["IDLE"]}]}),
+    }
+    for kind, text in texts.items():
+        found = read("slurm", saved(tmp_path, nodes=text, jobs=ONE_JOB))
+        assert found.instance.counts.tolist() == [1 + used], (kind, told(found))
+        assert ("powered down, or about to be, or starting, is in use (n1)" in told(found)) == (
+            used and "POWER" in word
+        ), kind
+
+
+def test_counts_may_have_a_letter(tmp_path: Path) -> None:
+    nodes = "NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn1|1.5K|512000|(null)|p|idle\n"
+    found = read("slurm", saved(tmp_path, nodes=nodes, jobs=ONE_JOB.replace("|1|1|1G", "|1|1K|1G"))).instance
+    assert (found.exact_capacity, found.exact_demands) == ((1536, 512000), ((1024, 1024),))
+
+
+def test_limits_that_bound_nothing_here_are_told(tmp_path: Path) -> None:
+    nodes = "NodeName=n[1-3] CPUs=8 RealMemory=9000\nPartitionName=p Nodes=ALL\n"
+    limits = "Account|User|Share|GrpTRES|MaxTRES\nx||1|node=1,billing=100|\nx|a|1|node=1,cpu=4|cpu=2\n"
+    found = read("slurm", saved(tmp_path, nodes=nodes, jobs=ONE_JOB, limits=limits))
+    assert found.instance.organisation.ceilings == ({"cpu": 4},)
+    for line in ("2 x GrpTRES of node (such as x)", "GrpTRES of billing (x)", "columns of limits (MaxTRES)"):
+        assert f"not used: {line}" in told(found)
+    dump = "Parent - 'root'\nAccount - 'x':Fairshare=2:GrpTRES=cpu=4:GrpJobs=7\nParent - 'x'\nUser - 'a':Fairshare=1\n"
+    found = read("slurm", saved(tmp_path, nodes=nodes, jobs=ONE_JOB, limits=dump))
+    assert found.instance.organisation.groups[0].ceiling == {"cpu": 4}
+    assert "not used: GrpJobs of an account or user (x)" in told(found)
+    unset = {"set": False, "infinite": True, "number": 0}
+    largest = {
+        "jobs": {"total": {"set": True, "number": 3}, "active": unset},
+        "per": {"account": {"wall_clock": unset}},
+    }
+    largest |= {"tres": {"total": [{"type": "cpu", "name": "", "count": 4}], "per": {"job": [{"type": "cpu"}]}}}
+    one = {"account": "x", "user": "a", "parent_account": "", "shares_raw": 1, "max": largest}
+    found = read("slurm", saved(tmp_path, nodes=nodes, jobs=ONE_JOB, limits=json.dumps({"associations": [one]})))
+    assert found.instance.organisation.ceilings == ({"cpu": 4},)
+    assert [str(note) for note in found.notes if "account or user" in str(note)] == [
+        "not used: max.tres.per of an account or user (a)",
+        "not used: max.jobs of an account or user (a)",
+    ]
+
+
+def test_accounts_are_groups_where_a_file_lists_them(tmp_path: Path) -> None:
+    nodes = "NodeName=n[1-3] CPUs=8 RealMemory=9000\nPartitionName=p Nodes=ALL\n"
+    alone = "users are compared one by one, whatever their accounts: give sshare -a -P"
+    assert alone not in told(read("slurm", saved(tmp_path, nodes=nodes, jobs=ONE_JOB)))
+    jobs = ONE_JOB + "2|b|y|p|PENDING|1|1|1G|N/A\n3|c|y|p|PENDING|1|1|1G|N/A\n"
+    found = read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs))
+    assert alone in told(found) and not found.instance.organisation
+    assert alone not in told(read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs), "account"))
+    shares = "Account|User|RawShares\nx||1\nx|a|1\ny||1\ny|b|1\ny|c|1\n"
+    found = read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs, shares=shares))
+    assert alone not in told(found) and found.instance.organisation.paths == ("x", "y", "y")

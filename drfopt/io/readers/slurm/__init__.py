@@ -11,7 +11,8 @@
 
 and of the JSON: ``scontrol show nodes``, ``sinfo``, ``squeue``, ``sacct``, ``sshare``, ``sacctmgr show assoc``. A job
 on N nodes is N tasks, each an N-th of its TRES; pending jobs are demand, running ones with a NodeList the current
-allocation. Accounts are groups and users are users, or with ``--user-by account`` the accounts are. ``mem`` is in MiB.
+allocation. Users are users, and accounts groups where shares or limits list them; or with ``--user-by account`` the
+accounts are the users. ``mem`` is in MiB.
 """
 
 import re
@@ -20,15 +21,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from ....base.errors import InstanceError
-from ....base.numbers.quantities import parse
 from ...text.files import File, failure, shown
 from ...writers.amounts import SLURM
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
 from ..queues.tree import QueueNode, organised
 from .row import NOTHING, SlurmRow
-from .rows import DOWN, FLAGS, UP, rows
-from .tres import array_size, gres, hosts, tres
+from .rows import DOWN, POWER, UP, node_states, rows
+from .tres import PLAIN, array_size, counted, gres, hosts, tres
 
 __all__ = ["read"]
 
@@ -67,6 +66,8 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     names = _Names(found, by_account=asked.user_by == "account", notes=notes)
     tasks = [task for row in _once(found["jobs"], notes) for task in _tasks(row, names, notes)]
     queues = _queues(found["shares"], found["limits"], names, notes)
+    if not queues and names.several:
+        notes.assumed("users are compared one by one, whatever their accounts: give sshare -a -P")
     used = {r for task in tasks for r in task.demand}.union(*(queue.maximum for queue in queues))
     asked = asked.called(SLURM, used, lambda name: name.startswith("gres/"), notes)
     nodes = asked.nodes(_nodes(found["nodes"], notes), _features, notes)
@@ -156,14 +157,14 @@ def _nodes(found: Iterable[SlurmRow], notes: Notes) -> list[ListedMachine]:
                 notes.assumed("node has no more than the least of its line: give sinfo -N", name)
     nodes = []
     for name, row in first.items():
-        state = row["STATE"].lower()
-        # In JSON states are joined by +; in text a mark may stand behind the state.
-        words = [word.strip(FLAGS) for word in state.split("+")]
-        if "*" in state or words[0] not in UP or set(words) & set(DOWN):
-            notes.no_machine(f"node that is {state or 'in no state'}", name)
+        states = node_states(row["STATE"])
+        if not states or states[0] not in UP or set(states) & set(DOWN):
+            notes.no_machine(f"node that is {row['STATE'].lower() or 'in no state'}", name)
             continue
+        if set(states) & set(POWER):
+            notes.assumed("node that is powered down, or about to be, or starting, is in use", name)
         devices, types = gres(row["GRES"], row.place)
-        memory = _amount(row, "MEMORY") - (_amount(row, "MEMSPEC") if row["MEMSPEC"] else 0)
+        memory = _mebibytes(row, "MEMORY") - (_mebibytes(row, "MEMSPEC") if row["MEMSPEC"] else 0)
         capacity = {"cpu": _cpus(row, notes, name), "mem": max(Fraction(0), memory)} | devices
         marks = frozenset(part.strip() for part in row["FEATURES"].split(",") if part.strip() and "(" not in part)
         features = (frozenset(partitions[name]), types, marks)
@@ -184,14 +185,17 @@ def _cpus(row: SlurmRow, notes: Notes, name: str) -> Fraction:
 
 
 def _amount(row: SlurmRow, column: str) -> Fraction:
-    text = row[column].rstrip("+")
-    try:
-        amount = parse(text)
-    except InstanceError:
-        raise failure(row.place, f"{column} is {shown(row[column])}: write a number") from None
-    if amount < 0:
-        raise failure(row.place, f"{column} is {shown(row[column])}: write 0 or more")
+    amount = counted(row[column].rstrip("+"))
+    if amount is None:
+        raise failure(row.place, f"{column} is {shown(row[column])}: write a number, 0 or more")
     return amount
+
+
+def _mebibytes(row: SlurmRow, column: str) -> Fraction:
+    """Return memory of a node, which Slurm prints and takes without a letter."""
+    if not row[column].rstrip("+")[-1:].isdecimal():
+        raise failure(row.place, f"{column} of a node is {shown(row[column])}: write a number of MiB without a letter")
+    return _amount(row, column)
 
 
 # ---- jobs --------------------------------------------------------------------------------------------------
@@ -206,6 +210,7 @@ class _Names:
         for row in [*found["jobs"], *found["shares"], *found["limits"]]:
             if row["User"]:
                 self.accounts.setdefault(row["User"], set()).update([row["Account"]] if row["Account"] else [])
+        self.several = not by_account and len(set().union(*self.accounts.values())) > 1
         several = [user for user, some in self.accounts.items() if len(some) > 1]
         if several and not by_account:
             notes.assumed("user of several accounts is a user in each of them", several[0], len(several))
@@ -333,6 +338,9 @@ def _queues(shares: list[SlurmRow], limits: list[SlurmRow], names: _Names, notes
         parent = names.group(over) if over else ""
         known = entries.setdefault(name, _Entry(name, parent, _weight(row, "Share", notes), label=user or account))
         known.ceiling, _ = tres(row["GrpTRES"], row.place)
+        for resource in (limit.partition("=")[0].strip() for limit in row["GrpTRES"].split(",")):
+            if resource in PLAIN:
+                notes.unused(f"GrpTRES of {resource}", user or account)
     for user, accounts in names.accounts.items() if entries and not names.by_account else ():
         for account in accounts or {""}:
             name = names.user(user, account)

@@ -7,7 +7,7 @@ from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
 from ...text.files import failure, shown
 
-__all__ = ["array_size", "gres", "hosts", "tres"]
+__all__ = ["PLAIN", "array_size", "counted", "gres", "hosts", "tres"]
 
 SCALES = {"": Fraction(1)} | {unit: Fraction(1024) ** power for power, unit in enumerate("KMGTPE", start=-1)}
 """MiB in a unit of memory; the unit that is not written is M."""
@@ -22,6 +22,15 @@ MOST_HOSTS = 10**6
 """Hosts that one expression may stand for; beyond it is a mistake, and would fill the memory."""
 
 RANGES = re.compile(r"\[([^\]]*)\]")
+
+
+def counted(text: str) -> Fraction | None:
+    """Return a count as commands print it, ``2K`` for 2048; None where it is none."""
+    match = AMOUNT.fullmatch(text)
+    try:
+        return parse(match["digits"]) * COUNTS[match["unit"].upper()] if match else None
+    except InstanceError:
+        return None
 
 
 def tres(text: str, place: str) -> tuple[dict[str, Fraction], frozenset[str]]:
