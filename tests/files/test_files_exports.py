@@ -233,7 +233,7 @@ WRONG = {
     "bad unit": ("kueue", {"memory": "memory:gigs"}, "'gigs' is no unit"),
     "empty unit": ("kueue", {"memory": "memory:"}, "'' is no unit"),
     "unknown name": ("resourcequota", {"memory": "ram:Gi"}, "resource 'memory' has no name there"),
-    "same name": ("kueue", {"memory": "cpu"}, "two resources would be called 'cpu'"),
+    "same name": ("kueue", {"memory": "cpu"}, "two resources would be called 'cpu' there: give other names"),
     "unit in csv": ("csv", {"memory": "memory:Gi"}, "leave the unit out"),
     "format": ("kubernets", {}, r"there is no export 'kubernets' .known: csv, resourcequota, kueue, fair-scheduler"),
 }

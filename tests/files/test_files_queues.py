@@ -653,7 +653,7 @@ def test_local_queues_may_be_the_users(tmp_path: Path) -> None:
     works = [workload("w1", "heavy", ("main", 20, "1")), workload("w2", "light", ("main", 20, "1"))]
     path = write(tmp_path / "k.json", *items, *works)
     assert read("kueue", path).instance.users == ("A",)
-    assert "weight of a LocalQueue: users are ClusterQueues, see --user-by localqueue (heavy)" in told(
+    assert "weight of a LocalQueue: users are ClusterQueues, see user_by localqueue (--user-by) (heavy)" in told(
         read("kueue", path)
     )
     found = read("kueue", path, "localqueue").instance

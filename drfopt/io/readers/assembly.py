@@ -123,7 +123,7 @@ def assemble(cluster: Contents, queues: bool = True) -> Conversion:
     tasks = _useful(cluster)
     if not tasks:
         bare = not cluster.nodes and cluster.pool is None
-        asks = "--saturate, with a file of machines as --machines" if bare else "--saturate"
+        asks = "saturate (--saturate)" + ", with a file of machines as machines (--machines)" * bare
         many = len(cluster.members) if queues else 0
         remedy = f", or say {asks}: its {counted(many, 'queue')} want{'s' * (many == 1)} everything" if many else ""
         idle = bool(cluster.tasks) and not queues
@@ -138,7 +138,7 @@ def assemble(cluster: Contents, queues: bool = True) -> Conversion:
     if not cluster.nodes and cluster.pool is None:
         raise InstanceError(
             f"{cluster.place}: there is no machine to run on{cluster.notes.why_none(MACHINE)}: "
-            "give the files that list them too, or an instance file with --machines"
+            "give the files that list them too, or an instance file as machines (--machines)"
         )
     # What runs on a machine names it, and would take any of that name for it.
     if twice := next((name for name, n in Counter(node.name for node in cluster.nodes).items() if n > 1), None):

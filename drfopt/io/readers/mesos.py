@@ -79,7 +79,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     if len(users) == 1 and not by_framework and len(frameworks) > 1:
         notes.assumed(
             f"all tasks are of one role, {next(iter(users))!r}, so there is nobody to divide with: "
-            f"--user-by framework makes users of its {len(frameworks):,} frameworks"
+            f"user_by framework (--user-by) makes users of its {len(frameworks):,} frameworks"
         )
     used = {r for task in tasks for r in task.demand}.union(*({*q.minimum, *q.maximum} for q in queues))
     asked = asked.called(MESOS, used, lambda name: False, notes)

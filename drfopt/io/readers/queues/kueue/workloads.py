@@ -54,7 +54,9 @@ def local_queues(objects: Objects, users: bool, notes: Notes) -> LocalQueues:
         weight = item["spec"]["fairSharing"]["weight"]
         tell_stopped(item, notes)
         if weight and not users:
-            notes.unused("weight of a LocalQueue: users are ClusterQueues, see --user-by localqueue", name(item))
+            notes.unused(
+                "weight of a LocalQueue: users are ClusterQueues, see user_by localqueue (--user-by)", name(item)
+            )
         found[namespace(item), name(item)] = (item["spec"]["clusterQueue"].text(), weight.amount(missing=1))
     return LocalQueues(found, users)
 
