@@ -108,6 +108,8 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "reqmem": "ReqMem",
         "tres_per_node": "NodeGRES",
         "trespernode": "NodeGRES",
+        "tres_per_job": "JobGRES",
+        "tresperjob": "JobGRES",
         "tres_per_task": "TaskGRES",
         "trespertask": "TaskGRES",
         "features": "Constraint",
