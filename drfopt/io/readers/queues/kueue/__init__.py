@@ -26,7 +26,7 @@ from ...kubernetes.eligibility import Features, PodNeeds, allows, features_of, m
 from ...kubernetes.objects import Objects, name, tell_unused
 from ..tree import QueueNode, organised
 from .quotas import API, Key, QuotaNode, Quotas, quotas
-from .workloads import PODS, Needs, local_queues, tasks
+from .workloads import PODS, QueueNeeds, local_queues, tasks
 
 __all__ = ["read"]
 
@@ -87,7 +87,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         ]
     groups, members = organised(queues, dict.fromkeys(task.user for task in wanted), notes)
 
-    def why(needs: Needs, features: tuple[Class | None, Features | None]) -> str:
+    def why(needs: QueueNeeds, features: tuple[Class | None, Features | None]) -> str:
         queue, asked_of = forest.queues[needs.queue], needs.pod
         if needs.uncovered:
             return f"is of no use to {queue.name}, which has no quota of {' and '.join(needs.uncovered)}"
@@ -118,7 +118,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         members=members,
         endless=endless,
         shape=asked.shape,
-        wants=lambda queue: Needs(local.queue_of(queue)),
+        wants=lambda queue: QueueNeeds(local.queue_of(queue)),
         usable=lambda queue: frozenset(key[1] for key in forest.queues[local.queue_of(queue)].nominal),
         missing=why,
     )

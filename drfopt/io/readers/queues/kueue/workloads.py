@@ -12,7 +12,7 @@ from ...kubernetes.objects import Objects, name, namespace, tell_unused
 from ...kubernetes.pods import pod_of, pods
 from .quotas import API, Key, QuotaNode, Quotas, tell_stopped
 
-__all__ = ["PODS", "LocalQueues", "Needs", "local_queues", "tasks"]
+__all__ = ["PODS", "LocalQueues", "QueueNeeds", "local_queues", "tasks"]
 
 PODS = "pods"
 
@@ -23,7 +23,7 @@ ADMITTED = ("Admitted", "QuotaReserved")
 """Conditions of a workload that is over, and of one that has its quota."""
 
 
-class Needs(NamedTuple):
+class QueueNeeds(NamedTuple):
     """What has to be so where a task runs.
 
     Attributes
@@ -96,7 +96,7 @@ def tasks(
     saturate: bool,
     notes: Notes,
 ) -> tuple[list[Task], Collection[str]]:
-    """Return tasks with their `Needs`, and the queues that want ever more.
+    """Return tasks with their `QueueNeeds`, and the queues that want ever more.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def tasks(
             home = next((classes[root, flavor] for flavor in assigned if (root, flavor) in classes), None)
             title = f"{name(item)}/{part['name'].text()}".rstrip("/")
             user = local.user(queue, namespace(item), asked)
-            needs = Needs.of(forest.queues[queue], pod.demand, pod.needs)
+            needs = QueueNeeds.of(forest.queues[queue], pod.demand, pod.needs)
             found.append(Task(user, pod.demand, pod.count, needs, title, home))
     return found, ()
 
@@ -158,7 +158,7 @@ def _of_pods(
         queue = local.queue(pod.namespace, asked)
         if queue in forest.queues:
             user = local.user(queue, pod.namespace, asked)
-            needs = Needs.of(forest.queues[queue], pod.demand, pod.needs)
+            needs = QueueNeeds.of(forest.queues[queue], pod.demand, pod.needs)
             found.append(Task(user, pod.demand, pod.count, needs, pod.owner))
         else:
             called = f", LocalQueue {pod.labels[QUEUE]}" if QUEUE in pod.labels else ""
@@ -173,7 +173,8 @@ def _of_pods(
             continue
         notes.assumed(f"no Workload is listed: a queue wants ever more of what it {what}", queue)
         found += [
-            Task(queue, demand, 1, Needs(queue), name) for name, demand in _mix(quota, amounts[what], forest).items()
+            Task(queue, demand, 1, QueueNeeds(queue), name)
+            for name, demand in _mix(quota, amounts[what], forest).items()
         ]
     return found, forest.queues.keys()
 
