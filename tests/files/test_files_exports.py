@@ -365,7 +365,7 @@ def test_what_is_exported_is_read_back_by_its_own_reader(tmp_path: Path, to: str
     weights = [found.instance.exact_weights[i] for i in order]
     if to not in ("yunikorn", "capacity-scheduler"):
         assert weights[1] / weights[0] == 2
-        assert group.weight / weights[0] == 3
+        assert group.weight / weights[2] == 3
     if to in ("yunikorn", "volcano", "kai", "koordinator", "fair-scheduler", "mesos"):
         assert organisation.ceilings[2][cpu] == 12
     if to == "capacity-scheduler":
@@ -385,6 +385,16 @@ def test_tiers_come_back(tmp_path: Path, to: str) -> None:
     machines = saved(tmp_path / "c.toml", '[[machines]]\nname = "all"\ncapacity = { cpu = 9 }\n')
     found = read(to, written, machines=machines, saturate=True).instance
     assert dict(zip(found.users, found.organisation.tiers, strict=True)) == {"high": 2, "low": -1, "none": 0}
+
+
+def test_koordinator_is_given_whole_weights_above_0(tmp_path: Path) -> None:
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}, "c": {"cpu": 1}}, {"cpu": 9}, weights=["1/3", 0, "1/2"])
+    lines: list[str] = []
+    written = saved(tmp_path / "written", export(solve(cluster), "koordinator", lines=lines))
+    assert "a weight of 0 is written as 1, and the least of the others as 2,000" in lines
+    machines = saved(tmp_path / "c.toml", '[[machines]]\nname = "all"\ncapacity = { cpu = 9 }\n')
+    first, second, third = read("koordinator", written, machines=machines, saturate=True).instance.exact_weights
+    assert (first / second, third / second) == (2000, 3000)
 
 
 def test_what_has_no_name_there_is_left_out_or_refused(tmp_path: Path) -> None:

@@ -245,7 +245,27 @@ def test_koordinator(tmp_path: Path) -> None:
     assert found.instance.exact_weights == (Fraction(1, 2), Fraction(3, 2))
     assert organisation.paths == ("top", "top")
     assert organisation.guarantees == ({"cpu": 4}, {"cpu": 4})
-    assert "quota without shared-weight has weight 1, not its maximum (top)" in told(found)
+
+
+def test_shared_weights_of_koordinator_are_its_maximum_where_none_is_above_0(tmp_path: Path) -> None:
+    """What is not named beside others weighs 0; a list of zeros is as good as none."""
+    prefix = "quota.scheduling.koordinator.sh"
+
+    def quota(name: str, weights: dict | None) -> dict:
+        marks = {} if weights is None else {f"{prefix}/shared-weight": json.dumps(weights)}
+        metadata = {"name": name, "namespace": name, "annotations": marks}
+        return {"kind": "ElasticQuota", "metadata": metadata, "spec": {"max": {"cpu": "30", "memory": "60Gi"}}}
+
+    def weights(**told: dict | None) -> list:
+        quotas = [quota(name, one) for name, one in told.items()]
+        pods = [pod(f"p{name}", namespace=name) for name in told]
+        found = read("koordinator", [write(tmp_path / "k.json", *NODES, *quotas, *pods)])
+        return [found.instance.exact_weights, found.instance.organisation.tiers if found.instance.organisation else ()]
+
+    given = {"cpu": "10", "memory": "20Gi"}
+    assert weights(a=None, b={"cpu": "0"}, c=given)[0] == (Fraction(9, 7), Fraction(9, 7), Fraction(3, 7))
+    _, tiers = weights(a=given, b={"cpu": "20", "memory": "10Gi"}, c={"memory": "10Gi"})
+    assert tiers == (0, 0, -1), "its tasks need cpu, of which it weighs nothing: it comes last"
 
 
 def test_queues_alone_are_no_cluster(tmp_path: Path) -> None:

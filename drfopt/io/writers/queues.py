@@ -10,7 +10,7 @@ A group has what its members have together. A ceiling of the instance is the max
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
@@ -49,6 +49,9 @@ PRIORITY = 100
 
 LARGEST_WEIGHT = 10**6
 """Weights that are whole numbers there are scaled to at most this."""
+
+ABOVE_NONE = 1_000
+"""Where a weight of 0 has to be 1, what the least of the others is."""
 
 
 @dataclass(frozen=True)
@@ -191,17 +194,24 @@ def _weights(allocation: Allocation, shares: Shares, i: int) -> tuple[Fraction, 
     return Fraction(1), {j: own[column] if isinstance(own, tuple) else own for j, column in enumerate(columns)}
 
 
-def whole_weights(queues: list[ExportedQueue], lines: list[str]) -> list[int]:
-    """Return weights as whole numbers of at least 1 in the same proportions, as far as `LARGEST_WEIGHT` allows."""
-    positive = [queue.weight for queue in queues if queue.weight]
+def whole_weights(weights: Sequence[Fraction], lines: list[str]) -> list[int]:
+    """Return weights as whole numbers of at least 1 in the same proportions, as far as `LARGEST_WEIGHT` allows.
+
+    Beside a weight of 0, which is written as 1, those above 0 are made large.
+    """
+    positive = [weight for weight in weights if weight]
     scale = Fraction(lcm(*(weight.denominator for weight in positive))) if positive else Fraction(1)
     scale /= gcd(*(int(weight * scale) for weight in positive)) if positive else 1
+    if len(positive) < len(weights):
+        scale *= ABOVE_NONE
     if positive and max(positive) * scale > LARGEST_WEIGHT:
         scale = LARGEST_WEIGHT / max(positive)
         lines.append(f"weights are rounded to whole numbers up to {LARGEST_WEIGHT:,}")
-    if len(positive) < len(queues):
-        lines.append("a weight of 0 is written as 1, the least there is")
-    return [max(1, round(queue.weight * scale)) for queue in queues]
+    found = [max(1, round(weight * scale)) for weight in weights]
+    if positive and len(positive) < len(weights):
+        least = min(whole for whole, weight in zip(found, weights, strict=True) if weight)
+        lines.append(f"a weight of 0 is written as 1, and the least of the others as {least:,}")
+    return found
 
 
 def refuse_root(queues: Iterable[ExportedQueue]) -> None:
@@ -272,7 +282,7 @@ def volcano_queues(allocation: Allocation, names: Names, lines: list[str]) -> st
     lines += by_resource(allocation, "Volcano")
     called = {queue.path: queue.label for queue in queues if queue.user is None}
     documents = []
-    for queue, weight in zip(queues, whole_weights(queues, lines), strict=True):
+    for queue, weight in zip(queues, whole_weights([queue.weight for queue in queues], lines), strict=True):
         spec: dict[str, Any] = {"weight": weight, "reclaimable": True, "deserved": _quantities(queue.steps, shares)}
         if queue.ceiling:
             spec["capability"] = _quantities(queue.ceiling, shares)
@@ -332,15 +342,21 @@ def elastic_quotas(allocation: Allocation, names: Names, lines: list[str]) -> st
     instance = allocation.instance
     whole = shares.in_steps(dict(zip(instance.resources, instance.exact_capacity, strict=True)))
     called = {queue.path: queue.label for queue in queues if queue.user is None}
+    # All zeros are no weights there, and memory's are rounded up to whole ones.
+    told: list[str] = []
+    columns = [
+        whole_weights([queue.weights[j] if queue.weights else queue.weight for queue in queues], told)
+        for j in range(len(shares.targets))
+    ]
+    lines += dict.fromkeys(told)
     documents = []
-    for queue in queues:
-        weights = queue.weights or dict.fromkeys(range(len(shares.targets)), queue.weight)
+    for queue, *weights in zip(queues, *columns, strict=True):
         metadata = _metadata(queue)
         metadata["namespace"] = "kube-system"
         metadata["labels"] = {f"{PREFIX}is-parent": str(queue.user is None).lower()}
         if queue.parent:
             metadata["labels"][f"{PREFIX}parent"] = called[queue.parent]
-        shared = {shares.targets[j].name: str(_plain(weight)) for j, weight in weights.items()}
+        shared = {target.name: str(weight) for target, weight in zip(shares.targets, weights, strict=True)}
         metadata["annotations"] = metadata.get("annotations", {}) | {f"{PREFIX}shared-weight": json.dumps(shared)}
         most = {j: queue.ceiling.get(j, whole[j]) for j in whole}
         spec = {"min": _quantities(queue.steps, shares), "max": _quantities(most, shares)}
