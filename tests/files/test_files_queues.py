@@ -217,6 +217,8 @@ partitions:
         assert organisation.groups[0].guarantee == {"cpu": 10, "memory": 40 * GIB}
         assert organisation.groups[0].ceiling == {"cpu": 20, "memory": 80 * GIB}
         assert "limits of a queue (root.team-a)" in told(found)
+        new = write(tmp_path / "new.json", *NODES, pod("p", labels={"queue": "root.team-a.new"}))
+        assert read("yunikorn", [file, new]).instance.organisation.paths == ("team-a",)
     with pytest.raises(InstanceError, match=r"has neither a kind nor partitions"):
         read("yunikorn", [saved(tmp_path / "odd.yaml", "a: 1\n"), pods])
 

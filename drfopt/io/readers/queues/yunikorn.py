@@ -99,4 +99,4 @@ def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
     return queue_of
 
 
-read = System("yunikorn", _queues, _queue_of, loose=True).read
+read = System("yunikorn", _queues, _queue_of, loose=True, dotted=True).read
