@@ -442,6 +442,53 @@ def test_a_group_and_a_user_of_one_name_are_refused() -> None:
             export(solve(instance), to)
 
 
+def test_a_group_is_not_called_a_user() -> None:
+    organisation = Organisation(paths={"a": "Eng Dept"}, groups=[Group("Eng Dept", 1)])
+    instance = Instance({"a": {"cpu": 1}, "eng-dept": {"cpu": 1}}, {"cpu": 9}, organisation=organisation)
+    with pytest.raises(InstanceError, match="group 'Eng Dept' and user 'eng-dept' would both be queue 'eng-dept'"):
+        export(solve(instance), "kai")
+
+
+def test_the_cohort_above_all_has_a_name_of_its_own() -> None:
+    organisation = Organisation(paths={"a": "fair"}, groups=[Group("fair", 1)])
+    instance = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 9}, organisation=organisation)
+    text = export(solve(instance), "kueue")
+    assert "parentName: fair-all" in text or "parent: fair-all" in text, text
+
+
+@pytest.mark.parametrize("to", [row.name for row in EXPORTS if row.name not in ("kai", "koordinator")])
+def test_who_does_not_know_weights_by_resource_says_so(to: str) -> None:
+    weights = {"a": {"cpu": 2, "memory": 1}, "b": {"cpu": 1, "memory": 1}}
+    task = {"cpu": 1, "memory": "1Gi"}
+    instance = Instance({"a": task, "b": task}, {"cpu": 10, "memory": "10Gi"}, weights=weights)
+    lines: list[str] = []
+    export(solve(instance), to, lines=lines)
+    assert any("weights" in line for line in lines), lines
+
+
+def test_csv_tells_what_is_called_otherwise_and_left_out() -> None:
+    lines: list[str] = []
+    instance = Instance({"A": {"cpu": 1, "mem": 2, "pods": 1}}, {"cpu": 3, "mem": 9, "pods": 9})
+    export(solve(instance), "csv", {"mem": "RAM"}, leave_out="pods", lines=lines)
+    assert lines == ["mem is called RAM here", "pods is left out"]
+
+
+def test_types_of_devices_go_to_slurm_and_come_back(tmp_path: Path) -> None:
+    typed = {"gres/gpu": 1, "gres/gpu:A": 1}
+    instance = Instance(
+        {"ann": {"cpu": 1, **typed}, "bob": {"cpu": 1, "gres/gpu": 3}}, {"cpu": 8, "gres/gpu": 4} | typed
+    )
+    text = export(solve(instance, integer=True), "slurm")
+    assert ":GrpTRES=cpu=1,gres/gpu=1,gres/gpu:A=1" in text
+    nodes = "NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn1|8|512000|gpu:A:1,gpu:3|p|idle\n"
+    jobs = (
+        "JOBID|USER|ACCOUNT|PARTITION|STATE|NODES|CPUS|MIN_MEMORY|TRES_PER_NODE\n1|x|ann|p|PENDING|1|1|0|gres/gpu:A:1\n"
+    )
+    files = [saved(tmp_path / name, one) for name, one in (("nodes", nodes), ("jobs", jobs), ("dump", text))]
+    found = read("slurm", files, "account").instance
+    assert found.organisation.ceilings == ({"cpu": 1, **typed},)
+
+
 def test_weights_that_are_no_whole_numbers_are_scaled() -> None:
     instance = Instance(
         {"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 9}, weights={"a": Fraction(3, 2), "b": Fraction(1, 4)}

@@ -121,17 +121,17 @@ def exported_queues(
     short = [user if flat else _within(user, path) for user, path in zip(instance.users, paths, strict=True)]
     labels: dict[tuple[str, str], str] = {}
     everyone = [
-        ("", group.name, group.name if flat else group.name.rpartition("/")[2], group.parent) for group in groups
+        ("group", group.name, group.name if flat else group.name.rpartition("/")[2], group.parent) for group in groups
     ]
     everyone += [("user", user, own, path) for user, own, path in zip(instance.users, short, paths, strict=True)]
     for parent in [""] if flat else dict.fromkeys(one[3] for one in everyone):
         some = [one for one in everyone if flat or one[3] == parent]
-        given = _labels([one[2] for one in some], clean, lines)
+        given = _labels([one[2] for one in some], [one[0] for one in some], clean, lines)
         labels |= {(kind, name): label for (kind, name, _, _), label in zip(some, given, strict=True)}
     full = {"": ""}
     found = []
     for group in groups:
-        label = labels["", group.name]
+        label = labels["group", group.name]
         full[group.name] = f"{full[group.parent]}.{label}".lstrip(".")
         inside = [i for i, path in enumerate(paths) if f"{path}/".startswith(f"{group.name}/")]
         steps = {j: sum(shares.steps[i][j] for i in inside) for j in range(len(shares.targets))}
@@ -178,9 +178,9 @@ def _within(user: str, path: str) -> str:
     return user.removeprefix(f"{path.replace('/', '.')}.") if path else user
 
 
-def _labels(names: list[str], clean: Callable[[str], str], lines: list[str]) -> list[str]:
+def _labels(names: list[str], kinds: list[str], clean: Callable[[str], str], lines: list[str]) -> list[str]:
     if len(set(names)) == len(names):
-        return unique_names(names, clean, "queue", lines)
+        return unique_names(names, clean, "queue", lines, kinds)
     twice = next(name for name in names if names.count(name) > 1)
     raise InstanceError(f"a group and a user would both be queue {clean(twice)!r}: rename one of them")
 
