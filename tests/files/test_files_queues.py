@@ -185,6 +185,29 @@ partitions:
     assert (urgent in str(told(found))) == (not policy)
 
 
+def test_queues_of_yunikorn_know_no_case(tmp_path: Path) -> None:
+    queues = "partitions: [{queues: [{name: root, queues: [{name: Team-A, resources: {max: {vcore: 4}}}]}]}]"
+    pods = write(tmp_path / "pods.json", *NODES, pod("p", labels={"queue": "root.team-A"}))
+    found = read("yunikorn", [saved(tmp_path / "queues.yaml", queues), pods]).instance
+    assert (found.users, found.organisation.ceilings) == (("team-a",), ({"cpu": 4},))
+
+
+def test_what_names_no_parent_is_below_the_root_of_volcano(tmp_path: Path) -> None:
+    def queue(name: str, **spec) -> dict:
+        return {
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "Queue",
+            "metadata": {"name": name},
+            "spec": spec,
+        }
+
+    names = ("plain", "said", "unlisted")
+    pods = [pod(name, annotations={"scheduling.volcano.sh/queue-name": name}) for name in names]
+    listed = [queue("root", capability={"cpu": "6"}), queue("plain"), queue("said", parent="root")]
+    found = read("volcano", [write(tmp_path / "v.json", *NODES, *listed, *pods)]).instance
+    assert dict(zip(found.users, found.organisation.paths, strict=True)) == dict.fromkeys(names, "root")
+
+
 def test_yunikorn_as_a_file_and_in_its_config_map(tmp_path: Path) -> None:
     queues = """\
 partitions:

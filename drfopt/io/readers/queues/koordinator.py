@@ -28,6 +28,7 @@ PREFIX = "quota.scheduling.koordinator.sh/"
 MARKS = ("parent", "is-parent", "tree-id", "is-root", "allow-lent-resource", "shared-weight", "total-resource")
 """Labels and annotations of a quota that are used, or follow from the tree."""
 
+TOP = "koordinator-root-quota"
 SYSTEM_QUOTAS = ("koordinator-system-quota",)
 
 UNBOUNDED = 2**62 // 1000
@@ -65,7 +66,7 @@ def _weights(items: list[TreePart]) -> list[Fraction | Mapping[str, Fraction]]:
         place = f"{item.place}: shared-weight"
         told = TreePart(trees(text, place)[0], place).amounts() if text else {}
         parts.append(told if any(told.values()) else item["spec"]["max"].amounts())
-        siblings[_parent(item)].append(parts[-1])
+        siblings[_parent(item) or TOP].append(parts[-1])
     means = {}
     for parent, alike in siblings.items():
         total: dict[str, Fraction] = {}
@@ -73,7 +74,7 @@ def _weights(items: list[TreePart]) -> list[Fraction | Mapping[str, Fraction]]:
             total[resource] = total.get(resource, Fraction(0)) + weight
         means[parent] = {resource: all_of_it / len(alike) for resource, all_of_it in total.items() if all_of_it}
     relative = [
-        {resource: weights.get(resource, Fraction(0)) / mean for resource, mean in means[_parent(item)].items()}
+        {resource: weights.get(resource, Fraction(0)) / mean for resource, mean in means[_parent(item) or TOP].items()}
         for item, weights in zip(items, parts, strict=True)
     ]
     return [next(iter(one.values()), Fraction(1)) if len(set(one.values())) <= 1 else one for one in relative]
@@ -105,4 +106,4 @@ def _pool(objects: Objects) -> dict[str, Fraction] | None:
     return total or None
 
 
-read = System("koordinator", _queues, _queue_of, pool=_pool).read
+read = System("koordinator", _queues, _queue_of, pool=_pool, top=TOP).read

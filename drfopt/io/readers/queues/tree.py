@@ -101,7 +101,7 @@ def grown(
 
 
 def organised(
-    queues: Iterable[QueueNode], users: Iterable[str], notes: Notes
+    queues: Iterable[QueueNode], users: Iterable[str], notes: Notes, top: str = ""
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     """Return the entries of the groups, and the further keys of each user.
 
@@ -110,6 +110,8 @@ def organised(
     queues : iterable of QueueNode
     users : iterable of str
         Names of the queues that have tasks.
+    top : str
+        The queue above those that say none, where it is listed.
 
     Raises
     ------
@@ -125,6 +127,8 @@ def organised(
         if queue.parent and queue.parent not in known:
             notes.assumed("queue that is named and not listed has weight 1 and no bounds", queue.parent)
             known[queue.parent] = QueueNode(queue.parent)
+    if top in known:
+        known |= {name: replace(queue, parent=top) for name, queue in known.items() if not queue.parent and name != top}
     inner = {queue.parent for queue in known.values() if queue.parent}
     paths = {name: _path(name, known) for name in known}
     groups: list[dict[str, Any]] = []
@@ -138,6 +142,8 @@ def organised(
     for name in users:
         if name not in known:
             notes.assumed("queue that is named and not listed has weight 1 and no bounds", name)
+            if paths.get(top):
+                members[name] = {"group": "/".join(paths[top])}
         elif name in inner:
             # Tasks of the inner queue itself stand beside its children.
             members[name] = {"group": "/".join(paths[name])} if paths[name] else {}
@@ -200,6 +206,8 @@ class System:
         What else waits beside the pods and their owners.
     pool : callable (Objects) -> mapping or None
         What the queues' objects say that the whole cluster has, where no node is listed.
+    top : str
+        The queue that is above those that say none.
     """
 
     name: str
@@ -209,6 +217,7 @@ class System:
     dotted: bool = False
     waiting: Callable[[Objects, list[Pod], Notes], list[Pod]] = lambda objects, found, notes: []
     pool: Callable[[Objects], Mapping[str, Fraction] | None] = lambda objects: None
+    top: str = ""
 
     def read(self, files: Sequence[File], asked: ReadOptions) -> Contents:
         """Read nodes, pods and queues.
@@ -242,7 +251,7 @@ class System:
         objects.tell_rest()
         if self.dotted and queues:
             queues = grown(queues, dict.fromkeys(users.values()), notes)
-        groups, members = organised(queues, dict.fromkeys(users.values()), notes)
+        groups, members = organised(queues, dict.fromkeys(users.values()), notes, self.top)
         return Contents(
             f"{self.name}, {files[0].stem}",
             SOURCE.format(
