@@ -165,10 +165,13 @@ def assemble(cluster: Contents, queues: bool = True) -> Conversion:
         tree["groups"] = [_bounded(entry, resources, cluster.notes) for entry in cluster.groups]
     factor = _factor(cluster, users, classes, resources)
     names = [one.name for one in classes]
-    tree["users"] = [
-        _user(user, types, names, factor, above.get(user, user) in cluster.endless)
-        | _bounded(_weighted(_member(cluster, user, above), user, types, cluster.notes), resources, cluster.notes)
+    members = [
+        _bounded(_weighted(_member(cluster, user, above), user, types, cluster.notes), resources, cluster.notes)
         for user, types in users.items()
+    ]
+    tree["users"] = [
+        _user(user, types, names, factor, above.get(user, user) in cluster.endless) | entry
+        for (user, types), entry in zip(users.items(), _last_by_tier(members), strict=True)
     ]
     for user in cluster.members:
         if user not in users:
@@ -197,6 +200,19 @@ def _weighted(entry: Mapping[str, Any], user: str, types: Iterable[AlikeTasks], 
         notes.assumed(f"queue has weight 0 of {needed}, which its tasks need: it is served last", user)
         return {**entry, "weight": 0}
     return {**entry, "weight": {resource: weight for resource, weight in weights.items() if weight}}
+
+
+def _last_by_tier(members: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the keys of the users, weight 0 beside weights by resource as a tier below all others."""
+    if not any(isinstance(entry.get("weight"), Mapping) for entry in members):
+        return members
+    below = min(entry.get("tier", 0) for entry in members) - 1
+    return [
+        {**{key: value for key, value in entry.items() if key != "weight"}, "tier": below}
+        if entry.get("weight") == 0
+        else entry
+        for entry in members
+    ]
 
 
 def _roomy(cluster: Contents, tasks: list[Task]) -> list[ListedMachine]:

@@ -257,7 +257,7 @@ class Task:
     demand : mapping from resource to Fraction
         Of one of them.
     count : Fraction or int
-    needs : hashable
+    needs : any hashable
         What it asks of a node; compared with the node's features.
     name : str
         What the user would call it.
@@ -268,7 +268,7 @@ class Task:
     user: str
     demand: Amounts
     count: Fraction | int = 1
-    needs: Hashable = None
+    needs: Any = None
     name: str = ""
     node: str | None = None
 

@@ -325,6 +325,8 @@ def _target(
 ) -> TargetName:
     said = names.get(resource) or resource
     name, given, unit = said.partition(":")
+    if taken(said) and not UNIT.fullmatch(unit):
+        name, given, unit = said, "", ""  # a type of device in Slurm, gres/gpu:a100
     own = TargetName(name) if taken(name) else None
     base = known.get(name, own)
     if base is not None and base.name != name and resource in names and own is not None:

@@ -25,11 +25,14 @@ from ...text.files import File, failure, shown
 from ...writers.amounts import SLURM
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
 from ..queues.tree import QueueNode, organised
+from .device_types import Features, apart, kinds, told_of_machine, with_totals
 from .row import NOTHING, SlurmRow
 from .rows import DOWN, POWER, UP, node_states, rows
 from .tres import PLAIN, array_size, counted, gres, hosts, tres
 
 __all__ = ["read"]
+
+NO_DEVICES = (*PLAIN, "cpu", "mem")
 
 WAITING = ("PENDING", "REQUEUED")
 RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
@@ -38,9 +41,6 @@ RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
 Needs = tuple[frozenset[str], frozenset[str], frozenset[frozenset[str]]]
 """Partitions, one of which will do, types of devices, all of them, and sets of features, one of which will do, all of
 it; nothing for any."""
-
-Features = tuple[frozenset[str], frozenset[str], frozenset[str]]
-"""Partitions, types of devices and features of a node."""
 
 
 def read(files: Sequence[File], asked: ReadOptions) -> Contents:
@@ -71,6 +71,9 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     used = {r for task in tasks for r in task.demand}.union(*(queue.maximum for queue in queues))
     asked = asked.called(SLURM, used, lambda name: name.startswith("gres/"), notes)
     nodes = asked.nodes(_nodes(found["nodes"], notes), _features, notes)
+    if asked.given:
+        nodes = [told_of_machine(node, notes) for node in nodes]
+    tasks, nodes, queues = apart(tasks, nodes, asked.pool, queues, notes)
     groups: list[dict[str, Any]] = []
     members: dict[str, dict[str, Any]] = {}
     if queues:
@@ -163,7 +166,8 @@ def _nodes(found: Iterable[SlurmRow], notes: Notes) -> list[ListedMachine]:
             continue
         if set(states) & set(POWER):
             notes.assumed("node that is powered down, or about to be, or starting, is in use", name)
-        devices, types = gres(row["GRES"], row.place)
+        devices = gres(row["GRES"], row.place)
+        types = kinds(devices)
         memory = _mebibytes(row, "MEMORY") - (_mebibytes(row, "MEMSPEC") if row["MEMSPEC"] else 0)
         capacity = {"cpu": _cpus(row, notes, name), "mem": max(Fraction(0), memory)} | devices
         marks = frozenset(part.strip() for part in row["FEATURES"].split(",") if part.strip() and "(" not in part)
@@ -239,9 +243,7 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
         return []
     running = state in RUNNING
     size = max(1, int(_amount(row, "NNodes"))) if row["NNodes"] else 1
-    demand = _demand(row, running, size, job, notes)
-    _, types = tres(row["ReqTRES"], row.place)
-    types |= _devices(row)[1]
+    demand, types = _demand(row, running, size, job, notes)
     user = names.user(row["User"], row["Account"])
     needs = (frozenset(part for part in row["Partition"].split(",") if part), types, _constraint(row, job, notes))
     if "%" in job:
@@ -255,9 +257,10 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
     return [Task(user, demand, size * array_size(job, row.place), needs, title)]
 
 
-def _devices(row: SlurmRow) -> tuple[dict[str, Fraction], frozenset[str]]:
-    """Return the devices that a job asks of each node, ``gres/gpu:a100:2``, and their types."""
-    return gres(row["NodeGRES"].replace("gres/", "").replace("gres:", ""), row.place)
+def _devices(row: SlurmRow, column: str) -> dict[str, Fraction]:
+    """Return the devices that a job asks for, ``gres/gpu:a100:2``, by their types too."""
+    entries = [re.sub("^gres[/:]", "", entry.strip()).replace("=", ":") for entry in row[column].split(",")]
+    return gres(",".join(entry for entry in entries if entry.partition(":")[0] not in NO_DEVICES), row.place)
 
 
 def _constraint(row: SlurmRow, job: str, notes: Notes) -> frozenset[frozenset[str]]:
@@ -271,11 +274,34 @@ def _constraint(row: SlurmRow, job: str, notes: Notes) -> frozenset[frozenset[st
     return frozenset(frozenset(part.strip() for part in re.split("[&,]", way)) for way in text.split("|"))
 
 
-def _demand(row: SlurmRow, running: bool, size: int, job: str, notes: Notes) -> dict[str, Fraction]:
-    """Return what a job needs of each of its nodes: of its TRES, or where these are not told of its CPUs and memory."""
+def _demand(
+    row: SlurmRow, running: bool, size: int, job: str, notes: Notes
+) -> tuple[dict[str, Fraction], frozenset[str]]:
+    """Return what a job needs of each of its nodes, and the types of devices that it asks for.
+
+    Its TRES say it, or where these are not told its CPUs, memory and devices. Not every cluster counts TRES by type: of
+    a job that asks for one type of a device, all of them are.
+    """
     stated = (row["AllocTRES"] if running else "") or row["ReqTRES"] or row["AllocTRES"]
+    devices = _devices(row, "NodeGRES")
+    devices |= {name: amount / size for name, amount in _devices(row, "JobGRES").items()}
     if stated:
-        return {resource: amount / size for resource, amount in tres(stated, row.place)[0].items()}
+        demand = with_totals({resource: amount / size for resource, amount in tres(stated, row.place).items()})
+    else:
+        demand = _plain_demand(row, size, job, notes) | devices
+    types = kinds(tres(row["ReqTRES"], row.place)) | kinds(devices) | kinds(_devices(row, "TaskGRES"))
+    counted_by_type = {name.partition(":")[0] for name in demand if ":" in name}
+    for base in sorted({f"gres/{kind.partition(':')[0]}" for kind in types} - counted_by_type):
+        mine = [f"gres/{kind}" for kind in sorted(types) if f"gres/{kind}".startswith(f"{base}:")]
+        if len(mine) == 1 and base in demand:
+            demand[mine[0]] = demand[base]
+        else:
+            demand |= {name: devices[name] for name in mine if name in devices}
+    return demand, types
+
+
+def _plain_demand(row: SlurmRow, size: int, job: str, notes: Notes) -> dict[str, Fraction]:
+    """Return the CPUs and the memory that a job needs of each of its nodes."""
     cpus = _amount(row, "CPUs") if row["CPUs"] else Fraction(0)
     demand = {"cpu": cpus / size}
     memory = row["ReqMem"] or (f"{row['CoreMem']}c" if row["CoreMem"] else row["NodeMem"] or row["SomeMem"])
@@ -284,7 +310,7 @@ def _demand(row: SlurmRow, running: bool, size: int, job: str, notes: Notes) -> 
     if row["SomeMem"] and cpus > size:
         notes.assumed("MIN_MEMORY is of a node: with --mem-per-cpu it is of a CPU, which -O tres-alloc takes in", job)
     if memory:
-        amount = tres(f"mem={memory}", row.place)[0].get("mem", Fraction(0))
+        amount = tres(f"mem={memory}", row.place).get("mem", Fraction(0))
         # c stands behind what is for a core, n behind what is for a node; squeue tells of a node, sacct of the job.
         each = {"c": cpus / size, "n": Fraction(1)}.get(memory[-1].lower(), Fraction(1, size if row["ReqMem"] else 1))
         demand["mem"] = amount * each
@@ -292,7 +318,7 @@ def _demand(row: SlurmRow, running: bool, size: int, job: str, notes: Notes) -> 
             notes.assumed("job of memory 0 needs none: in Slurm it may be all of its node's", job)
     else:
         notes.assumed("job needs no memory: the columns do not tell", job)
-    return demand | _devices(row)[0]
+    return demand
 
 
 # ---- accounts ----------------------------------------------------------------------------------------------
@@ -337,7 +363,7 @@ def _queues(shares: list[SlurmRow], limits: list[SlurmRow], names: _Names, notes
         over = (account if user else row["Parent"]).removeprefix("root")
         parent = names.group(over) if over else ""
         known = entries.setdefault(name, _Entry(name, parent, _weight(row, "Share", notes), label=user or account))
-        known.ceiling, _ = tres(row["GrpTRES"], row.place)
+        known.ceiling = tres(row["GrpTRES"], row.place)
         for resource in (limit.partition("=")[0].strip() for limit in row["GrpTRES"].split(",")):
             if resource in PLAIN:
                 notes.unused(f"GrpTRES of {resource}", user or account)

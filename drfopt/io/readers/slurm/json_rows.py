@@ -89,6 +89,9 @@ def _job(one: TreePart, notes: Notes) -> SlurmRow:
         "Constraint": one["features"].text() or one["constraints"].text(),
         "ReqTRES": one["tres_req_str"].text() or _tres(one["tres"], "requested"),
         "AllocTRES": one["tres_alloc_str"].text() or _tres(one["tres"], "allocated"),
+        "NodeGRES": one["tres_per_node"].text(),
+        "JobGRES": one["tres_per_job"].text(),
+        "TaskGRES": one["tres_per_task"].text(),
         "NodeList": one["nodes"].text() if not isinstance(one["nodes"].value, dict | list) else "",
     }
     return SlurmRow(one.place, "jobs", cells)

@@ -108,6 +108,8 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "reqmem": "ReqMem",
         "tres_per_node": "NodeGRES",
         "trespernode": "NodeGRES",
+        "tres_per_job": "JobGRES",
+        "tresperjob": "JobGRES",
         "tres_per_task": "TaskGRES",
         "trespertask": "TaskGRES",
         "features": "Constraint",
@@ -165,8 +167,8 @@ ENTRIES = {"NodeName": "nodes", "JobId": "jobs"}
 """How an entry of ``scontrol show`` begins."""
 
 LOADED = re.compile(r"(?P<what>Cluster|Parent|Account|User) - '(?P<name>[^']*)'(?P<rest>.*)")
-FIELD = re.compile(r":(?=[A-Z][A-Za-z]*=)")
-"""What is before a field of ``sacctmgr dump``; a type of devices, ``gres/gpu:a100=1``, is in small letters."""
+FIELD = re.compile(r"(?<!gres/gpu):(?=[A-Z][A-Za-z]*=)")
+"""What is before a field of ``sacctmgr dump``, and before no type of devices, ``gres/gpu:A=1``."""
 
 COMPACT = {"PD": "PENDING", "R": "RUNNING", "CG": "COMPLETING", "CF": "CONFIGURING", "S": "SUSPENDED", "RQ": "REQUEUED"}
 
