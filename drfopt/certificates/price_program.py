@@ -52,13 +52,19 @@ class BoxPoint:
     held: list[float]
     ray: bool = False
 
+    @property
+    def whole_loads(self) -> list[tuple[int, tuple[int, ...], int]]:
+        """Class, load and number of the whole machines with some load."""
+        numbers = [math.floor(y + FRACTIONAL) for y in self.machines.tolist()]
+        return [(k, load, number) for (k, load), number in zip(self.loads, numbers, strict=True) if number > 0]
+
     def branch(self, proof: ValueProof, bounds: Bounds, better: bool) -> tuple[Any, int]:
         """Return what is split after which number: what is farthest from a whole number, of loads if that is better."""
         users = proof.cluster.users
-        tasks = [(("user", i), x) for i, x in zip(users, self.tasks.tolist(), strict=True)]
-        loads = list(zip(self.loads, self.machines.tolist(), strict=True))
+        tasks: list[tuple[Any, float]] = [(("user", i), x) for i, x in zip(users, self.tasks.tolist(), strict=True)]
+        loads: list[tuple[Any, float]] = list(zip(self.loads, self.machines.tolist(), strict=True))
         for row in (tasks, loads) if better else (tasks,):
-            what, x = max(row, default=(None, 0.0), key=lambda entry: abs(entry[1] - round(entry[1])))
+            what, x = max(row, key=lambda entry: abs(entry[1] - round(entry[1])), default=("", 0.0))
             if abs(x - round(x)) > FRACTIONAL:
                 low, high = bounds.get(what, proof.free(what))
                 return what, min(max(math.floor(x), low), high - 1)
@@ -187,34 +193,6 @@ class BoxProgram(PackingProgram):
             if any(mine):
                 found |= {column: float(sum(map(mul, mine, counts))) for column, counts in columns.items()}
         return found
-
-    def point(self, found: BoxPoint) -> list[int] | None:
-        """Return the tasks of a point as whole numbers, where these are possible."""
-        tasks, worth = [round(x) for x in found.tasks.tolist()], self.worth
-        if any(not low <= x <= high for x, low, high in zip(tasks, self.least, self.most, strict=True)):
-            return None
-        asked = [0] * len(self.whole.goods)
-        for goods, sequence, x in zip(self.whole.goods_of, self.whole.sequences, tasks, strict=True):
-            for good, count in zip(goods, sequence.started(x), strict=True):
-                asked[good] += count
-        rows, room = (worth.demands, worth.room) if isinstance(worth, Pool) else (worth.under, worth.ceilings)
-        if any(
-            sum(map(mul, asked, column)) > most for column, most in zip(zip(*rows, strict=True), room, strict=False)
-        ):
-            return None
-        if isinstance(worth, Pool):
-            return tasks
-        machines = [round(y) for y in found.machines.tolist()]
-        if not self.listed or min(machines, default=0) < 0:
-            return None
-        left, short = list(worth.counts), [0] * len(worth.users)
-        for s, x in zip(worth.shapes, asked, strict=True):
-            short[s] += x
-        for (k, load), number in zip(self.loads, machines, strict=True):
-            left[k] -= number
-            for s, x in zip(worth.fitting[k], load, strict=True):
-                short[s] -= number * x
-        return tasks if min(left) >= 0 and max(short) <= 0 else None
 
     def _beyond(self, p: int, v: int) -> int:
         """Return what tasks are worth more than those at hand, in the proof's units of utility."""

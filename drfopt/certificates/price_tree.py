@@ -35,6 +35,7 @@ from ..model.policies import Policy, policy_named
 from ..model.whole_values import WholeUsers
 from .document import Names, Node, stated
 from .exhaustive_search import powers
+from .packable import Packable
 from .packing_bound import Machines, worth_of
 from .price_program import BoxPoint, BoxProgram, OutOfTime
 from .verifier.branches import Bounds, Undecided
@@ -166,7 +167,7 @@ class _Search:
         self.users = self.proof.cluster.users
         whole = WholeUsers(instance, policy, self.users)
         self.worth, self.names = worth_of(whole, deadline), Names(instance, [rows[0] for rows in whole.shapes])
-        self.whole = whole
+        self.whole, self.packable = whole, Packable(whole, deadline)
         self.turn = {p: t for t, mine in enumerate(self.proof.value.tiers) for p in mine}
         self.free = self.leaf([[Fraction(price) for price in row] for row in self.worth.free], [])
 
@@ -192,8 +193,7 @@ class _Search:
                     box.leaf = leaf
                     return None
                 most_of_all = most_of_all or Fraction(room, unit)
-                point = program.point(found)
-                if point is not None and self.is_better(point):
+                if (point := self.point(box, found)) is not None:
                     return point
                 inner = self.narrowed(box, leaf)
             heapq.heappush(waiting, (-(room or 0), count, box, found))
@@ -223,11 +223,11 @@ class _Search:
             return Searched(tasks, None, most_of_all, tier)
         return Searched(None, [list(root.nodes())], Fraction(0))
 
-    def is_better(self, point: list[int]) -> bool:
+    def is_better(self, point: Sequence[int]) -> bool:
         """Say whether tasks are worth more than those at hand: exactly, whatever the weights."""
         value = self.proof.value
         for t in range(self.tier + 1):
-            sign = value.compared(point, t)
+            sign = value.compared(list(point), t)
             if sign is None and value.utility is None:
                 # Who has nothing is no factor.
                 mine = [(self.whole.incomes[p], max(point[p], 1), max(value.own[p], 1)) for p in value.tiers[t]]
@@ -236,6 +236,15 @@ class _Search:
             if sign != 0:
                 return bool(sign and sign > 0)
         return False
+
+    def point(self, box: _Box, found: BoxPoint) -> list[int] | None:
+        """Return tasks near a point that are worth more and are known to fit: rounded, or rounded down."""
+        ends, tasks = self.ends(box), found.tasks.tolist()
+        for near in dict.fromkeys((tuple(round(x) for x in tasks), tuple(math.floor(x) for x in tasks))):
+            within = all(low <= x <= high for x, (low, high) in zip(near, ends, strict=True))
+            if within and self.is_better(near) and self.packable.placed(near, found.whole_loads):
+                return list(near)
+        return None
 
     def ends(self, box: _Box) -> list[tuple[int, int]]:
         """Return the least and most tasks of each user in a box."""
