@@ -277,7 +277,7 @@ def audit_policy(
     if chosen.measure == "single":
         # The resources of claims and searches are r1, r2 and so on, and one is as good as another.
         chosen = policy_named("single:r1")
-    deadline = Deadline.after(time_limit)
+    deadline = Deadline.asked(time_limit)
     integer = in_whole(SEARCHED[0], chosen, integer)
     found = tuple(_finding(chosen, row.name, integer, deadline) for row in properties_named(properties))
     return Audit(None, policy_named(policy).name, integer, found)

@@ -8,7 +8,7 @@ numbers come from the audit itself, millions of them, so they are not looked at 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Context
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context
 from fractions import Fraction
 from functools import cached_property
 
@@ -29,6 +29,7 @@ __all__ = [
     "low",
     "reaches",
     "shown",
+    "shown_above",
     "side_by_side",
     "times",
     "total",
@@ -298,11 +299,18 @@ def reaches(one: Number, other: Number) -> bool:
 
 def shown(value: Number) -> str:
     """Return the value as a sentence has it: a fraction where it is short, otherwise rounded."""
-    if isinstance(value, Enclosure):
-        return f"{float(value):.6g}"
-    if len(str(value.numerator)) + len(str(value.denominator)) <= DIGITS:
-        return str(value)
-    return f"{float(value):.6g}"
+    return str(value) if _short(value) else f"{float(value):.6g}"
+
+
+def shown_above(value: Number) -> str:
+    """Return what the value is at most as a sentence has it: a fraction where it is short, otherwise rounded up."""
+    return str(value) if _short(value) else _rounded(high(value), 6, ROUND_CEILING)
+
+
+def _short(value: Number) -> bool:
+    if isinstance(value, Enclosure) or max(abs(value.numerator), value.denominator) > 10**DIGITS:
+        return False
+    return len(str(value.numerator)) + len(str(value.denominator)) <= DIGITS
 
 
 def side_by_side(one: Number, other: Number) -> tuple[str, str]:
@@ -316,6 +324,6 @@ def side_by_side(one: Number, other: Number) -> tuple[str, str]:
     return texts
 
 
-def _rounded(value: Fraction, digits: int) -> str:
-    context = Context(prec=digits)
+def _rounded(value: Fraction, digits: int, rounding: str = ROUND_HALF_EVEN) -> str:
+    context = Context(prec=digits, rounding=rounding)
     return f"{context.divide(context.create_decimal(value.numerator), value.denominator).normalize(context):g}"

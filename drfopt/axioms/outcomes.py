@@ -212,7 +212,7 @@ def whole_outcome(whole: Allocation) -> Outcome:
     proof = whole.certificate.evidence
     packing = None if whole.instance.machines is None else proof.packing
     tasks = tuple(Fraction(int(x)) for x in whole.tasks)
-    shared = tuple(on or {} for on in proof.devices or ())
+    shared = tuple(on or {} for on in proof.devices(whole.instance))
     return Outcome(tasks, packing=None if packing is None else tuple(packing), shared=shared)
 
 

@@ -3,7 +3,7 @@
 With rules, whose part of the cluster is whose is for the rules to say, so that comparisons of one user with its part,
 or with another user, mean nothing: sharing incentive, envy, and fairness on one resource are *not defined*.  What
 compares a division with another one is: nobody could have more without another having less (and all rules kept),
-nobody loses when another leaves or the cluster grows, nobody gains by a report of its demand that is not true.
+nobody loses when another leaves or one resource grows, nobody gains by a report of its demand that is not true.
 
 With task types and no rules a user's part of every machine and another's bundle are rooms, and the most tasks it could
 run in a room, every type on its own classes, is a linear program.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from ..base.numbers.enclosures import Enclosure
+from ..base.numbers.enclosures import Enclosure, text
 from .economy import Number, below, reaches, shown
 
 __all__ = ["FAILS", "HOLDS", "UNDECIDED", "Count", "Finding", "Witness", "row"]
@@ -105,10 +105,8 @@ def row(values: Sequence[Number]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, Enclosure):
-        return {"lower": str(value.lower), "upper": str(value.upper)}
+    if isinstance(value, Fraction | Enclosure):
+        return text(value)
     if isinstance(value, tuple | list):
         return [_plain(entry) for entry in value]
     return value

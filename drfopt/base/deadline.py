@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
-from .errors import PolicyError, TimeLimitError
+from .errors import PolicyError, TimeLimitError, is_real
 
 __all__ = ["NEVER", "PAST", "SHORTEST", "Budget", "Deadline", "ending", "stopping"]
 
@@ -76,9 +75,8 @@ class Deadline:
         last = _last.get() or NEVER
         if time_limit is None:
             return last
-        number = isinstance(time_limit, Real)
-        if not number or not time_limit > 0:
-            given = time_limit if number else repr(time_limit)
+        if not is_real(time_limit) or not time_limit > 0:
+            given = time_limit if is_real(time_limit) else repr(time_limit)
             raise PolicyError(f"the time limit is {given}: give a positive number of seconds")
         return min(cls.after(float(min(time_limit, LONGEST))), last, key=lambda deadline: deadline.moment)
 

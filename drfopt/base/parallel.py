@@ -8,6 +8,7 @@ Threads of the linear algebra below numpy and scipy, which compete with ours and
 """
 
 import os
+import re
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
@@ -32,6 +33,9 @@ Result = TypeVar("Result")
 DEATHS = 3
 """Times in a row that workers may die without a result in between: after that it is the work that kills them."""
 
+ADDRESS = re.compile(r"(\w+://)?\S+:\d+|inproc://\S+")
+"""What Dask takes: a host and a port, and perhaps a protocol; inside one process no port."""
+
 PATIENCE = 10
 """Seconds to wait for a Dask scheduler, and for its first worker."""
 
@@ -48,6 +52,18 @@ def checked_jobs(jobs: Any) -> None:
         raise EngineError(f"jobs is {jobs!r}: give 1 or more, or nothing for one a core")
 
 
+def checked_address(dask: Any) -> None:
+    """Refuse the address of a Dask scheduler that is none; None stands for no such cluster.
+
+    Raises
+    ------
+    EngineError
+        With what it is.
+    """
+    if dask is not None and not (isinstance(dask, str) and ADDRESS.fullmatch(dask)):
+        raise EngineError(f"dask is {dask!r}: give the address of a scheduler, such as tcp://10.0.0.1:8786")
+
+
 @dataclass(frozen=True)
 class Workers:
     """Who works: `jobs` processes, None for one a core, or the Dask cluster at an address."""
@@ -57,6 +73,7 @@ class Workers:
 
     def __post_init__(self) -> None:
         checked_jobs(self.jobs)
+        checked_address(self.dask)
 
     @property
     def several(self) -> bool:
@@ -107,8 +124,7 @@ def spread(
         What `function` raises of the kind comes when its item's turn has come, as in a loop.
     """
     checked_jobs(jobs)
-    if dask is not None and not isinstance(dask, str):
-        raise EngineError(f"dask is {dask!r}: give the address of a scheduler, such as tcp://10.0.0.1:8786")
+    checked_address(dask)
     total = f" of {len(items)}" if isinstance(items, Sized) else ""
     return _reported(_results(function, items, jobs, dask), f"{total} {what}")
 

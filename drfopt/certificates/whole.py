@@ -36,7 +36,7 @@ from ..base.progress import report
 from ..model.certificate import Certificate
 from ..model.evidence import WholeEvidence
 from ..model.instance import Instance
-from ..model.packings import Packing, dealt
+from ..model.packings import Packing
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
 from . import exhaustive_search, group_stops, price_tree, second_solver
@@ -137,8 +137,7 @@ def certify(
         "" if all(x == y for x, y in zip(counts, tasks.tolist(), strict=True)) else "some number of tasks is not whole"
     )
     users = users or WholeUsers(instance, policy, exhaustive_search.playing(instance))
-    devices = dealt(users.cluster, packing) if instance.has_devices and packing is not None else None
-    wrong = wrong or impossible(users, counts, packing if instance.machines is not None else None, devices)
+    wrong = wrong or impossible(users, counts, packing if instance.machines is not None else None)
     if wrong:
         return Certificate("bound", False, float("inf"), gap=None, reason=wrong)
     begun = time.perf_counter()
@@ -157,7 +156,6 @@ def certify(
         score=_leximin(users, counts) if policy.objective == "leximin" else score(instance, policy, counts),
         broken=users.broken(counts),
         packing=packing,
-        devices=devices,
         seconds=time.perf_counter() - begun,
     )
     # What only a solver or a search in floats says is no theorem, and a finder is no judge of itself.
@@ -177,9 +175,7 @@ def _with_room(users: WholeUsers, tasks: list[int], packing: list[Packing] | Non
     return replace(found, evidence=replace(found.proof(WholeEvidence), maximal=maximal), reason=reason)
 
 
-def impossible(
-    users: WholeUsers, tasks: list[int], packing: list[Packing] | None, devices: list[Any] | None = None
-) -> str:
+def impossible(users: WholeUsers, tasks: list[int], packing: list[Packing] | None) -> str:
     """Return the first constraint that whole tasks (n,) break, in words; types, and rules of groups, included."""
     instance = users.instance
     most = users.spread(users.most)
@@ -189,7 +185,7 @@ def impossible(
             return "an unplaced user has tasks"
         if instance.task_types is not None and instance.task_types[i] is not None and not 0 <= x <= most[i]:
             return f"user {instance.users[i]!r} has {x} tasks, outside 0 to {most[i]}"
-    if wrong := exactly_feasible(users.cluster, users.counts(tasks), packing, devices):
+    if wrong := exactly_feasible(users.cluster, users.counts(tasks), packing):
         return wrong
     for inside, j, amount in users.ceilings:
         used = sum((users.use(p, tasks[users.members[p]], j) for p in inside), Fraction(0))

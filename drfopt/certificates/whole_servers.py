@@ -16,7 +16,7 @@ from ..base.deadline import NEVER, Deadline
 from ..model.certificate import Certificate
 from ..model.evidence import Text, WholeEvidence
 from ..model.instance import Instance
-from ..model.packings import Packing, dealt
+from ..model.packings import Packing
 from ..model.single_machines import ON_EACH, machine_of
 from ..model.whole_values import WholeUsers
 from . import whole
@@ -47,9 +47,8 @@ def certify(
     if instance.machines is None:
         return whole.certify(instance, ON_EACH, tasks, None, deadline, finder)
     packing = list(packing or ())
-    devices = dealt(instance, packing) if instance.has_devices else None
     users = WholeUsers(instance, ON_EACH, playing(instance))
-    wrong = whole.impossible(users, [int(x) for x in tasks.tolist()], packing, devices) or _missing(instance, packing)
+    wrong = whole.impossible(users, [int(x) for x in tasks.tolist()], packing) or _missing(instance, packing)
     if wrong:
         return Certificate("bound", False, float("inf"), gap=None, reason=wrong)
     found: list[Certificate] = []
@@ -61,7 +60,7 @@ def certify(
         proof = whole.certify(one, ON_EACH, own, alone, part, finder)
         where = f"on one of {instance.machine_names[k]!r}: {proof.reason}" if proof.reason else ""
         found.append(replace(proof, reason=where))
-    return _together(instance, packing, devices, found)
+    return _together(instance, packing, found)
 
 
 def _missing(instance: Instance, packing: Sequence[Packing]) -> str:
@@ -75,9 +74,7 @@ def _missing(instance: Instance, packing: Sequence[Packing]) -> str:
     return ""
 
 
-def _together(
-    instance: Instance, packing: list[Packing], devices: list[Any] | None, found: list[Certificate]
-) -> Certificate:
+def _together(instance: Instance, packing: list[Packing], found: list[Certificate]) -> Certificate:
     """Return the certificate of all machines: what is said of the first that is not proven is said of all."""
     proofs = [proof.proof(WholeEvidence) for proof in found]
     order = (next((c for c in found if c.valid is verdict), None) for verdict in (False, None))
@@ -85,7 +82,6 @@ def _together(
     seconds, judges = sum(each.seconds for each in proofs), dict.fromkeys(each.judge for each in proofs)
     evidence = ServersEvidence(
         packing=packing,
-        devices=devices,
         machines=proofs,
         score=_score(packing, [each.score for each in proofs]),
         judge=" and ".join(judges) or "nobody to judge",

@@ -143,6 +143,8 @@ def search(
         if policy != "drf":
             raise USAGE_ERROR("--policy and --formulation name two policies: give one of them")
         policy = str(formulation)
+    if checkpoint is not None:
+        check(checkpoint)
     if into is not None and not into.is_dir():
         raise USAGE_ERROR(f"--into names {str(into)!r}, which is no folder: make it first")
     from ..axioms.counterexamples.searching import search as searched

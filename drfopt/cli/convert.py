@@ -65,15 +65,14 @@ def convert(
     Example: drfopt convert --from openb nodes.csv pods.csv -o cluster.toml
     """
     from ..io.readers.asking import read
+    from ..io.text.files import format_of
 
     for path in (output, current):
         if path is not None:
             check(path)
+    form = "toml" if output is None else format_of(output)
     with working(f"reading {origin}"):
         found = read(origin, files, user_by, saturate=saturate, shape=_shape(shape), machines=machines)
-    from ..io.text.files import format_of
-
-    form = "toml" if output is None else format_of(output)
     deliver(_text(found, form), output)
     if current is not None:
         deliver(json.dumps(found.current(), indent=2, ensure_ascii=False), current)

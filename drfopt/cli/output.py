@@ -17,7 +17,7 @@ from ..base.errors import InstanceError
 from ..base.tables import FORMATS, SHOWN, WIDTH, Sheet
 from .status import USAGE_ERROR
 
-__all__ = ["Output", "check", "deliver", "deliver_proof", "versions"]
+__all__ = ["Output", "check", "check_folder", "deliver", "deliver_proof", "versions"]
 
 
 SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
@@ -84,12 +84,14 @@ def check(path: Path) -> None:
     """Raise `InstanceError` when a file of that name cannot come into being."""
     if path.is_dir():
         besides = ", and so is an empty name" if path == Path() else ""
-        raise InstanceError(f"{path} is a folder{besides}: give -o the name of a file")
+        raise InstanceError(f"{path} is a folder{besides}: name a file")
     check_folder(path)
 
 
 def check_folder(path: Path) -> None:
-    """Raise `InstanceError` when there is no folder that a file or folder of that name could lie in."""
+    """Raise `InstanceError` when there is no folder that a file or folder of that name could lie in, or it is none."""
+    if path == Path("-"):
+        raise InstanceError("'-' names nothing to write here: only -o can be standard output, give this a name")
     if not path.parent.is_dir():
         name = repr(str(path.parent))
         said = (

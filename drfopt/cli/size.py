@@ -75,7 +75,10 @@ def size(
     """
     out = Output.from_options(format, json, output)
     if cluster_file is not None:
+        from ..io.text.files import format_of
+
         check(cluster_file)
+        format_of(cluster_file)
     costs, bounds, steps = _amounts(cost, "--cost"), _amounts(most, "--max"), _amounts(unit, "--unit")
     cluster = options.read(instance)
     from ..planning.sizing.purchase import size as sized

@@ -14,7 +14,7 @@ import typer
 from ..base.deadline import Budget
 from ..base.errors import suggestion
 from . import options
-from .output import Output, check, deliver_proof, versions
+from .output import Output, check, check_folder, deliver_proof, versions
 from .status import FAILED, USAGE_ERROR
 from .working import if_not_stopped, stoppable, working
 
@@ -133,6 +133,8 @@ def _divide_tables(
         )
     if Path(users).is_dir() and next(Path(users).glob("*.parquet"), None) is None:
         raise USAGE_ERROR(f"{users} is a folder without files *.parquet: name an instance file, or the users' folder")
+    if answer is not None:
+        check_folder(answer)
     if cluster is None:
         raise USAGE_ERROR(f"{users} is Parquet, with users only: say --cluster FILE, an instance file without users")
     if not_built:

@@ -31,6 +31,8 @@ __all__ = ["Allocation", "Portion", "stopped"]
 UNFINISHED = ("time_limit", "feasible")
 """Statuses of an answer that whoever gave it does not call the best."""
 
+STATUSES = ("optimal", "solved", *UNFINISHED)
+
 IN_FILES = ("branch and bound on prices", "multipliers", "nobody to judge")
 """Judges of whole tasks under rules, or of several types, whose proofs are written into files."""
 

@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from .devices import Dealt
 from .instance import Instance
+from .packings import dealt
+from .whole_values import by_types
 
 __all__ = [
     "BottleneckEvidence",
@@ -61,8 +64,6 @@ class Evidence:
     ----------
     packing : list of (class, machines, {user: tasks}) or None
         How whole tasks are put on machines.
-    devices : list of {resource: list of {user: tasks}} or None
-        Entry by entry of the packing, the devices of one machine that are shared, each with the tasks on it.
     broken : tuple of Broken
         Guarantees that do not fit together.
     below_continuous : list of (name, tasks, whole part) or None
@@ -77,12 +78,16 @@ class Evidence:
     """
 
     packing: list[Any] | None = None
-    devices: list[Any] | None = None
     broken: tuple[Any, ...] = ()
     below_continuous: list[tuple[str, int, int]] | None = None
     unpriced: tuple[str, ...] = ()
     closed_forms: dict[int, str] = field(default_factory=dict)
     judge: str = ""
+
+    def devices(self, instance: Instance) -> list[Dealt | None]:
+        """Return entry by entry of the packing the devices of one machine that are shared, each with its tasks."""
+        packing = self.packing or []
+        return dealt(by_types(instance), packing) if instance.has_devices else [None] * len(packing)
 
     def written(self, instance: Instance, text: Text) -> dict[str, Any]:
         """Return the proof as data, in names: ``proof`` of a certificate file."""
@@ -90,9 +95,9 @@ class Evidence:
             return {}
         names = type_names(instance)
         rows: list[dict[str, Any]] = []
-        for at, (k, count, pattern) in enumerate(self.packing):
+        for (k, count, pattern), shared in zip(self.packing, self.devices(instance), strict=True):
             row = {"class": instance.machine_names[k], "machines": int(count), "tasks": _by_name(names, pattern)}
-            if shared := self.devices[at] if self.devices else None:
+            if shared:
                 row["devices"] = {r: [_by_name(names, on) for on in all_of_it] for r, all_of_it in shared.items()}
             rows.append(row)
         return {"packing": rows}

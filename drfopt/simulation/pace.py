@@ -13,9 +13,8 @@ what follows from other values is for whoever uses the model to sweep (see `drfo
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from numbers import Real
 
-from ..base.errors import InstanceError, suggestion
+from ..base.errors import InstanceError, is_real, suggestion
 from .plan import Plan, StartedLot
 from .state import ClusterState
 
@@ -37,7 +36,7 @@ class Slowdown:
                 f"a slowdown has {self.exponents!r}: give exponents by resource, such as {{'memory': 4}}"
             )
         for resource, value in self.exponents.items():
-            if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < math.inf:
+            if not is_real(value) or not 0 <= value < math.inf:
                 raise InstanceError(f"slowdown of {resource!r} is {value!r}: write an exponent, 0 or more")
 
     def of(self, resources: tuple[str, ...]) -> list[float]:

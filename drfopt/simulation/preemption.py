@@ -16,11 +16,10 @@ that hold what is lacking, on the machine on which the fewest have to be.
 
 from collections import Counter
 from dataclasses import dataclass
-from numbers import Real
 from operator import add, mul, sub
 from typing import Any
 
-from ..base.errors import InstanceError
+from ..base.errors import InstanceError, is_real
 from .plan import Lot, Plan, StartedLot
 from .state import ClusterState
 from .turns import Rule
@@ -38,7 +37,7 @@ class Preemption:
     grace: float
 
     def __post_init__(self) -> None:
-        if isinstance(self.grace, bool) or not isinstance(self.grace, Real) or not 0 < self.grace < float("inf"):
+        if not is_real(self.grace) or not 0 < self.grace < float("inf"):
             raise InstanceError(f"the grace period is {self.grace!r}: write a positive number of seconds")
         object.__setattr__(self, "grace", float(self.grace))
 

@@ -4,12 +4,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ..base.errors import InstanceError, checked_flags
+from ..base.errors import InstanceError, checked_flags, is_real
 from ..base.numbers.shown import counted, tenths
 from ..base.results import Result
 from ..base.tables import Column, Sheet
@@ -308,7 +307,7 @@ def simulate(
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
             raise InstanceError(f"{name} is {number!r}: write a whole number, 0 or more")
     checked_flags(checked=checked)
-    if every is not None and (isinstance(every, bool) or not (isinstance(every, Real) and 0 <= every < math.inf)):
+    if every is not None and not (is_real(every) and 0 <= every < math.inf):
         raise InstanceError(f"every is {every!r}: give the seconds between samples, 0 for every moment")
     if slowdown is not None and not isinstance(slowdown, Slowdown):
         raise InstanceError(f"slowdown is {slowdown!r}: give a Slowdown, such as Slowdown({{'cpu': 1}})")
@@ -323,7 +322,12 @@ def simulate(
     scenario = scenario.stopping(until)
     pace = Pace(Plan.of(scenario), slowdown or Slowdown())
     simulator = Simulator(
-        scenario, chosen, (int(seed), int(replication)), pace, Timeline(every, scenario.until), checked
+        scenario,
+        chosen,
+        (int(seed), int(replication)),
+        pace,
+        Timeline(None if every is None else float(every), scenario.until),
+        checked,
     )
     simulator.run()
     return _run(simulator, int(seed), int(replication))

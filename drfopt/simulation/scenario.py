@@ -31,6 +31,9 @@ POOL = "pool"
 MOST_MACHINES = 1_000_000
 """Machines of a scenario: each is kept by itself, at about a kilobyte."""
 
+WEIGHTS = "a number above 0"
+"""What to write as a weight."""
+
 MOST_TASKS = MOST_COUNTED
 """Tasks of a stage."""
 
@@ -149,9 +152,9 @@ class User:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", str(self.name))
         object.__setattr__(self, "jobs", _parts(self.jobs, Job, f"user {self.name!r}: jobs"))
-        weight = amount(self.weight, f"user {self.name!r}: weight")
-        if weight <= 0:
-            raise InstanceError(f"user {self.name!r}: weight is {weight}: weights must be positive")
+        weight = amount(self.weight, f"user {self.name!r}: weight", WEIGHTS)
+        if not weight:
+            raise InstanceError(f"user {self.name!r}: weight is {weight}: write {WEIGHTS}")
         object.__setattr__(self, "weight", weight)
         guarantee = _amounts(self.guarantee, f"user {self.name!r}: guarantee")
         object.__setattr__(self, "guarantee", guarantee)

@@ -173,14 +173,15 @@ class Trials(Result):
         if count > 1:
             notes.append(f"means of {count} replications, +- half a {CONFIDENCE:.0%} confidence interval")
             apart, error = self.differences(self.rules[0])
-            sure = [
+            told = [
                 f"{rule}: {', '.join(apart_in)}"
                 for r, rule in enumerate(self.rules)
                 if (apart_in := [name for k, name in enumerate(self.names) if abs(apart[r, k]) > error[r, k]])
             ]
             if len(self.rules) > 1:
                 notes.append(
-                    f"on the same random numbers surely other than {self.rules[0]}: {'; '.join(sure) or 'none'}"
+                    f"on the same random numbers the {CONFIDENCE:.0%} interval of the difference from {self.rules[0]} "
+                    f"leaves out 0: {'; '.join(told) or 'none'}"
                 )
         notes += unregarded(runs[0] for runs in self.runs)
         name = f" - {self.scenario.name}" if self.scenario.name else ""

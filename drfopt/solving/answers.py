@@ -18,13 +18,13 @@ from ..certificates.verifier import Multiple, long_numbers, number, with_long
 from ..io.native.reading import built
 from ..io.text.files import refuse_newer
 from ..io.text.parts import TreePart
-from ..model.allocation import Allocation
+from ..model.allocation import STATUSES, Allocation
 from ..model.certificate import Certificate
 from ..model.evidence import QuotedEvidence
 from ..model.instance import Instance, checked_instance
 from ..model.naming import some
 from ..model.organisation import Broken
-from ..model.policies import policy_on
+from ..model.policies import policy_named, policy_on
 
 __all__ = ["allocation_of"]
 
@@ -61,6 +61,7 @@ def allocation_of(
     if not isinstance(part.value, dict) or not {"users", "policy"} <= part.value.keys():
         raise InstanceError(f"{part.place}: is no answer: give what 'drfopt solve --json' wrote")
     refuse_newer(part["schema"].value, READ, part.place)
+    _check_claims(part)
     if instance is None:
         if "cluster" not in part:
             raise InstanceError(f"{part.place}: has no 'cluster': give the instance that it is the answer of")
@@ -97,6 +98,19 @@ def allocation_of(
             status=part["status"].text("optimal"),
             seconds=float(part["seconds"].number()),
         )
+
+
+def _check_claims(part: TreePart) -> None:
+    """Refuse an answer of a policy that nobody knows, or that says of itself that it is none."""
+    name, status = part["policy"], part["status"]
+    if status.text("optimal") not in STATUSES:
+        raise status.wrong(f"give an answer that is {' or '.join(STATUSES)}")
+    if name.text("drf").endswith(".py") or part["certificate"]["kind"].text() == "formulation":
+        return  # a notion of somebody's own, of which only the name is known
+    try:
+        policy_named(name.text("drf"))
+    except PolicyError as error:
+        raise InstanceError(f"{name.place}: {error}") from None
 
 
 def _unlike(instance: Instance, name: str, tasks: np.ndarray, levels: np.ndarray) -> str:

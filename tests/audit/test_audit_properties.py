@@ -412,3 +412,13 @@ def test_a_limit_is_of_the_true_tasks():
     # With one of its tasks taken, what u2 holds still carries three of u1's, of which it has no use for two.
     assert str(found["envy-up-to-one-task"].witness).startswith("user u1 runs 0 tasks, but would run 1 with")
     assert verify(found.certificate()).valid
+
+
+def test_resources_that_grow_together_are_another_question():
+    """No resource takes from anybody as it grows alone, and two take from u1 and u3."""
+    cluster = Instance([[3, 2, 3], [2, 3, 1], [1, 3, 3]], [1, 1, 1])
+    alone = audit(cluster, "drf", "resource-monotonicity").results[0]
+    assert (alone.verdict, alone.exact) == (HOLDS, True)
+    grown = Instance(cluster.exact_demands, [2, 4, 1])
+    assert solve(cluster, exact=True).tasks.tolist() == [Fraction(1, 8)] * 3
+    assert solve(grown, exact=True).tasks.tolist() == [Fraction(1, 9), Fraction(1, 3), Fraction(1, 9)]

@@ -1,6 +1,8 @@
 """The bound on lies against a market: never beaten by a report, attained where it says so, valid at any prices."""
 
+import json
 import random
+import re
 from fractions import Fraction
 
 import pytest
@@ -128,6 +130,14 @@ def test_alpha_fairness_says_what_is_certified():
     assert float(lie.instead) == pytest.approx(4.49514, rel=1e-5)
     assert float(lie.most) == pytest.approx(float(lie.instead), rel=1e-5)
     assert high(lie.most) >= low(lie.instead)
+
+
+def test_a_bound_of_many_digits_is_rounded_up():
+    lie = audit(Instance([[1, 1], [1, 2], [3, 1]], [1, 1]), "alpha:100", SP).results[0].witness
+    assert high(lie.most).denominator > 10**4300
+    assert len(json.dumps(lie.to_dict())) > 4300
+    told = re.search(r"; no report brings more than (0\.1\d+)$", str(lie))
+    assert high(lie.most) <= Fraction(told[1]) < high(lie.most) * Fraction("1.00001")
 
 
 def test_any_prices_prove_something_and_the_best_prove_most():

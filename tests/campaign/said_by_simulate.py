@@ -282,8 +282,8 @@ class Sides:
         self.told, self.replications = told, replications
 
 
-def _surely(case: Sides, base: str, others: str) -> str | None:
-    """Compare what is said to differ for sure with what does, where no times are drawn."""
+def _apart(case: Sides, base: str, others: str) -> str | None:
+    """Compare what is said to differ with what does, where no times are drawn."""
     mine = {name: _plain_measures(one) for name, one in case.told.items()}
     if base not in mine:
         return f"{base} was not simulated"
@@ -325,7 +325,10 @@ BOOK = Book(
             lambda case, count: None if int(count) == case.replications > 1 else f"{case.replications}",
         ),
         Template(
-            "surely", r"on the same random numbers surely other than (?P<base>\S+): (?P<others>.*)", _surely
+            "apart",
+            r"on the same random numbers the 95% interval of the difference from (?P<base>\S+) leaves out 0: "
+            "(?P<others>.*)",
+            _apart,
         ),
         Template(
             "unplaced", r"unplaced \(some task fits on no machine that it may use\): (?P<names>.*)", _unplaced

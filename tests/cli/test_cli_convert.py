@@ -81,6 +81,7 @@ def test_convert_refuses(drfopt, refused, tmp_path, files):
     refused(drfopt("convert", "--from", "csv", files[0]), "no task of a user")
     refused(drfopt("convert", "--from", "csv", *files, "-o", tmp_path / "x.txt"), "'.txt'")
     refused(drfopt("convert", "--from", "csv", *files, "--current", tmp_path / "no" / "x"), "no folder")
+    refused(drfopt("convert", "--from", "csv", *files, "--current", "-"), "'-' names nothing to write here")
 
 
 def test_export_writes_to_a_file(drfopt, tmp_path):
@@ -146,7 +147,7 @@ def test_queues_that_want_everything_of_another_files_machines(drfopt, tmp_path)
     given = ("convert", "--from", "yunikorn", queues, "--machines", cluster, "-o", out)
     refused = drfopt(*given)
     assert refused.status == 2
-    assert "or say --saturate: its 2 queues want everything" in refused.err
+    assert "or say saturate (--saturate): its 2 queues want everything" in refused.err
     told = drfopt(*given, "--saturate", "--shape", "cpu=2,memory=4Gi")
     assert told.status == 0
     assert Instance.load(out).exact_demands == ((2, 2**32), (2, 2**32))

@@ -44,6 +44,7 @@ def test_no_time_is_status_3(drfopt):
         (("--cost", "gpu=1"), "cost of 'gpu': the cluster has cpu, memory"),
         (("--cost", "cpu=1", "--policy", "drff"), "there is no policy 'drff'"),
         (("--cost", "cpu=1", "--cluster", "nowhere/x.toml"), "there is no folder"),
+        (("--cost", "cpu=1", "--cluster", "x.text"), "the suffix '.text' is not known"),
     ],
 )
 def test_bad_usage_is_one_line_and_status_2(drfopt, arguments, message):

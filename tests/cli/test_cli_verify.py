@@ -73,6 +73,7 @@ def test_bad_files_are_told_in_a_line(drfopt, cluster, tmp_path, refused):
     refused(drfopt("verify", cluster, tmp_path / "none.json"), "none.json")
     refused(drfopt("verify", "nsdi2011"), "nsdi2011")
     refused(drfopt("solve", cluster, "--certificate", tmp_path), "is a folder")
+    refused(drfopt("solve", cluster, "--certificate", "-"), "'-' names nothing to write here: only -o")
     refused(drfopt("solve", cluster, "--exact", "-p", "ceei", "--precision", "2"), "precision")
     refused(
         drfopt("solve", cluster, "--exact", "-p", "ceei", "--precision", "x"),

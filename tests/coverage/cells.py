@@ -52,9 +52,10 @@ FEATURES: dict[str, tuple[dict, dict, dict]] = {
     "weight 0": ({"weight": 0}, {"demand": {"cpu": 2, "memory": 1, "gpu": 1}}, {}),
     "zero demand": ({"demand": {"cpu": 1}}, {"demand": {"memory": 2}}, {}),
     "unplaced": ({"demand": {"cpu": 1, "gpu": 1}}, {}, {}),
+    "nobody placed": ({"demand": {"cpu": 1, "gpu": 1}}, {"demand": {"memory": 1, "gpu": 1}}, {}),
     "excluded": ({}, {}, {"excluded": ["memory"]}),
 }
-GPUS = {"unplaced": 0, "tier": 1, "weight 0": 1}
+GPUS = {"unplaced": 0, "nobody placed": 0, "tier": 1, "weight 0": 1}
 """Of the pool, and of each machine, where a feature speaks of them."""
 
 GROUPS = {

@@ -7,6 +7,8 @@ import cells
 import pytest
 
 SAMPLE = cells.covering()
+NO_TARGET = {("size", "unplaced"), ("size", "nobody placed")}
+"""Who fits nowhere is no target of a purchase."""
 
 
 def at_fault(chosen):
@@ -15,10 +17,10 @@ def at_fault(chosen):
     for cell, outcome in cells.outcomes(chosen):
         if not outcome.sound:
             faults.append(f"{cell}: {outcome}")
-        elif (cell.command != "whatif --sweep" and (cell.command, cell.feature) != ("size", "unplaced")) and (
+        elif (cell.command != "whatif --sweep" and (cell.command, cell.feature) not in NO_TARGET) and (
             outcome.status == 2
         ) == (not (row := cells.told(cell, changes=True))):
-            # (A sweep of a weight changes what the table speaks of, and who fits nowhere is no target.)
+            # (A sweep of a weight changes what the table speaks of.)
             said = f"the table says refused ({row})" if row else "the table says answered"
             faults.append(f"{cell}: {said}, and it is not: {outcome.status} {outcome.words[-200:]}")
     return faults

@@ -91,6 +91,14 @@ def test_what_is_not_possible_is_refused():
         Allocation.from_dict({"policy": "drf", "users": [{"name": "A"}]}, NSDI)
 
 
+def test_an_answer_of_no_policy_or_of_no_optimum_is_refused_by_name():
+    document = solve(NSDI).to_dict()
+    with pytest.raises(InstanceError, match=r"^the answer: policy: there is no policy 'foo' \(known: drf,"):
+        Allocation.from_dict(document | {"policy": "foo"})
+    with pytest.raises(InstanceError, match=r"^the answer: status: is 'infeasible': give an answer that is optimal"):
+        Allocation.from_dict(document | {"status": "infeasible"})
+
+
 def test_an_answer_speaks_of_everybody_once():
     document = solve(NSDI).to_dict()
     one, other = document["users"]

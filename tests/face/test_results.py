@@ -7,6 +7,7 @@ import json
 import pickle
 import pkgutil
 import tempfile
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -42,6 +43,7 @@ from drfopt import (
     verify,
     what_if,
 )
+from drfopt.axioms.claims import audit_policy
 from drfopt.base.results import Result
 from drfopt.simulation.section7 import region
 
@@ -314,6 +316,22 @@ WRONG = {
         r"--resource memory=memory:Gi, in Python names=\{'memory': 'memory:Gi'\}$",
     ),
     "a limit in words": (lambda it: drfopt.solve(it, time_limit="3"), r"the time limit is '3': give a positive number"),
+    "a yes as a limit": (
+        lambda it: drfopt.solve(it, time_limit=True),
+        "the time limit is True: give",
+    ),
+    "no limit of a decimal": (
+        lambda it: drfopt.solve(it, time_limit=Decimal("nan")),
+        r"limit is Decimal\('NaN'\): give",
+    ),
+    "less than no precision": (
+        lambda it: drfopt.solve(it, exact=True, precision=-1),
+        r"\(--precision\) is -1: write a relative width such as 1e-30, above 0 and below 1$",
+    ),
+    "no limit of a policy": (
+        lambda it: audit_policy("drf", "envy-freeness", time_limit=-1),
+        "limit is -1: give",
+    ),
     "no limit at all": (lambda it: drfopt.audit(it, time_limit=0), "the time limit is 0: give a positive number"),
     "no policies": (lambda it: drfopt.compare(it, None), "policies are of type NoneType: give a list of them"),
     "pages of nothing": (lambda it: drfopt.report(it, None), "policies are of type NoneType: give a list of them"),
@@ -390,6 +408,7 @@ WRONG = {
     "nothing to sweep": (lambda it: drfopt.sweep(None, "cpu=9"), "a sweep is of an Instance, not None"),
     "processes in words": (lambda it: drfopt.sweep(it, "cpu=9", jobs="2"), "jobs is '2': give 1 or more"),
     "a scheduler by number": (lambda it: drfopt.sweep(it, "cpu=9", dask=3), "dask is 3: give the address"),
+    "a scheduler by no address": (lambda it: drfopt.solve(it, dask="foo"), "dask is 'foo': give the address of a sch"),
     "a checkpoint by number": (
         lambda it: drfopt.search("drf", "envy-freeness", drfopt.Space(), checkpoint=3),
         "checkpoint is 3: give the path of a file",
@@ -473,3 +492,10 @@ def test_whether_others_may_give_the_same_tasks():
     pool = solve(Instance({"A": [1, 1]}, [4, 4]))
     assert not pool.other_placements
     assert "other_placements" not in pool.to_dict()
+
+
+@pytest.mark.parametrize("limit", [Decimal(5), Fraction(5), np.float32(5), Decimal("Infinity"), 10**400])
+def test_every_real_number_is_a_time_limit(limit):
+    assert solve(Instance([[1]], [1]), time_limit=limit).tasks.tolist() == [1]
+    space = drfopt.Space(users=2, resources=1, max_demand=1, max_capacity=1)
+    assert drfopt.search("drf", "envy-freeness", space, jobs=1, time_limit=limit).complete

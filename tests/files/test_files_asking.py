@@ -66,13 +66,15 @@ def test_queues_alone_want_everything_of_machines_from_another_file(tmp_path: Pa
     config, cluster = saved(tmp_path / "config", CONFIGURATIONS[kind]), saved(tmp_path / "cluster.toml", CLUSTER)
     with pytest.raises(
         InstanceError,
-        match=r"the files that list the tasks too, or say --saturate: its (1 queue wants|2 queues want) everything",
+        match=r"list the tasks too, or say saturate \(--saturate\).*: its (1 queue wants|2 queues want) everything",
     ):
         read(kind, config, machines=cluster) if kind != "kueue" else read(
             "volcano", saved(tmp_path / "v", CONFIGURATIONS["volcano"]), machines=cluster
         )
     if kind not in ("kueue", "kubernetes"):  # quotas are a cluster where no other is known
-        with pytest.raises(InstanceError, match=r"--saturate: there is no machine, .* another file with --machines"):
+        with pytest.raises(
+            InstanceError, match=r"saturate: there is no machine, .* another file as machines \(--machines\)"
+        ):
             read(kind, config, saturate=True)
     found = read(kind, config, saturate=True, machines=cluster)
     cpu, memory, gpu, unit = WORDS.get(kind, ("cpu", "memory", "nvidia.com/gpu", 1))
@@ -104,7 +106,7 @@ def test_machines_may_be_a_table_a_pool_or_in_the_own_words(tmp_path: Path) -> N
     table = saved(tmp_path / "m.csv", "machine,count,cpu,memory\nx,3,8,32Gi\n")
     found = read("yarn", config, saturate=True, machines=table)
     assert [one.count for one in found.instance.machines] == [3]
-    assert "--machines: memory is called memory-mb here, 1/1048576 of it" in told(found)
+    assert "machines: memory is called memory-mb here, 1/1048576 of it" in told(found)
     pool = saved(tmp_path / "pool.toml", "[capacity]\ncpu = 24\nmemory = '96Gi'\n")
     assert read("yarn", config, saturate=True, machines=pool).instance.machines is None
     own = {"nodes": {"node": [{"id": "h", "totalResource": {"memory": 8192, "vCores": 8}}]}}
@@ -121,6 +123,8 @@ def test_machines_may_be_a_table_a_pool_or_in_the_own_words(tmp_path: Path) -> N
         read("yarn", config, saturate=True, machines=none)
     with pytest.raises(InstanceError, match=r"m4\.toml: line 1, column 11"):
         read("yarn", config, saturate=True, machines=saved(tmp_path / "m4.toml", "[[machines]\nname = 'x'\n"))
+    with pytest.raises(InstanceError, match=r"m6\.csv: line 1: is separated by ';'"):
+        read("yarn", config, saturate=True, machines=saved(tmp_path / "m6.csv", "machine;cpu\nx;8\n"))
 
 
 def test_labels_of_a_table_of_machines_count(tmp_path: Path) -> None:
@@ -152,7 +156,7 @@ def test_what_cannot_be_asked(tmp_path: Path) -> None:
         )
     with pytest.raises(InstanceError, match=r"shape: the task needs nothing"):
         read("yunikorn", config, saturate=True, shape={"cpu": 0}, machines=table)
-    with pytest.raises(InstanceError, match=r"--saturate: no queue is listed"):
+    with pytest.raises(InstanceError, match=r": saturate: no queue is listed"):
         read("kubernetes", write(tmp_path / "n.json", node("n")), saturate=True)
 
 

@@ -98,6 +98,9 @@ def test_standard_input(error_of: Callable, monkeypatch: pytest.MonkeyPatch) -> 
     assert error_of("-").startswith("standard input: line 1 is not text in UTF-8")
     typed(b"[1, 2]")
     assert error_of("-").startswith("standard input: holds a list")
+    for heading in (b"[capacity", b"[[users]", b"['users'"):
+        typed(heading + b"\ncpu = 1\n")
+        assert error_of("-").endswith("correct the TOML there")
     monkeypatch.setattr(sys, "stdin", None)
     assert error_of("-") == "standard input: is closed: name a file instead"
 

@@ -233,7 +233,7 @@ WRONG = {
     "bad unit": ("kueue", {"memory": "memory:gigs"}, "'gigs' is no unit"),
     "empty unit": ("kueue", {"memory": "memory:"}, "'' is no unit"),
     "unknown name": ("resourcequota", {"memory": "ram:Gi"}, "resource 'memory' has no name there"),
-    "same name": ("kueue", {"memory": "cpu"}, "two resources would be called 'cpu'"),
+    "same name": ("kueue", {"memory": "cpu"}, "two resources would be called 'cpu' there: give other names"),
     "unit in csv": ("csv", {"memory": "memory:Gi"}, "leave the unit out"),
     "format": ("kubernets", {}, r"there is no export 'kubernets' .known: csv, resourcequota, kueue, fair-scheduler"),
 }
@@ -365,7 +365,7 @@ def test_what_is_exported_is_read_back_by_its_own_reader(tmp_path: Path, to: str
     weights = [found.instance.exact_weights[i] for i in order]
     if to not in ("yunikorn", "capacity-scheduler"):
         assert weights[1] / weights[0] == 2
-        assert group.weight / weights[0] == 3
+        assert group.weight / weights[2] == 3
     if to in ("yunikorn", "volcano", "kai", "koordinator", "fair-scheduler", "mesos"):
         assert organisation.ceilings[2][cpu] == 12
     if to == "capacity-scheduler":
@@ -374,6 +374,27 @@ def test_what_is_exported_is_read_back_by_its_own_reader(tmp_path: Path, to: str
         assert float(most) == pytest.approx(max(12 / 64, float(told[2])), abs=1e-6)
         assert any("a ceiling bounds all resources alike" in line for line in lines)
     assert solve(found.instance).certificate.valid
+
+
+@pytest.mark.parametrize("to", ["yunikorn", "volcano", "kai"])
+def test_tiers_come_back(tmp_path: Path, to: str) -> None:
+    """Beside a queue that says nothing of it, whatever the program takes that for."""
+    rules = Organisation(tiers={"high": 2, "low": -1})
+    cluster = Instance({"high": {"cpu": 1}, "low": {"cpu": 1}, "none": {"cpu": 1}}, {"cpu": 9}, organisation=rules)
+    written = saved(tmp_path / "written", export(solve(cluster), to))
+    machines = saved(tmp_path / "c.toml", '[[machines]]\nname = "all"\ncapacity = { cpu = 9 }\n')
+    found = read(to, written, machines=machines, saturate=True).instance
+    assert dict(zip(found.users, found.organisation.tiers, strict=True)) == {"high": 2, "low": -1, "none": 0}
+
+
+def test_koordinator_is_given_whole_weights_above_0(tmp_path: Path) -> None:
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}, "c": {"cpu": 1}}, {"cpu": 9}, weights=["1/3", 0, "1/2"])
+    lines: list[str] = []
+    written = saved(tmp_path / "written", export(solve(cluster), "koordinator", lines=lines))
+    assert "a weight of 0 is written as 1, and the least of the others as 2,000" in lines
+    machines = saved(tmp_path / "c.toml", '[[machines]]\nname = "all"\ncapacity = { cpu = 9 }\n')
+    first, second, third = read("koordinator", written, machines=machines, saturate=True).instance.exact_weights
+    assert (first / second, third / second) == (2000, 3000)
 
 
 def test_what_has_no_name_there_is_left_out_or_refused(tmp_path: Path) -> None:
@@ -419,6 +440,53 @@ def test_a_group_and_a_user_of_one_name_are_refused() -> None:
     for to in ("volcano", "kai", "koordinator", "yunikorn"):
         with pytest.raises(InstanceError, match="a group and a user would both be queue 'b'"):
             export(solve(instance), to)
+
+
+def test_a_group_is_not_called_a_user() -> None:
+    organisation = Organisation(paths={"a": "Eng Dept"}, groups=[Group("Eng Dept", 1)])
+    instance = Instance({"a": {"cpu": 1}, "eng-dept": {"cpu": 1}}, {"cpu": 9}, organisation=organisation)
+    with pytest.raises(InstanceError, match="group 'Eng Dept' and user 'eng-dept' would both be queue 'eng-dept'"):
+        export(solve(instance), "kai")
+
+
+def test_the_cohort_above_all_has_a_name_of_its_own() -> None:
+    organisation = Organisation(paths={"a": "fair"}, groups=[Group("fair", 1)])
+    instance = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 9}, organisation=organisation)
+    text = export(solve(instance), "kueue")
+    assert "parentName: fair-all" in text or "parent: fair-all" in text, text
+
+
+@pytest.mark.parametrize("to", [row.name for row in EXPORTS if row.name not in ("kai", "koordinator")])
+def test_who_does_not_know_weights_by_resource_says_so(to: str) -> None:
+    weights = {"a": {"cpu": 2, "memory": 1}, "b": {"cpu": 1, "memory": 1}}
+    task = {"cpu": 1, "memory": "1Gi"}
+    instance = Instance({"a": task, "b": task}, {"cpu": 10, "memory": "10Gi"}, weights=weights)
+    lines: list[str] = []
+    export(solve(instance), to, lines=lines)
+    assert any("weights" in line for line in lines), lines
+
+
+def test_csv_tells_what_is_called_otherwise_and_left_out() -> None:
+    lines: list[str] = []
+    instance = Instance({"A": {"cpu": 1, "mem": 2, "pods": 1}}, {"cpu": 3, "mem": 9, "pods": 9})
+    export(solve(instance), "csv", {"mem": "RAM"}, leave_out="pods", lines=lines)
+    assert lines == ["mem is called RAM here", "pods is left out"]
+
+
+def test_types_of_devices_go_to_slurm_and_come_back(tmp_path: Path) -> None:
+    typed = {"gres/gpu": 1, "gres/gpu:A": 1}
+    instance = Instance(
+        {"ann": {"cpu": 1, **typed}, "bob": {"cpu": 1, "gres/gpu": 3}}, {"cpu": 8, "gres/gpu": 4} | typed
+    )
+    text = export(solve(instance, integer=True), "slurm")
+    assert ":GrpTRES=cpu=1,gres/gpu=1,gres/gpu:A=1" in text
+    nodes = "NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn1|8|512000|gpu:A:1,gpu:3|p|idle\n"
+    jobs = (
+        "JOBID|USER|ACCOUNT|PARTITION|STATE|NODES|CPUS|MIN_MEMORY|TRES_PER_NODE\n1|x|ann|p|PENDING|1|1|0|gres/gpu:A:1\n"
+    )
+    files = [saved(tmp_path / name, one) for name, one in (("nodes", nodes), ("jobs", jobs), ("dump", text))]
+    found = read("slurm", files, "account").instance
+    assert found.organisation.ceilings == ({"cpu": 1, **typed},)
 
 
 def test_weights_that_are_no_whole_numbers_are_scaled() -> None:

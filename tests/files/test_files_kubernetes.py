@@ -23,6 +23,21 @@ def told(found) -> str:
     return "\n".join(map(str, found.notes))
 
 
+def test_yaml_may_begin_with_a_brace(tmp_path: Path) -> None:
+    one = '{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "8"}}}\n'
+    other = json.dumps(node("n2", cpu="8")) + "\n"
+    work = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: a}\n"
+    work += "spec: {containers: [{resources: {requests: {cpu: 1}}}]}\n"
+    for first, count in ((one, 1), (other, 1), (one + "---\n" + other, 2)):
+        path = tmp_path / "all.yaml"
+        path.write_text(first + "---\n" + work, encoding="utf-8")
+        assert read("kubernetes", path).instance.counts.sum() == count
+    path = tmp_path / "broken.json"
+    path.write_text(one, encoding="utf-8")
+    with pytest.raises(InstanceError, match=r"line 1, column 2: .*correct the JSON there"):
+        read("kubernetes", path)
+
+
 # ---- requests ----------------------------------------------------------------------------------------------
 
 

@@ -147,7 +147,9 @@ spec:
     organisation = found.instance.organisation
     assert organisation.guarantees == ({"cpu": 16, "nvidia.com/gpu": 4},)
     assert organisation.ceilings == ({"cpu": 32},)
-    assert organisation.tiers == (100,)
+    assert organisation.tiers == (0,), "which is what a Queue has that says nothing"
+    below = read("kai", [saved(tmp_path / "q.yaml", queues.replace("priority: 100", "priority: 0")), pods])
+    assert below.instance.organisation.tiers == (-100,)
     assert found.instance.exact_weights == (2,)
     assert organisation.groups[0].guarantee == {"nvidia.com/gpu": 8}
     assert "quota without bound: nothing is promised beyond a fair share (team-a)" in told(found)
@@ -183,6 +185,29 @@ partitions:
     assert (urgent in str(told(found))) == (not policy)
 
 
+def test_queues_of_yunikorn_know_no_case(tmp_path: Path) -> None:
+    queues = "partitions: [{queues: [{name: root, queues: [{name: Team-A, resources: {max: {vcore: 4}}}]}]}]"
+    pods = write(tmp_path / "pods.json", *NODES, pod("p", labels={"queue": "root.team-A"}))
+    found = read("yunikorn", [saved(tmp_path / "queues.yaml", queues), pods]).instance
+    assert (found.users, found.organisation.ceilings) == (("team-a",), ({"cpu": 4},))
+
+
+def test_what_names_no_parent_is_below_the_root_of_volcano(tmp_path: Path) -> None:
+    def queue(name: str, **spec) -> dict:
+        return {
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "Queue",
+            "metadata": {"name": name},
+            "spec": spec,
+        }
+
+    names = ("plain", "said", "unlisted")
+    pods = [pod(name, annotations={"scheduling.volcano.sh/queue-name": name}) for name in names]
+    listed = [queue("root", capability={"cpu": "6"}), queue("plain"), queue("said", parent="root")]
+    found = read("volcano", [write(tmp_path / "v.json", *NODES, *listed, *pods)]).instance
+    assert dict(zip(found.users, found.organisation.paths, strict=True)) == dict.fromkeys(names, "root")
+
+
 def test_yunikorn_as_a_file_and_in_its_config_map(tmp_path: Path) -> None:
     queues = """\
 partitions:
@@ -215,6 +240,8 @@ partitions:
         assert organisation.groups[0].guarantee == {"cpu": 10, "memory": 40 * GIB}
         assert organisation.groups[0].ceiling == {"cpu": 20, "memory": 80 * GIB}
         assert "limits of a queue (root.team-a)" in told(found)
+        new = write(tmp_path / "new.json", *NODES, pod("p", labels={"queue": "root.team-a.new"}))
+        assert read("yunikorn", [file, new]).instance.organisation.paths == ("team-a",)
     with pytest.raises(InstanceError, match=r"has neither a kind nor partitions"):
         read("yunikorn", [saved(tmp_path / "odd.yaml", "a: 1\n"), pods])
 
@@ -243,7 +270,27 @@ def test_koordinator(tmp_path: Path) -> None:
     assert found.instance.exact_weights == (Fraction(1, 2), Fraction(3, 2))
     assert organisation.paths == ("top", "top")
     assert organisation.guarantees == ({"cpu": 4}, {"cpu": 4})
-    assert "quota without shared-weight has weight 1, not its maximum (top)" in told(found)
+
+
+def test_shared_weights_of_koordinator_are_its_maximum_where_none_is_above_0(tmp_path: Path) -> None:
+    """What is not named beside others weighs 0; a list of zeros is as good as none."""
+    prefix = "quota.scheduling.koordinator.sh"
+
+    def quota(name: str, weights: dict | None) -> dict:
+        marks = {} if weights is None else {f"{prefix}/shared-weight": json.dumps(weights)}
+        metadata = {"name": name, "namespace": name, "annotations": marks}
+        return {"kind": "ElasticQuota", "metadata": metadata, "spec": {"max": {"cpu": "30", "memory": "60Gi"}}}
+
+    def weights(**told: dict | None) -> list:
+        quotas = [quota(name, one) for name, one in told.items()]
+        pods = [pod(f"p{name}", namespace=name) for name in told]
+        found = read("koordinator", [write(tmp_path / "k.json", *NODES, *quotas, *pods)])
+        return [found.instance.exact_weights, found.instance.organisation.tiers if found.instance.organisation else ()]
+
+    given = {"cpu": "10", "memory": "20Gi"}
+    assert weights(a=None, b={"cpu": "0"}, c=given)[0] == (Fraction(9, 7), Fraction(9, 7), Fraction(3, 7))
+    _, tiers = weights(a=given, b={"cpu": "20", "memory": "10Gi"}, c={"memory": "10Gi"})
+    assert tiers == (0, 0, -1), "its tasks need cpu, of which it weighs nothing: it comes last"
 
 
 def test_queues_alone_are_no_cluster(tmp_path: Path) -> None:
@@ -653,7 +700,7 @@ def test_local_queues_may_be_the_users(tmp_path: Path) -> None:
     works = [workload("w1", "heavy", ("main", 20, "1")), workload("w2", "light", ("main", 20, "1"))]
     path = write(tmp_path / "k.json", *items, *works)
     assert read("kueue", path).instance.users == ("A",)
-    assert "weight of a LocalQueue: users are ClusterQueues, see --user-by localqueue (heavy)" in told(
+    assert "weight of a LocalQueue: users are ClusterQueues, see user_by localqueue (--user-by) (heavy)" in told(
         read("kueue", path)
     )
     found = read("kueue", path, "localqueue").instance
@@ -671,7 +718,7 @@ def test_a_queue_without_quota_has_nothing_of_the_others(tmp_path: Path) -> None
     found = read("kueue", write(tmp_path / "k.json", *items, *wanted))
     assert solve(found.instance).unplaced == ("stray",)
     assert solve(found.instance).tasks.tolist() == [8, 0]
-    assert "is not of the quota of stray (stray)" in told(found)
+    assert "is of no use to stray, which has no quota of cpu (stray)" in told(found)
     alone = read("kueue", write(tmp_path / "q.json", *items), saturate=True)
     assert alone.instance.users == ("A",)
     assert "queue that may use nothing there is (stray)" in told(alone)
@@ -750,3 +797,46 @@ spec: {weight: 1, affinity: {nodeGroupAffinity: {requiredDuringSchedulingIgnored
 def test_a_shape_that_is_no_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InstanceError, match=r"volcano: shape is 'cpu=1': give a table, such as"):
         read("volcano", [write(tmp_path / "nodes.json", *NODES)], saturate=True, shape="cpu=1")
+
+
+def test_a_cohort_may_use_what_its_queues_do_not_lend_beside_what_it_borrows(tmp_path: Path) -> None:
+    """What is lent is less, and what is used is not: 40 of its own, of which 20 are lent, and 3 from above."""
+    items = [
+        cluster_queue("A", quota("40", lendingLimit="20"), cohort="eng"),
+        cluster_queue("B", quota("10"), cohort="org"),
+        cohort("eng", "org", quota("0", borrowingLimit="3")),
+    ]
+    found = read("kueue", write(tmp_path / "k.json", *items))
+    (eng,) = found.instance.organisation.groups
+    assert (dict(eng.guarantee), dict(eng.ceiling)) == ({"cpu": 40}, {"cpu": 43})
+    assert solve(found.instance, exact=True).tasks.tolist() == [1, 1]
+
+
+def test_a_limit_of_one_flavor_does_not_bound_a_cohort(tmp_path: Path) -> None:
+    items = [
+        cluster_queue("A", quota("40"), quota("100", name="ondemand"), cohort="eng"),
+        cluster_queue("B", quota("10"), cohort="org"),
+        cohort("eng", "org", quota("0", borrowingLimit="3")),
+    ]
+    found = read("kueue", write(tmp_path / "k.json", *items))
+    (eng,) = found.instance.organisation.groups
+    assert (dict(eng.guarantee), dict(eng.ceiling or {})) == ({"cpu": 140}, {})
+    assert "another has none, so that the sum is not bounded (eng)" in told(found)
+    assert "flavors of a resource are added up: of one of them it may use more (A)" in told(found)
+
+
+def test_a_workload_that_needs_what_its_queue_does_not_cover_is_not_admitted(tmp_path: Path) -> None:
+    """The cohort has GPUs, and the second queue no quota of them; pods count where a queue has a quota of them."""
+    both = cluster_queue("A", quota("2"), cohort="all")
+    for resource in ("nvidia.com/gpu", "pods"):
+        both["spec"]["resourceGroups"][0]["flavors"][0]["resources"].append({"name": resource, "nominalQuota": "4"})
+    items = [both, cluster_queue("B", quota("10"), cohort="all"), local_queue("a", "A"), local_queue("b", "B")]
+    wanted = [workload(f"w{queue}", queue, ("main", 10, "100m")) for queue in "ab"]
+    found = read("kueue", write(tmp_path / "k.json", *items, *wanted))
+    assert solve(found.instance, exact=True).tasks.tolist() == [4, 10]
+    for each in wanted:
+        each["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = 1
+    found = read("kueue", write(tmp_path / "k.json", *items, *wanted))
+    answer = solve(found.instance, exact=True)
+    assert (answer.tasks.tolist(), answer.unplaced) == ([4, 0], ("B",))
+    assert "of no use to B, which has no quota of nvidia.com/gpu (B)" in told(found)

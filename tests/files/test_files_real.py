@@ -86,12 +86,16 @@ SETS: dict[str, tuple[str, tuple[str, ...], dict]] = {
 }
 
 REFUSED: dict[str, tuple[str, str, str]] = {
-    "yarn/rm-capacity.xml": ("yarn", "there are none", "no task of a user is waiting or running.*or say --saturate"),
+    "yarn/rm-capacity.xml": (
+        "yarn",
+        "there are none",
+        "no task of a user is waiting or running.*or say saturate \\(--saturate\\)",
+    ),
     "yarn/rmdoc-03-scheduler.json": ("yarn", "", "queues of a scheduler of type fifoScheduler"),
     "kai/default-queues.yaml": (
         "kai",
         "",
-        "or say --saturate, with a file of machines as --machines: its 1 queue wants everything",
+        "saturate \\(--saturate\\), with a file of machines as machines \\(--machines\\): its 1 queue wants everything",
     ),
     "kubernetes/popeye-nodes.yaml": ("kubernetes", "", "no task of a user.*give the files that list the tasks too"),
     **{

@@ -10,6 +10,7 @@ import pytest
 import drfopt
 from drfopt.base.errors import InstanceError
 from drfopt.io.readers.asking import read
+from drfopt.io.readers.slurm.device_types import kinds, with_totals
 from drfopt.io.readers.slurm.tres import array_size, gres, hosts, tres
 
 SINFO = """\
@@ -185,21 +186,28 @@ def test_hosts(text: str, expected: list[str]) -> None:
 
 
 def test_amounts() -> None:
-    assert tres("cpu=8,gres/gpu:a100=1,gres/gpu=1,mem=1.5G,node=2", "x") == (
-        {"cpu": 8, "gres/gpu": 1, "mem": 1536},
-        {"gpu:a100"},
-    )
-    assert tres("gres/gpu:a=1,gres/gpu:b=2,mem=512K", "x")[0] == {"gres/gpu": 3, "mem": Fraction(1, 2)}
-    assert gres("gpu:a100:4(S:0-1),gpu:2,shard:8", "x") == ({"gres/gpu": 6, "gres/shard": 8}, {"gpu:a100"})
-    assert gres("(null)", "x") == ({}, frozenset())
+    amounts = tres("cpu=8,gres/gpu:a100=1,gres/gpu=1,mem=1.5G,node=2", "x")
+    assert amounts == {"cpu": 8, "gres/gpu:a100": 1, "gres/gpu": 1, "mem": 1536}
+    assert kinds(amounts) == {"gpu:a100"}
+    amounts = tres("gres/gpu:a=1,gres/gpu:b=2,mem=512K", "x")
+    assert with_totals(amounts) == {"gres/gpu": 3, "gres/gpu:a": 1, "gres/gpu:b": 2, "mem": Fraction(1, 2)}
+    assert gres("gpu:a100:4(S:0-1),gpu:2,shard:8", "x") == {"gres/gpu": 6, "gres/gpu:a100": 4, "gres/shard": 8}
+    assert gres("gpu:no_consume:4", "x") == {"gres/gpu": 4}
+    assert gres("(null)", "x") == {}
     assert [array_size(job, "x") for job in ("7", "7_[1-3]", "7_[1,5-6%1]", "7_2")] == [1, 3, 3, 1]
 
 
 BAD = {
     "columns": ("sinfo", SINFO + "a|b\n", r"sinfo: line 7: has 2 columns, but there are 6"),
     "cpus": ("sinfo", SINFO.replace("|64|", "|many|"), r"line 1: CPUS is 'many': write a number"),
-    "negative": ("sinfo", SINFO.replace("|64|", "|-64|"), r"CPUS is '-64': write 0 or more"),
+    "negative": ("sinfo", SINFO.replace("|64|", "|-64|"), r"CPUS is '-64': write a number, 0 or more"),
     "tres": ("sacct", SACCT.replace("mem=64G", "mem=lots"), r"line 2: 'mem=lots' is no resource and amount"),
+    "letter": ("sinfo", SINFO.replace("|515000|", "|2T|"), r"line 1: MEMORY of a node is '2T': write a number of MiB"),
+    "letter of a part": (
+        "sinfo",
+        "NodeName=n CPUs=8 RealMemory=64000 MemSpecLimit=1G\n",
+        r"line 1: MEMSPEC of a node is '1G': write a number of MiB without a letter",
+    ),
     "header": ("sacct", "JobId|Users\n1|2\n", r"line 1: is neither a header nor a row"),
     "hosts": ("sacct", SACCT.replace("|node01\n", "|node[1-\n"), None),
     "range": ("sacct", SACCT.replace("|node01\n", "|node[1-99999999]\n"), r"is no range of at most 1,000,000"),
@@ -532,3 +540,182 @@ JobId=11 JobName=train UserId=ann(1000) Account=phys JobState=PENDING Dependency
     assert found.instance.exact_machine_capacity[0] == (62, 250000, 4)
     assert "licence of a job (11)" in told(found)
     assert "job that waits for others (its dependency) (11)" in told(found)
+
+
+ONE_JOB = "JOBID|USER|ACCOUNT|PARTITION|STATE|NODES|CPUS|MIN_MEMORY|TRES_PER_NODE\n1|a|x|p|PENDING|1|1|1G|N/A\n"
+
+
+@pytest.mark.parametrize(
+    ("mark", "word", "used"),
+    [
+        ("idle", "IDLE", True),
+        ("idle~", "IDLE+POWERED_DOWN", True),
+        ("idle#", "IDLE+POWERING_UP", True),
+        ("idle%", "IDLE+POWERING_DOWN", True),
+        ("mixed-", "MIXED+PLANNED", True),
+        ("allocated+", "ALLOCATED+COMPLETING", True),
+        ("idle@", "IDLE+REBOOT_REQUESTED", True),
+        ("idle^", "IDLE+REBOOT_ISSUED", False),
+        ("maint", "IDLE+MAINTENANCE", False),
+        ("allocated$", "ALLOCATED+MAINTENANCE", False),
+        ("inval", "IDLE+INVALID_REG", False),
+        ("idle*", "IDLE+NOT_RESPONDING", False),
+        ("down~", "DOWN+POWERED_DOWN", False),
+    ],
+)
+def test_every_command_says_the_same_of_a_node(tmp_path: Path, mark: str, word: str, used: bool) -> None:
+    other = "NodeName=n2 CPUTot=8 RealMemory=1000 State=IDLE Partitions=p\n"
+    node = {"name": "n1", "cpus": 8, "real_memory": 1000, "partitions": ["p"], "state": word.split("+")}
+    texts = {
+        "sinfo": f"NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn1|8|1000|(null)|p|{mark}\nn2|8|1000|(null)|p|idle\n",
+        "scontrol": f"NodeName=n1 CPUTot=8 RealMemory=1000 State={word} Partitions=p\n{other}",
+        "json": json.dumps({"nodes": [node, node | {"name": "n2", "state": ["IDLE"]}]}),
+    }
+    for kind, text in texts.items():
+        found = read("slurm", saved(tmp_path, nodes=text, jobs=ONE_JOB))
+        assert found.instance.counts.tolist() == [1 + used], (kind, told(found))
+        assert ("powered down, or about to be, or starting, is in use (n1)" in told(found)) == (
+            used and "POWER" in word
+        ), kind
+
+
+def test_counts_may_have_a_letter(tmp_path: Path) -> None:
+    nodes = "NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn1|1.5K|512000|(null)|p|idle\n"
+    found = read("slurm", saved(tmp_path, nodes=nodes, jobs=ONE_JOB.replace("|1|1|1G", "|1|1K|1G"))).instance
+    assert (found.exact_capacity, found.exact_demands) == ((1536, 512000), ((1024, 1024),))
+
+
+def test_limits_that_bound_nothing_here_are_told(tmp_path: Path) -> None:
+    nodes = "NodeName=n[1-3] CPUs=8 RealMemory=9000\nPartitionName=p Nodes=ALL\n"
+    limits = "Account|User|Share|GrpTRES|MaxTRES\nx||1|node=1,billing=100|\nx|a|1|node=1,cpu=4|cpu=2\n"
+    found = read("slurm", saved(tmp_path, nodes=nodes, jobs=ONE_JOB, limits=limits))
+    assert found.instance.organisation.ceilings == ({"cpu": 4},)
+    for line in ("2 x GrpTRES of node (such as x)", "GrpTRES of billing (x)", "columns of limits (MaxTRES)"):
+        assert f"not used: {line}" in told(found)
+    dump = "Parent - 'root'\nAccount - 'x':Fairshare=2:GrpTRES=cpu=4:GrpJobs=7\nParent - 'x'\nUser - 'a':Fairshare=1\n"
+    found = read("slurm", saved(tmp_path, nodes=nodes, jobs=ONE_JOB, limits=dump))
+    assert found.instance.organisation.groups[0].ceiling == {"cpu": 4}
+    assert "not used: GrpJobs of an account or user (x)" in told(found)
+    unset = {"set": False, "infinite": True, "number": 0}
+    largest = {
+        "jobs": {"total": {"set": True, "number": 3}, "active": unset},
+        "per": {"account": {"wall_clock": unset}},
+    }
+    largest |= {"tres": {"total": [{"type": "cpu", "name": "", "count": 4}], "per": {"job": [{"type": "cpu"}]}}}
+    one = {"account": "x", "user": "a", "parent_account": "", "shares_raw": 1, "max": largest}
+    found = read("slurm", saved(tmp_path, nodes=nodes, jobs=ONE_JOB, limits=json.dumps({"associations": [one]})))
+    assert found.instance.organisation.ceilings == ({"cpu": 4},)
+    assert [str(note) for note in found.notes if "account or user" in str(note)] == [
+        "not used: max.tres.per of an account or user (a)",
+        "not used: max.jobs of an account or user (a)",
+    ]
+
+
+def test_accounts_are_groups_where_a_file_lists_them(tmp_path: Path) -> None:
+    nodes = "NodeName=n[1-3] CPUs=8 RealMemory=9000\nPartitionName=p Nodes=ALL\n"
+    alone = "users are compared one by one, whatever their accounts: give sshare -a -P"
+    assert alone not in told(read("slurm", saved(tmp_path, nodes=nodes, jobs=ONE_JOB)))
+    jobs = ONE_JOB + "2|b|y|p|PENDING|1|1|1G|N/A\n3|c|y|p|PENDING|1|1|1G|N/A\n"
+    found = read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs))
+    assert alone in told(found) and not found.instance.organisation
+    assert alone not in told(read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs), "account"))
+    shares = "Account|User|RawShares\nx||1\nx|a|1\ny||1\ny|b|1\ny|c|1\n"
+    found = read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs, shares=shares))
+    assert alone not in told(found) and found.instance.organisation.paths == ("x", "y", "y")
+
+
+MIXED = "NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn1|64|512000|gpu:a100:2,gpu:h100:6|gpu|idle\n"
+EACH_ITS_OWN = MIXED.replace(",gpu:h100:6", "") + "n2|64|512000|gpu:h100:6|gpu|idle\n"
+TYPED_JOBS = """\
+JOBID|USER|ACCOUNT|PARTITION|STATE|NODES|CPUS|MIN_MEMORY|TRES_PER_NODE
+1|ann|phys|gpu|PENDING|1|1|1G|gres/gpu:a100:4
+2|bob|phys|gpu|PENDING|1|1|1G|gres/gpu:h100:1
+3|bob|phys|gpu|PENDING|1|1|1G|gres/gpu:h100:1
+4|cid|phys|gpu|PENDING|1|1|1G|gres/gpu:7
+"""
+ANY, A100, H100 = "gres/gpu", "gres/gpu:a100", "gres/gpu:h100"
+
+
+def test_types_of_devices_on_one_node_are_resources_of_their_own(tmp_path: Path) -> None:
+    found = read("slurm", saved(tmp_path, nodes=MIXED, jobs=TYPED_JOBS))
+    assert found.instance.resources == ("cpu", "mem", ANY, A100, H100)
+    assert found.instance.exact_capacity == (64, 512000, 8, 2, 6)
+    assert [row[2:] for row in found.instance.exact_demands] == [(4, 4, 0), (1, 0, 1), (7, 0, 0)]
+    assert "has 2gpu:a100 of 4gpu:a100 (ann)" in told(found)
+    assert f"assumed: {A100} is a resource of its own beside {ANY}: some node has others too" in told(found)
+    tasks = drfopt.solve(found.instance, integer=True).tasks.tolist()
+    assert tasks in ([0, 1, 1], [0, 2, 0]), "seven of any type leave one of eight"
+    found = read("slurm", saved(tmp_path, nodes=EACH_ITS_OWN, jobs=TYPED_JOBS))
+    assert found.instance.resources == ("cpu", "mem", ANY), "which nodes a job may use says it all"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "jobs", "limit", "ceiling", "note"),
+    {
+        "of one node": (MIXED, TYPED_JOBS, f"{A100}=1,{H100}=2", {A100: 1, H100: 2}, "job that names no type"),
+        "of one node, and any": (MIXED, TYPED_JOBS, f"{ANY}=5,{H100}=2", {ANY: 5, H100: 2}, "job that names no type"),
+        "of other nodes": (EACH_ITS_OWN, TYPED_JOBS, f"{H100}=1", {H100: 1}, "a limit is on it"),
+        "that nobody asks for": (
+            MIXED,
+            TYPED_JOBS.replace("a100:4", "h100:4"),
+            f"{A100}=1",
+            {},
+            f"not used: limit on a type of device: no job names it ({A100} of bob)",
+        ),
+        "that every device is of": (MIXED.replace("h100", "a100"), TYPED_JOBS, f"{A100}=3,{ANY}=4", {ANY: 3}, ""),
+        "that no node tells": (
+            MIXED.replace(":a100:2,gpu:h100", ""),
+            TYPED_JOBS,
+            f"{A100}=1",
+            {},
+            f"limit on a type of device: no node tells its own ({A100} of bob)",
+        ),
+    }.values(),
+)
+def test_a_limit_on_a_type_bounds_that_type(tmp_path: Path, nodes, jobs, limit, ceiling, note) -> None:
+    limits = f"Account|User|Share|GrpTRES\nphys|||\nphys|bob|1|{limit}\n"
+    found = read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs, limits=limits))
+    users = found.instance.users
+    assert dict(zip(users, found.instance.organisation.ceilings, strict=True)).get("bob", {}) == ceiling
+    assert set(found.instance.resources) == {"cpu", "mem", ANY} | {r for r in (A100, H100) if r in told_own(found)}
+    assert note in told(found)
+
+
+def told_own(found) -> set[str]:
+    return {str(note).split()[1] for note in found.notes if "is a resource of its own" in str(note)}
+
+
+def test_types_of_devices_by_every_way_to_ask(tmp_path: Path) -> None:
+    job = {"job_id": 1, "user_name": "ann", "account": "x", "partition": "gpu", "job_state": ["PENDING"]}
+    job |= {"node_count": 2, "tres_req_str": "cpu=2,mem=2G,node=2,gres/gpu=4"}
+    ways = {
+        "of a node": json.dumps({"jobs": [job | {"tres_per_node": "gres/gpu:h100:2"}]}),
+        "of a job": json.dumps({"jobs": [job | {"tres_per_job": "gres/gpu:h100=4"}]}),
+        "of a task": json.dumps({"jobs": [job | {"tres_per_task": "cpu=1,gres/gpu:h100=2"}]}),
+        "in its TRES": json.dumps({"jobs": [job | {"tres_req_str": "cpu=2,mem=2G,gres/gpu:h100=4"}]}),
+        "as text": "JOBID|USER|PARTITION|STATE|NODES|CPUS|MIN_MEMORY|TRES_PER_JOB\n1|a|gpu|PD|2|2|1G|gres:gpu:h100:4\n",
+        "by scontrol": (
+            "JobId=1 UserId=ann(7) JobState=PENDING Partition=gpu NumNodes=2 NumCPUs=2 "
+            "ReqTRES=cpu=2,mem=2G,node=2,gres/gpu=4 TresPerJob=gres/gpu:h100:4\n"
+        ),
+        "of what it has": (
+            "JobIDRaw|User|Partition|State|NNodes|ReqTRES|AllocTRES|NodeList\n"
+            f"1|ann|gpu|RUNNING|2|cpu=2,{H100}=4|cpu=2,mem=2G,gres/gpu=4,{H100}=4|n[1-2]\n"
+        ),
+    }
+    nodes = MIXED.replace("n1|", "n[1-2]|")
+    for way, jobs in ways.items():
+        found = read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs)).instance
+        assert (found.resources, found.exact_demands) == (("cpu", "mem", ANY, H100), ((1, 1024, 2, 2),)), way
+        assert found.max_tasks == (2,)
+
+
+def test_types_of_devices_of_machines_of_another_file(tmp_path: Path) -> None:
+    jobs = saved(tmp_path, jobs=TYPED_JOBS)
+    counted = f"machine,cpu,mem,{A100},{H100}\nn1,64,512000,2,6\n"
+    found = read("slurm", jobs, machines=saved(tmp_path, **{"counted.csv": counted})[0]).instance
+    assert [found.exact_capacity[found.resources.index(name)] for name in (ANY, A100, H100)] == [8, 2, 6]
+    labelled = "machine,cpu,memory,gpu,label:gres\nn1,64,500Gi,8,gpu:a100+gpu:h100\n"
+    found = read("slurm", jobs, machines=saved(tmp_path, **{"labelled.csv": labelled})[0])
+    assert found.instance.resources == ("cpu", "mem", ANY)
+    assert "machine with several types of a device: each may be all of them, as none is counted (n1)" in told(found)

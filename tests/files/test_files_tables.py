@@ -92,6 +92,10 @@ def test_mesos(tmp_path: Path) -> None:
     ):
         assert line in notes, notes
     assert read("mesos", saved(tmp_path, state=STATE), "framework").instance.users == ("marathon",)
+    several = [STATE["frameworks"][0] | {"id": id} for id in ("F1", "F2")]
+    twins = read("mesos", saved(tmp_path, state=STATE | {"frameworks": several}), "framework")
+    assert twins.instance.users == ("marathon (F1)", "marathon (F2)")
+    assert "2 x framework with the name of another: its user bears its id too (such as marathon)" in told(twins)
     with pytest.raises(InstanceError, match="has neither slaves, frameworks nor roles"):
         read("mesos", saved(tmp_path, other={"a": 1}))
 
@@ -144,6 +148,12 @@ def test_csv_packed_with_gzip(tmp_path: Path) -> None:
 
 
 BAD = {
+    "semicolons": (
+        "machines",
+        "machine;count;cpu\nm;2;8\n",
+        r"line 1: is separated by ';': separate the columns by com",
+    ),
+    "tabs": ("tasks", "# ours\nuser\tcpu\na\t1\n", r"line 2: is separated by tabs"),
     "neither": ("tasks", "users,cpu\na,1\n", r"has neither a column 'machine' nor 'user': did you mean 'users'"),
     "resource": (
         "tasks",
@@ -307,7 +317,7 @@ def test_tasks_of_one_role_hint_at_the_frameworks(tmp_path: Path) -> None:
     }
     path = tmp_path / "state.json"
     path.write_text(json.dumps(state), encoding="utf-8")
-    assert "all tasks are of one role, '*', so there is nobody to divide with: --user-by framework" in told(
+    assert "all tasks are of one role, '*', so there is nobody to divide with: user_by framework (--user-by)" in told(
         read("mesos", path)
     )
     assert read("mesos", path, "framework").instance.users == ("chronos", "marathon")

@@ -506,3 +506,47 @@ def test_the_simulator_says_labels_in_a_text(tmp_path: Path) -> None:
         "10GiB-10cpu-label=big": [True, True],
         "10GiB-10cpu": [True, False],
     }
+
+
+def divided(tmp_path: Path, xml: str, *queues: str):
+    """Return what is read of queues whose apps want forty containers each, on a node of 100 cores."""
+    wanted = [app(f"a{i}", name, request(1024, 1, 40)) for i, name in enumerate(queues)]
+    return read("yarn", write(tmp_path, queues=xml, nodes=nodes(node("h", 10**6, 100)), apps=apps(*wanted)))
+
+
+def test_queues_of_apps_that_no_file_lists_are_below_the_root(tmp_path: Path) -> None:
+    xml = "<allocations><queue name='root'><weight>3</weight><maxResources>vcores=20</maxResources><queue name='x'/>"
+    found = divided(tmp_path, f"{xml}</queue></allocations>", "root.x", "root.new", "root.y.z")
+    organisation = found.instance.organisation
+    assert dict(zip(found.instance.users, organisation.paths, strict=True)) == {
+        "x": "root",
+        "new": "root",
+        "y.z": "root/y",
+    }
+    assert solve(found.instance).tasks.tolist() == pytest.approx([20 / 3] * 3)
+    assert "assumed: 3 x queue that is named and not listed has weight 1 and no bounds (such as new)" in told(found)
+
+
+def test_a_default_maximum_is_of_every_queue(tmp_path: Path) -> None:
+    xml = """<allocations><queueMaxResourcesDefault>vcores=10</queueMaxResourcesDefault>
+    <queue name='eng' type='parent'><maxChildResources>vcores=3</maxChildResources><queue name='a'/><queue name='b'/>
+    </queue><queue name='x'><minResources>1 mb, 15 vcores</minResources></queue></allocations>"""
+    found = divided(tmp_path, xml, "root.eng.a", "root.eng.b", "root.eng.c", "root.new", "root.x")
+    ceilings = dict(zip(found.instance.users, found.instance.organisation.ceilings, strict=True))
+    ten = {"vcores": 10}
+    assert ceilings == {"eng.a": ten, "eng.b": ten, "eng.c": {"vcores": 3}, "new": ten, "x": {"vcores": 15}}
+    assert [(group.name, group.ceiling) for group in found.instance.organisation.groups] == [("eng", ten)]
+    for line in (
+        "not used: queueMaxResourcesDefault of the root queue, for all queues together: give root maxResources",
+        "2 x queue that is named and not listed has weight 1 and the most that such queues may use (such as eng.c)",
+        "assumed: maxResources below minResources count as these, as in YARN: vcores (x)",
+    ):
+        assert line in told(found)
+    found = divided(tmp_path, xml, "root.eng.a")
+    assert "not used: maxChildResources: it is for queues that users make (eng)" in told(found)
+
+
+def test_an_app_of_which_no_container_is_told_is_called_by_its_state(tmp_path: Path) -> None:
+    waiting = app("a1", "root.a", running=-1, state="ACCEPTED")
+    paths = write(tmp_path, nodes=nodes(node("h")), apps=apps(waiting, app("a2", "root.a", request(1, 1, 1))))
+    assert "not used: app that is ACCEPTED, and no container of it is told (a1)" in told(read("yarn", paths))

@@ -168,7 +168,7 @@ def test_devices_that_are_torn_are_seen(pattern, shared, message):
 def test_who_shares_a_device_is_in_the_proof():
     instance = cluster(["0.6", "0.4"], gpu=2, count=2)
     evidence = solve(instance, integer=True).certificate.evidence
-    assert evidence.devices == dealt(instance, evidence.packing)
+    assert evidence.devices(instance) == dealt(instance, evidence.packing)
     assert exactly_feasible(instance, [4, 4], [(0, 2, {0: 2, 1: 2})]) == ""
     assert "do not fit on its devices" in exactly_feasible(instance, [6, 0], [(0, 2, {0: 3})])
 

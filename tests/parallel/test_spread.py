@@ -185,7 +185,7 @@ def test_a_cluster_that_is_not_there_is_told(monkeypatch):
         list(spread(square, [1], dask="tcp://127.0.0.1:9"))
 
 
-@pytest.mark.parametrize("address", ["nonsense", "tls://127.0.0.1:9", "inproc://1"])
+@pytest.mark.parametrize("address", ["udp://127.0.0.1:9", "tls://127.0.0.1:9", "inproc://1"])
 def test_an_address_that_cannot_be_is_told_once(address, monkeypatch):
     heard = []
     monkeypatch.setattr("sys.unraisablehook", heard.append)
@@ -193,6 +193,14 @@ def test_an_address_that_cannot_be_is_told_once(address, monkeypatch):
         list(spread(square, [1], dask=address))
     gc.collect()
     assert not heard
+
+
+@pytest.mark.parametrize("address", ["", "foo", "tcp://10.0.0.1", "tcp://:", b"tcp://10.0.0.1:8786", 8786])
+def test_what_is_no_address_is_refused_before_anybody_is_asked(address):
+    with pytest.raises(
+        EngineError, match=r"^dask is .*: give the address of a scheduler, such as tcp://10.0.0.1:8786$"
+    ):
+        spread(square, [1], dask=address)
 
 
 def blas_threads():

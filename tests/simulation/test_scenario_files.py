@@ -146,7 +146,8 @@ def test_every_shipped_scenario_says_what_to_expect_and_runs(name):
         (HEAD + USER, "users[0] ('A'): the key 'jobs' is missing"),
         (HEAD + USER + "demand = { cpu = 1 }", "has a demand and no jobs, as in an instance: write jobs"),
         (HEAD + USER + "jobs = []\nweigth = 2", "unknown key 'weigth'"),
-        (HEAD + USER + "jobs = []\nweight = 0", "user 'A': weight is 0: weights must be positive"),
+        (HEAD + USER + "jobs = []\nweight = 0", "user 'A': weight is 0: write a number above 0"),
+        (HEAD + USER + "jobs = []\nweight = -1", "user 'A': weight is -1: write a number above 0"),
         (HEAD + USER + "jobs = []\ntier = 1.5", "tier is 1.5: write a whole number"),
         (
             HEAD + USER + "jobs = [{ demand = { cpu = 1 }, tasks = 0 }]",

@@ -98,6 +98,14 @@ INSTANCES = {
     "machines, types guaranteed": Instance(
         TYPES, machines=SMALL, organisation=Organisation(guarantees={"A": {"a": 60}})
     ),
+    "machines, devices": Instance(
+        {"A": {"a": "1/2", "b": 1}, "B": {"a": "3/4"}, "C": {"a": 1, "b": 2}},
+        machines=[Machine("m", {"a": 3, "b": 5}, 2, devices={"a": 3})],
+    ),
+    "machines, devices and types": Instance(
+        {"A": [TaskType({"a": "1/2", "b": 1}, 4), TaskType({"a": 1}, 1)], "B": {"a": "1/3"}, "C": {"b": 1}},
+        machines=[Machine("m", {"a": 2, "b": 5}, 2, devices={"a": 2}), Machine("other", {"a": 4, "b": 1})],
+    ),
 }
 POLICIES = [
     *("drf", "asset", "single:a", "tasks", "tsf", "per-server", "ceei", "alpha:2", "alpha:0.5", "alpha:0"),
@@ -115,7 +123,7 @@ REASONS = (
     *(
         f"what {policy} makes of the rules of an organisation is {what}"
         for policy in (
-            *(str(FORMULATIONS / name) for name in FILES),
+            *(str(FORMULATIONS / name) for name in (*FILES, "guarantees_integer.py")),
             "per-server",
         )
         for what in ("not followed here: only feasibility was checked", "not known here")
@@ -190,6 +198,13 @@ def _placements(data, name):
 def test_what_is_written_is_accepted_and_what_is_forged_is_not(name, mode):
     for policy in POLICIES:
         check(name, policy, mode)
+
+
+@pytest.mark.parametrize("name", ["machines, devices", "machines, devices and types"])
+def test_the_file_of_a_formulation_says_who_shares_a_device(name):
+    for kind, data in written(name, str(FORMULATIONS / "guarantees_integer.py"), "whole"):
+        assert any("devices" in row for row in data["proof"]["packing"]) or kind == "json"
+    check(name, str(FORMULATIONS / "guarantees_integer.py"), "whole")
 
 
 @pytest.mark.slow

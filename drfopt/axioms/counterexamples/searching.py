@@ -4,7 +4,6 @@ The work is cut into units that do not depend on each other.  Each is a pure fun
 be done anywhere, again after a crash, and counts once.
 """
 
-import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 from ...base.deadline import Deadline
 from ...base.errors import CertificateError, InstanceError, PolicyError, SolverError, checked_flags
 from ...base.numbers.shown import counted
-from ...base.parallel import checked_jobs, spread
+from ...base.parallel import Workers, spread
 from ...base.progress import report
 from ...base.results import Result
 from ...base.tables import Column, Sheet
@@ -224,7 +223,7 @@ def search(
     ('user u1 ', True)
     """
     checked_flags(integer=integer, first=first)
-    checked_jobs(jobs)
+    Workers(jobs, dask)
     chosen, asked = policy_named(policy), properties_named(properties)
     space = Space() if space is None else space
     if not isinstance(space, Space):
@@ -247,7 +246,7 @@ def search(
     # Handing over a unit costs a worker milliseconds: many small ones go together.
     size = 1 if jobs == 1 and dask is None else max(1, len(waiting) // HANDFULS)
     handfuls = [waiting[k : k + size] for k in range(0, len(waiting), size)]
-    ends = math.inf if time_limit is None else time.time() + time_limit
+    ends = time.time() + deadline.left()
     with log.writing():
         results = spread(
             partial(_handful, question, ends), handfuls, jobs=jobs, dask=dask, what=f"parts of {chosen.name}"

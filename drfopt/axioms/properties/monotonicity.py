@@ -1,6 +1,7 @@
 """Resource monotonicity: when the cluster gets more of a resource, nobody runs fewer tasks.
 
-On machines one class gets more of it on every machine, or one machine more.
+On machines one class gets more of it on every machine, or one machine more.  One resource grows at a time: several
+together can take from users from whom none of them takes alone.
 
 The capacity theta of one resource is raised.  With positive demands and no limits a leximin policy gives every user
 x[i](theta) = min_r g[i, r](theta), one g for each row that may be full.  Between two values of theta at which some

@@ -63,7 +63,7 @@ PROPERTIES = Registry(
         slow=True, asks=monotonicity.asks_population,
     ),
     Property(
-        monotonicity.NAME, "RM", "nobody loses when the cluster grows", monotonicity.check,
+        monotonicity.NAME, "RM", "nobody loses when one resource grows", monotonicity.check,
         slow=True, asks=monotonicity.asks,
     ),
     Property(

@@ -21,7 +21,7 @@ from itertools import combinations, islice
 from ...base.numbers.shown import counted
 from ...base.progress import report as say
 from ..case import AuditCase
-from ..economy import Number, Row, below, shown, side_by_side
+from ..economy import Number, Row, below, shown, shown_above, side_by_side
 from ..manipulation import (
     against_leximin,
     against_markets,
@@ -102,7 +102,7 @@ class Misreport(Witness):
             return said
         if self.most == self.instead:
             return f"{said}; no report brings more"
-        return f"{said}; no report brings more than {shown(self.most)}"
+        return f"{said}; no report brings more than {shown_above(self.most)}"
 
 
 def without(limit: Fraction | None) -> str:

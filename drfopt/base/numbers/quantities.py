@@ -113,7 +113,7 @@ def exact(value: Any, write: str = NUMBERS) -> Fraction:
 
 
 def amount(value: Any, place: str, write: str = NUMBERS) -> Fraction:
-    """Return the exact value of an amount, 0 or more; `place` begins the sentence where it is none.
+    """Return the exact value of an amount, 0 or more; `place` begins the sentence where it is none, `write` ends it.
 
     Raises
     ------
@@ -125,7 +125,8 @@ def amount(value: Any, place: str, write: str = NUMBERS) -> Fraction:
     except InstanceError as error:
         raise InstanceError(f"{place}: {error}") from None
     if found < 0:
-        raise InstanceError(f"{place} is {value}: it must not be negative")
+        rule = "it must not be negative" if write == NUMBERS else f"write {write}"
+        raise InstanceError(f"{place} is {value}: {rule}")
     return found
 
 

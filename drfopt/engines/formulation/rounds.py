@@ -62,7 +62,7 @@ def solve(problem: Problem) -> Answer:
         whole = np.round(tasks)
         if np.abs(whole - tasks).max(initial=0) > WHOLE:
             raise FormulationError(
-                f"{file.path}: its tasks are not whole numbers: declare them integer, or drop --integer"
+                f"{file.path}: its tasks are not whole numbers: declare them integer, or drop integer=True (--integer)"
             )
         answer = _pack(problem, [int(x) for x in whole], file.path)
     else:

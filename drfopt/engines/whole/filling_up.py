@@ -11,7 +11,7 @@ Whoever is below a guarantee goes first, where least of it is kept.  Then, of
 All of these grow with anybody's tasks, so that what is filled up is better than it was.  On machines tasks stay where
 they are, and the next goes where its user's tasks leave least that nobody can use.  An answer whose search was cut
 short is filled up before it is returned, whatever the time: then each is given all that it has room for, in that order;
-of tasks of several types on machines as many as a second more allows.
+of tasks of several types on machines as many as a second more allows, of millions not all.
 """
 
 import heapq
@@ -34,6 +34,9 @@ __all__ = ["GRACE", "PoolTasks", "TaskByTask", "filled", "filled_pool"]
 
 GRACE = 1.0
 """Seconds for tasks one by one where time has run out already; what is left then goes in large steps."""
+
+LAST = 1.0
+"""Seconds after that for tasks of several types on machines, which go one by one however many there are."""
 
 Order = Callable[[int, int], tuple]
 """Where the next task of a member stands who has so many; the first goes first, and a later task is no earlier."""
@@ -161,9 +164,8 @@ def _fill(problem: Problem, filling: TaskByTask | PoolTasks) -> None:
     if users.branches and problem.policy.objective == "leximin":
         GroupSweep(users, ends).one_by_one(filling.more, ends, filling.tasks)
     _one_by_one(users, filling, ordered, ends)
-    # Tasks of several types are still placed one by one on machines, of millions not all.
     typed = isinstance(filling, TaskByTask) and any(len(goods) > 1 for goods in users.goods_of)
-    last = problem.deadline.grace(GRACE) if typed else NEVER
+    last = problem.deadline.grace(LAST) if typed else NEVER
     _one_by_one(users, filling, ordered, last, at_once=True)
 
 

@@ -44,6 +44,9 @@ TOML_WORDS = re.compile(
 )
 """Strings, comments and dotted keys. Every scan ends in a match of all that it saw, so it is linear."""
 
+HEADING = re.compile(r"\[\[?(?:[^\[\]{},]*\]|\s*[A-Za-z_'])")
+"""How a heading of TOML begins, one without its last bracket as well, and no list of JSON that an instance could be."""
+
 JSON_SPACE = re.compile(r"[ \t\r\n]*+")
 
 JSON_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|(?P<open>[\[{])|(?P<close>[\]}])', re.DOTALL)
@@ -81,7 +84,12 @@ def trees(text: str, place: str) -> list[Any]:
         On a syntax error, with line and column; on nesting deeper than `DEEPEST_DOCUMENT`.
     """
     if text.lstrip()[:1] in ("{", "["):
-        return _json_values(text, place)
+        try:
+            return _json_values(text, place)
+        except InstanceError:
+            # YAML may begin so too; JSON is tried first, because it is read many times faster.
+            if FORMATS.get(Path(place.lower().removesuffix(".gz")).suffix) != "yaml":
+                raise
     from ..text.yaml_xml import trees as documents
 
     return documents(text, place)
@@ -132,7 +140,7 @@ def sniff(text: str) -> str:
         if said.startswith("{"):
             return "json"
         if said.startswith("["):
-            return "toml" if re.match(r"\[\[?[^\[\]{},]*\]", said) else "json"
+            return "toml" if HEADING.match(said) else "json"
         mark = re.search(r"[:=]", re.sub(r"""^("[^"]*"|'[^']*')""", "", said))
         return "toml" if mark and mark.group() == "=" else "yaml"
     return "toml"

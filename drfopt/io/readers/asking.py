@@ -182,7 +182,7 @@ def saturated(cluster: Contents) -> Contents:
     busy = {task.user for task in cluster.tasks if task.count and any(task.demand.values())}
     empty = [name for name in cluster.members if name not in busy]
     if not empty and not busy:
-        raise InstanceError(f"{cluster.place}: --saturate: no queue is listed: give the file that lists them too")
+        raise InstanceError(f"{cluster.place}: saturate: no queue is listed: give the file that lists them too")
     bounded = {
         r for e in [*cluster.members.values(), *cluster.groups] for k in ("guarantee", "ceiling") for r in e.get(k, ())
     }
@@ -192,9 +192,9 @@ def saturated(cluster: Contents) -> Contents:
     there = dict.fromkeys(resource for node in machines for resource, amount in node.capacity.items() if amount)
     if not there and not busy:
         raise InstanceError(
-            f"{cluster.place}: --saturate: there is no machine, and its {counted(len(empty), 'queue')} "
+            f"{cluster.place}: saturate: there is no machine, and its {counted(len(empty), 'queue')} "
             f"want{'s' * (len(empty) == 1)} tasks in the shape of machines: give the files that list them too, or "
-            "another file with --machines"
+            "another file as machines (--machines)"
         )
     for resource in shape if there else ():
         if resource not in there:

@@ -123,7 +123,7 @@ def assemble(cluster: Contents, queues: bool = True) -> Conversion:
     tasks = _useful(cluster)
     if not tasks:
         bare = not cluster.nodes and cluster.pool is None
-        asks = "--saturate, with a file of machines as --machines" if bare else "--saturate"
+        asks = "saturate (--saturate)" + ", with a file of machines as machines (--machines)" * bare
         many = len(cluster.members) if queues else 0
         remedy = f", or say {asks}: its {counted(many, 'queue')} want{'s' * (many == 1)} everything" if many else ""
         idle = bool(cluster.tasks) and not queues
@@ -138,7 +138,7 @@ def assemble(cluster: Contents, queues: bool = True) -> Conversion:
     if not cluster.nodes and cluster.pool is None:
         raise InstanceError(
             f"{cluster.place}: there is no machine to run on{cluster.notes.why_none(MACHINE)}: "
-            "give the files that list them too, or an instance file with --machines"
+            "give the files that list them too, or an instance file as machines (--machines)"
         )
     # What runs on a machine names it, and would take any of that name for it.
     if twice := next((name for name, n in Counter(node.name for node in cluster.nodes).items() if n > 1), None):
@@ -165,10 +165,13 @@ def assemble(cluster: Contents, queues: bool = True) -> Conversion:
         tree["groups"] = [_bounded(entry, resources, cluster.notes) for entry in cluster.groups]
     factor = _factor(cluster, users, classes, resources)
     names = [one.name for one in classes]
-    tree["users"] = [
-        _user(user, types, names, factor, above.get(user, user) in cluster.endless)
-        | _bounded(_weighted(_member(cluster, user, above), user, types, cluster.notes), resources, cluster.notes)
+    members = [
+        _bounded(_weighted(_member(cluster, user, above), user, types, cluster.notes), resources, cluster.notes)
         for user, types in users.items()
+    ]
+    tree["users"] = [
+        _user(user, types, names, factor, above.get(user, user) in cluster.endless) | entry
+        for (user, types), entry in zip(users.items(), _last_by_tier(members), strict=True)
     ]
     for user in cluster.members:
         if user not in users:
@@ -197,6 +200,19 @@ def _weighted(entry: Mapping[str, Any], user: str, types: Iterable[AlikeTasks], 
         notes.assumed(f"queue has weight 0 of {needed}, which its tasks need: it is served last", user)
         return {**entry, "weight": 0}
     return {**entry, "weight": {resource: weight for resource, weight in weights.items() if weight}}
+
+
+def _last_by_tier(members: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the keys of the users, weight 0 beside weights by resource as a tier below all others."""
+    if not any(isinstance(entry.get("weight"), Mapping) for entry in members):
+        return members
+    below = min(entry.get("tier", 0) for entry in members) - 1
+    return [
+        {**{key: value for key, value in entry.items() if key != "weight"}, "tier": below}
+        if entry.get("weight") == 0
+        else entry
+        for entry in members
+    ]
 
 
 def _roomy(cluster: Contents, tasks: list[Task]) -> list[ListedMachine]:

@@ -257,7 +257,7 @@ class Task:
     demand : mapping from resource to Fraction
         Of one of them.
     count : Fraction or int
-    needs : hashable
+    needs : any hashable
         What it asks of a node; compared with the node's features.
     name : str
         What the user would call it.
@@ -268,7 +268,7 @@ class Task:
     user: str
     demand: Amounts
     count: Fraction | int = 1
-    needs: Hashable = None
+    needs: Any = None
     name: str = ""
     node: str | None = None
 
@@ -357,7 +357,9 @@ class ReadOptions:
         if not self.given:
             return own
         if own:
-            notes.unused("machine of the files: --machines gives the cluster", own[0].name, sum(n.count for n in own))
+            notes.unused(
+                "machine of the files: the cluster is that of machines", own[0].name, sum(n.count for n in own)
+            )
         return [replace(node, features=features(node.name, node.labels)) for node in self.machines or ()]
 
     def called(
@@ -400,7 +402,7 @@ class ReadOptions:
                 found[new.name] = amount * scale(resource)
             return found
 
-        for what, words in (("--machines", total), ("--shape", self.shape)):
+        for what, words in (("machines", total), ("shape", self.shape)):
             for resource in words:
                 new = target(resource)
                 if new.name != resource:
@@ -409,14 +411,14 @@ class ReadOptions:
             new = target(resource)
             if new.name in MEMORY_WORDS and 0 < amount * new.scale * new.unit < LEAST_MEMORY:
                 raise InstanceError(
-                    f"--machines: {resource} of the whole cluster is {float(amount * new.scale * new.unit):g} bytes: "
+                    f"machines: {resource} of the whole cluster is {float(amount * new.scale * new.unit):g} bytes: "
                     f'write it with its unit, such as {resource} = "64Gi"'
                 )
         machines = self.machines
         if machines is not None:
-            machines = [replace(node, capacity=moved(node.capacity, "--machines")) for node in machines]
-        pool = None if self.pool is None else moved(self.pool, "--machines")
-        return replace(self, machines=machines, pool=pool, shape=moved(self.shape, "--shape"))
+            machines = [replace(node, capacity=moved(node.capacity, "machines")) for node in machines]
+        pool = None if self.pool is None else moved(self.pool, "machines")
+        return replace(self, machines=machines, pool=pool, shape=moved(self.shape, "shape"))
 
 
 def _times(scale: Fraction) -> str:

@@ -7,7 +7,8 @@ its quota (guarantee, limit) come from ``/roles``.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -47,9 +48,8 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     notes = Notes()
     by_framework = asked.user_by == "framework"
     nodes: list[ListedMachine] = []
-    tasks: list[Task] = []
     queues: list[QueueNode] = []
-    frameworks: set[str] = set()
+    frameworks: dict[tuple[str, str], list[Task]] = {}
     for file in files:
         for part in parts(file):
             if not isinstance(part.value, dict) or not part.value.keys() & {"slaves", "agents", "frameworks", "roles"}:
@@ -57,15 +57,16 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
             for key in ("slaves", "agents"):
                 nodes += (node for one in part[key].each() if (node := _node(one, notes)) is not None)
             for one in part["frameworks"].each():
-                runs = list(_tasks(one, by_framework, notes))
-                tasks += runs
-                # Who runs nothing would be no user either.
-                frameworks.update([one["name"].text() or one["id"].text()] if runs else [])
+                if runs := list(_tasks(one, by_framework, notes)):  # who runs nothing would be no user either
+                    frameworks.setdefault((_name(one), one["id"].text()), []).extend(runs)
             # /state lists roles by name, /roles tells about them.
             for key, (note, what) in LEFT_OUT.items():
                 if lost := len(list(part[key].each())):
                     note(notes, what, key, lost)
             queues += (_queue(one, notes) for one in part["roles"].each() if isinstance(one.value, dict))
+    if by_framework:
+        frameworks = _apart(frameworks, notes)
+    tasks = [task for runs in frameworks.values() for task in runs]
     groups: list[dict[str, Any]] = []
     members: dict[str, dict[str, Any]] = {}
     if by_framework and queues:
@@ -78,7 +79,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     if len(users) == 1 and not by_framework and len(frameworks) > 1:
         notes.assumed(
             f"all tasks are of one role, {next(iter(users))!r}, so there is nobody to divide with: "
-            f"--user-by framework makes users of its {len(frameworks):,} frameworks"
+            f"user_by framework (--user-by) makes users of its {len(frameworks):,} frameworks"
         )
     used = {r for task in tasks for r in task.demand}.union(*({*q.minimum, *q.maximum} for q in queues))
     asked = asked.called(MESOS, used, lambda name: False, notes)
@@ -108,6 +109,22 @@ def _resources(part: TreePart, notes: Notes, whose: str) -> dict[str, Fraction]:
     return found
 
 
+def _name(framework: TreePart) -> str:
+    return framework["name"].text() or framework["id"].text()
+
+
+def _apart(frameworks: Mapping[tuple[str, str], list[Task]], notes: Notes) -> dict[tuple[str, str], list[Task]]:
+    """Return the tasks of each framework, by name and id; where several have one name, their users bear the id too."""
+    named_so = Counter(name for name, _ in frameworks)
+    for name, count in named_so.items():
+        if count > 1:
+            notes.assumed("framework with the name of another: its user bears its id too", name, count)
+    return {
+        (name, id): [replace(task, user=f"{name} ({id})") for task in runs] if id and named_so[name] > 1 else runs
+        for (name, id), runs in frameworks.items()
+    }
+
+
 def _node(part: TreePart, notes: Notes) -> ListedMachine | None:
     name = part["id"].text() or part["hostname"].text()
     if "active" in part and not part["active"].true():
@@ -120,7 +137,7 @@ def _node(part: TreePart, notes: Notes) -> ListedMachine | None:
 
 
 def _tasks(part: TreePart, by_framework: bool, notes: Notes) -> Iterator[Task]:
-    framework = part["name"].text() or part["id"].text()
+    framework = _name(part)
     if "active" in part and not part["active"].true():
         notes.no_task("framework that is not active", framework)
         return

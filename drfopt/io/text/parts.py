@@ -181,13 +181,27 @@ class CsvRow:
         return amount
 
 
+SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
+"""What separates columns in files that are nearly such as are read here, and how it is called."""
+
+
 def first_line(file: File) -> list[str]:
-    """Return the cells of the first line, empty when there is none that can be read."""
+    """Return the cells of the first line, empty when there is none that can be read.
+
+    What another character separates are cells here too, so that the file is known for what it is; reading refuses it.
+    """
     line = next((line for line in file.text.splitlines() if line.strip()), "")
     try:
-        return [cell.strip() for cell in next(csv.reader([line]), [])]
+        cells = next(csv.reader([line]), [])
     except csv.Error:
         return []
+    if len(cells) == 1 and (other := _other_separator(cells[0])):
+        cells = cells[0].split(other)
+    return [cell.strip() for cell in cells]
+
+
+def _other_separator(cell: str) -> str:
+    return next((mark for mark in SEPARATORS if mark in cell), "")
 
 
 def with_header(file: File, comment: str = "") -> Iterator[CsvRow]:
@@ -238,6 +252,9 @@ def _lines(file: File, comment: str = "") -> Iterator[tuple[str, list[str]]]:
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells) and not (comment and cells[0].startswith(comment)):
-                yield f"{place}: line {reader.line_num}", cells
+                at = f"{place}: line {reader.line_num}"
+                if len(cells) == 1 and (other := _other_separator(cells[0])):
+                    raise failure(at, f"is separated by {SEPARATORS[other]}: separate the columns by commas")
+                yield at, cells
     except csv.Error as error:
         raise failure(f"{place}: line {reader.line_num}", f"{error}: correct the line") from None

@@ -54,7 +54,10 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
     shown = [True, instance.type_table is not None, instance.machines is not None, True]
     heading = [name for name, kept in zip(("user", "type", "class", "tasks"), shown, strict=True) if kept]
     kept = [j for j, resource in enumerate(instance.resources) if names.get(resource, "") is not None]
-    writer.writerow(heading + [names.get(instance.resources[j]) or instance.resources[j] for j in kept])
+    called = [names.get(resource) or resource for resource in instance.resources]
+    lines += [f"{r} is called {called[j]} here" for j, r in enumerate(instance.resources) if r != called[j]]
+    lines += [f"{r} is left out" for j, r in enumerate(instance.resources) if j not in kept]
+    writer.writerow(heading + [called[j] for j in kept])
     for part, row in zip(parts, _rounded(parts, instance, targets), strict=True):
         cells = [
             cell for cell, kept in zip((part.user, part.kind, part.home, _told(part.tasks)), shown, strict=True) if kept

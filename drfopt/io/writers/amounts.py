@@ -232,7 +232,7 @@ def kueue(allocation: Allocation, names: Names) -> Shares:
     for target in shares.targets:
         if target.name in ("gpu", "gpus"):
             shares.lines.append(
-                f"{target.name} keeps its name; pods that ask for another: --resource {target.name}=NAME"
+                f"{target.name} keeps its name; pods that ask for another: give its name (--resource, in Python names)"
             )
     return shares
 
@@ -302,7 +302,8 @@ def _shares(
     twice = next((name for i, name in enumerate(called) if name in called[:i]), None)
     if twice is not None:
         raise InstanceError(
-            f"two resources would be called {twice!r} there: say other names with --resource, or --leave-out"
+            f"two resources would be called {twice!r} there: give other names (--resource, in Python names), or leave "
+            "one out (--leave-out, in Python leave_out)"
         )
     amounts = [[row[j] for j in kept] for row in exact_amounts(allocation.usage)]
     steps = rounded(amounts, [capacity[j] for j in kept], targets)
@@ -324,6 +325,8 @@ def _target(
 ) -> TargetName:
     said = names.get(resource) or resource
     name, given, unit = said.partition(":")
+    if taken(said) and not UNIT.fullmatch(unit):
+        name, given, unit = said, "", ""  # a type of device in Slurm, gres/gpu:a100
     own = TargetName(name) if taken(name) else None
     base = known.get(name, own)
     if base is not None and base.name != name and resource in names and own is not None:

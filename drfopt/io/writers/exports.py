@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import repeat
 
 from ...base.errors import InstanceError, listed, suggestion
 from ...base.registry import Registry
@@ -133,27 +134,33 @@ def export(
 
 
 def unique_names(
-    users: Sequence[str], clean: Callable[[str], str], what: str, lines: list[str] | None = None
+    own: Sequence[str],
+    clean: Callable[[str], str],
+    what: str,
+    lines: list[str] | None = None,
+    kinds: Iterable[str] = repeat("user"),
 ) -> list[str]:
     """Return names that the other program takes; what is called otherwise is added to `lines`.
+
+    `kinds` says whose each name is, a user's or a group's.
 
     Raises
     ------
     InstanceError
-        When two users would have the same one, or one would have none.
+        When two would have the same one, or one would have none.
     """
-    owners: dict[str, str] = {}
-    for user in users:
-        name = clean(user)
+    owners: dict[str, tuple[str, str]] = {}
+    for said, kind in zip(own, kinds, strict=False):
+        name = clean(said)
         if not name:
-            raise InstanceError(f"user {user!r} has no letter of a to z and no digit for {what}: rename it")
+            raise InstanceError(f"{kind} {said!r} has no letter of a to z and no digit for {what}: rename it")
         if name in owners:
-            raise InstanceError(
-                f"users {owners[name]!r} and {user!r} would both be {what} {name!r}: rename one of them"
-            )
-        owners[name] = user
+            other, first = owners[name]
+            both = f"{kind}s {first!r} and" if other == kind else f"{other} {first!r} and {kind}"
+            raise InstanceError(f"{both} {said!r} would both be {what} {name!r}: rename one of them")
+        owners[name] = kind, said
     if lines is not None:
-        lines += [f"{user!r} is called {name!r} here" for name, user in owners.items() if name != user]
+        lines += [f"{said!r} is called {name!r} here" for name, (_, said) in owners.items() if name != said]
     return list(owners)
 
 

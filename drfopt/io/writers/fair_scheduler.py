@@ -74,7 +74,7 @@ def capacities(allocation: Allocation, names: Names, lines: list[str]) -> str:
     shares = replace(shares, lines=[line for line in shares.lines if not line.startswith("rounded")])
     queues = exported_queues(allocation, shares, _queue, lines, ("ceilings", "groups"))
     refuse_root(queue for queue in queues if not queue.parent)
-    if len({queue.weight for queue in queues}) > 1:
+    if allocation.instance.weights_per_resource or len({queue.weight for queue in queues}) > 1:
         lines.append("weights are not written: a queue's capacity is what it is given")
     dominant = _dominant(allocation, shares, queues)
     found: list[tuple[str, str]] = [("resource-calculator", CALCULATOR)]

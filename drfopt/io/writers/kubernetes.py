@@ -9,6 +9,7 @@ Objects of Kubernetes as YAML documents, below comments that say where they come
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import repeat
 from typing import Any
 
 from ...model.allocation import Allocation
@@ -104,8 +105,11 @@ def _cohorts(allocation: Allocation, lines: list[str]) -> dict[str, str]:
     """Return the name of the cohort of every group, and of the whole under the empty path."""
     organisation = allocation.instance.organisation
     paths = [group.name for group in organisation.groups] if organisation is not None else []
-    names = unique_names([COHORT, *paths], dns_label, "cohort", lines)
-    return dict(zip(["", *paths], names, strict=True))
+    names = unique_names(paths, dns_label, "cohort", lines, repeat("group"))
+    whole = COHORT
+    while whole in names:
+        whole += "-all"
+    return {"": whole, **dict(zip(paths, names, strict=True))}
 
 
 def _sharing(weight: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ A group has what its members have together. A ceiling of the instance is the max
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
@@ -24,6 +24,7 @@ from .exports import by_resource, dns_label, left_out, unique_names
 from .kubernetes import document, heading
 
 __all__ = [
+    "PRIORITY",
     "RULES",
     "ExportedQueue",
     "elastic_quotas",
@@ -43,8 +44,14 @@ ALL_RULES = (*RULES, "tiers")
 ROOT = "root"
 """What the queue, or account, above all others is called in most programs."""
 
+PRIORITY = 100
+"""What KAI takes for the priority of a Queue that says none (DefaultQueuePriority in its constants)."""
+
 LARGEST_WEIGHT = 10**6
 """Weights that are whole numbers there are scaled to at most this."""
+
+ABOVE_NONE = 1_000
+"""Where a weight of 0 has to be 1, what the least of the others is."""
 
 
 @dataclass(frozen=True)
@@ -114,17 +121,17 @@ def exported_queues(
     short = [user if flat else _within(user, path) for user, path in zip(instance.users, paths, strict=True)]
     labels: dict[tuple[str, str], str] = {}
     everyone = [
-        ("", group.name, group.name if flat else group.name.rpartition("/")[2], group.parent) for group in groups
+        ("group", group.name, group.name if flat else group.name.rpartition("/")[2], group.parent) for group in groups
     ]
     everyone += [("user", user, own, path) for user, own, path in zip(instance.users, short, paths, strict=True)]
     for parent in [""] if flat else dict.fromkeys(one[3] for one in everyone):
         some = [one for one in everyone if flat or one[3] == parent]
-        given = _labels([one[2] for one in some], clean, lines)
+        given = _labels([one[2] for one in some], [one[0] for one in some], clean, lines)
         labels |= {(kind, name): label for (kind, name, _, _), label in zip(some, given, strict=True)}
     full = {"": ""}
     found = []
     for group in groups:
-        label = labels["", group.name]
+        label = labels["group", group.name]
         full[group.name] = f"{full[group.parent]}.{label}".lstrip(".")
         inside = [i for i, path in enumerate(paths) if f"{path}/".startswith(f"{group.name}/")]
         steps = {j: sum(shares.steps[i][j] for i in inside) for j in range(len(shares.targets))}
@@ -171,9 +178,9 @@ def _within(user: str, path: str) -> str:
     return user.removeprefix(f"{path.replace('/', '.')}.") if path else user
 
 
-def _labels(names: list[str], clean: Callable[[str], str], lines: list[str]) -> list[str]:
+def _labels(names: list[str], kinds: list[str], clean: Callable[[str], str], lines: list[str]) -> list[str]:
     if len(set(names)) == len(names):
-        return unique_names(names, clean, "queue", lines)
+        return unique_names(names, clean, "queue", lines, kinds)
     twice = next(name for name in names if names.count(name) > 1)
     raise InstanceError(f"a group and a user would both be queue {clean(twice)!r}: rename one of them")
 
@@ -187,17 +194,24 @@ def _weights(allocation: Allocation, shares: Shares, i: int) -> tuple[Fraction, 
     return Fraction(1), {j: own[column] if isinstance(own, tuple) else own for j, column in enumerate(columns)}
 
 
-def whole_weights(queues: list[ExportedQueue], lines: list[str]) -> list[int]:
-    """Return weights as whole numbers of at least 1 in the same proportions, as far as `LARGEST_WEIGHT` allows."""
-    positive = [queue.weight for queue in queues if queue.weight]
+def whole_weights(weights: Sequence[Fraction], lines: list[str]) -> list[int]:
+    """Return weights as whole numbers of at least 1 in the same proportions, as far as `LARGEST_WEIGHT` allows.
+
+    Beside a weight of 0, which is written as 1, those above 0 are made large.
+    """
+    positive = [weight for weight in weights if weight]
     scale = Fraction(lcm(*(weight.denominator for weight in positive))) if positive else Fraction(1)
     scale /= gcd(*(int(weight * scale) for weight in positive)) if positive else 1
+    if len(positive) < len(weights):
+        scale *= ABOVE_NONE
     if positive and max(positive) * scale > LARGEST_WEIGHT:
         scale = LARGEST_WEIGHT / max(positive)
         lines.append(f"weights are rounded to whole numbers up to {LARGEST_WEIGHT:,}")
-    if len(positive) < len(queues):
-        lines.append("a weight of 0 is written as 1, the least there is")
-    return [max(1, round(queue.weight * scale)) for queue in queues]
+    found = [max(1, round(weight * scale)) for weight in weights]
+    if positive and len(positive) < len(weights):
+        least = min(whole for whole, weight in zip(found, weights, strict=True) if weight)
+        lines.append(f"a weight of 0 is written as 1, and the least of the others as {least:,}")
+    return found
 
 
 def refuse_root(queues: Iterable[ExportedQueue]) -> None:
@@ -268,7 +282,7 @@ def volcano_queues(allocation: Allocation, names: Names, lines: list[str]) -> st
     lines += by_resource(allocation, "Volcano")
     called = {queue.path: queue.label for queue in queues if queue.user is None}
     documents = []
-    for queue, weight in zip(queues, whole_weights(queues, lines), strict=True):
+    for queue, weight in zip(queues, whole_weights([queue.weight for queue in queues], lines), strict=True):
         spec: dict[str, Any] = {"weight": weight, "reclaimable": True, "deserved": _quantities(queue.steps, shares)}
         if queue.ceiling:
             spec["capability"] = _quantities(queue.ceiling, shares)
@@ -307,7 +321,7 @@ def kai_queues(allocation: Allocation, names: Names, lines: list[str]) -> str:
             }
         spec: dict[str, Any] = {"parentQueue": called[queue.parent], "resources": resources}
         if queue.tier:
-            spec["priority"] = queue.tier
+            spec["priority"] = PRIORITY + queue.tier
         documents.append(document(version, "Queue", _metadata(queue), spec))
     return heading(allocation, lines) + "".join(documents)
 
@@ -328,15 +342,21 @@ def elastic_quotas(allocation: Allocation, names: Names, lines: list[str]) -> st
     instance = allocation.instance
     whole = shares.in_steps(dict(zip(instance.resources, instance.exact_capacity, strict=True)))
     called = {queue.path: queue.label for queue in queues if queue.user is None}
+    # All zeros are no weights there, and memory's are rounded up to whole ones.
+    told: list[str] = []
+    columns = [
+        whole_weights([queue.weights[j] if queue.weights else queue.weight for queue in queues], told)
+        for j in range(len(shares.targets))
+    ]
+    lines += dict.fromkeys(told)
     documents = []
-    for queue in queues:
-        weights = queue.weights or dict.fromkeys(range(len(shares.targets)), queue.weight)
+    for queue, *weights in zip(queues, *columns, strict=True):
         metadata = _metadata(queue)
         metadata["namespace"] = "kube-system"
         metadata["labels"] = {f"{PREFIX}is-parent": str(queue.user is None).lower()}
         if queue.parent:
             metadata["labels"][f"{PREFIX}parent"] = called[queue.parent]
-        shared = {shares.targets[j].name: str(_plain(weight)) for j, weight in weights.items()}
+        shared = {target.name: str(weight) for target, weight in zip(shares.targets, weights, strict=True)}
         metadata["annotations"] = metadata.get("annotations", {}) | {f"{PREFIX}shared-weight": json.dumps(shared)}
         most = {j: queue.ceiling.get(j, whole[j]) for j in whole}
         spec = {"min": _quantities(queue.steps, shares), "max": _quantities(most, shares)}

@@ -44,7 +44,7 @@ def _written(allocation: Allocation, names: Names, lines: list[str], users: bool
     queues = exported_queues(allocation, shares, _name, lines, ("groups", "weights of 0"))
     # A user of an account may be root.
     refuse_root(queue for queue in queues if not (users and queue.user is not None and queue.parent))
-    weights = dict(zip(map(id, queues), whole_weights(queues, lines), strict=True))
+    weights = dict(zip(map(id, queues), whole_weights([queue.weight for queue in queues], lines), strict=True))
     called = {queue.path: queue.label for queue in queues if queue.user is None}
     alike = [label for label in called.values() if list(called.values()).count(label) > 1]
     if alike:

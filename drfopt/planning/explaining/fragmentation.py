@@ -258,7 +258,7 @@ def _left(whole: Allocation) -> Iterable[IdleMachines]:
         for i, row in enumerate(instance.exact_demands)
         for kind in (kinds[i] if kinds else None) or (TaskType(row, 1),)
     ]
-    for (k, count, pattern), shared in zip(evidence.packing or (), evidence.devices or (), strict=True):
+    for (k, count, pattern), shared in zip(evidence.packing or (), evidence.devices(instance), strict=True):
         unused[k] -= count
         rows = [(x, needs[i]) for i, x in pattern.items()]
         free = [
@@ -268,7 +268,7 @@ def _left(whole: Allocation) -> Iterable[IdleMachines]:
         devices = {}
         for j, one in _devices(instance, k).items():
             entire = sum(x * row[j] for x, row in rows if row[j] >= one.size) / one.size
-            on = shared.get(instance.resources[j], [])
+            on = (shared or {}).get(instance.resources[j], [])
             parts = [1 - sum(x * needs[i][j] for i, x in device.items()) / one.size for device in on]
             devices[j] = [*parts, *[Fraction(1)] * (one.count - int(entire) - len(on))]
         yield IdleMachines(k, count, free, devices)

@@ -11,14 +11,12 @@ first of the user's sequence.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...base.errors import InstanceError, suggestion
+from ...base.errors import InstanceError, is_real, suggestion
 from ...base.numbers.quantities import MOST_COUNTED
 from ...io.native.syntax import tree
 from ...io.text.files import read_text, shown
@@ -229,7 +227,7 @@ def _index(name: Any, known: tuple[str, ...], what: str) -> int:
 
 
 def _whole(value: Any, place: str) -> int:
-    number = isinstance(value, Real | Decimal) and not isinstance(value, bool) and value == value
+    number = is_real(value)
     if number and value > MOST_COUNTED:
         raise InstanceError(f"{place} is {shown(value)}: write at most {MOST_COUNTED:,} tasks")
     if not number or value < 0 or value != int(value):

@@ -3,7 +3,7 @@
     quota           guarantee (cpu in thousandths of a core, memory in 10^6 bytes, gpu in devices; -1 for no bound)
     limit           ceiling
     overQuotaWeight weight, by resource
-    priority        tier
+    priority        tier, above what a Queue has that says nothing
     parentQueue     the group above
 
 A pod is in the queue that its label ``kai.scheduler/queue`` names.
@@ -12,6 +12,7 @@ A pod is in the queue that its label ``kai.scheduler/queue`` names.
 from collections.abc import Callable
 from fractions import Fraction
 
+from ...writers.queues import PRIORITY
 from ..conversion import Notes
 from ..kubernetes.objects import Objects, name, tell_unused
 from ..kubernetes.pods import Pod
@@ -56,7 +57,7 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
                     next(iter(weights.values()), Fraction(1)) if alike else weights,
                     amounts["quota"],
                     amounts["limit"],
-                    int(spec["priority"].number()),
+                    int(spec["priority"].number()) - PRIORITY if "priority" in spec else 0,
                 )
             )
     return found

@@ -2,7 +2,8 @@
 
     min                                                guarantee
     max                                                ceiling
-    annotation quota.scheduling.koordinator.sh/shared-weight   weight, by resource
+    annotation quota.scheduling.koordinator.sh/shared-weight   weight, by resource; 0 of one that it does not name, and
+                                                       without it, or with zeros alone, the max is the weight
     label quota.scheduling.koordinator.sh/parent       the group above
 
 A pod is in the quota that its label ``quota.scheduling.koordinator.sh/name`` names, or in that of its namespace. Where
@@ -27,6 +28,7 @@ PREFIX = "quota.scheduling.koordinator.sh/"
 MARKS = ("parent", "is-parent", "tree-id", "is-root", "allow-lent-resource", "shared-weight", "total-resource")
 """Labels and annotations of a quota that are used, or follow from the tree."""
 
+TOP = "koordinator-root-quota"
 SYSTEM_QUOTAS = ("koordinator-system-quota",)
 
 UNBOUNDED = 2**62 // 1000
@@ -35,7 +37,7 @@ UNBOUNDED = 2**62 // 1000
 
 def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     found = []
-    weights = _weights(objects.take("ElasticQuota"), notes)
+    weights = _weights(objects.take("ElasticQuota"))
     for item, weight in zip(objects.take("ElasticQuota"), weights, strict=True):
         marks = labels(item)
         for key in labels(item) | annotations(item):
@@ -46,7 +48,7 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
         found.append(
             QueueNode(
                 name(item),
-                marks.get(f"{PREFIX}parent", ""),
+                _parent(item),
                 weight,
                 item["spec"]["min"].amounts(),
                 {r: most for r, most in item["spec"]["max"].amounts().items() if most < UNBOUNDED},
@@ -55,22 +57,31 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     return found
 
 
-def _weights(items: list[TreePart], notes: Notes) -> list[Fraction | Mapping[str, Fraction]]:
-    """Return the weights of each quota by resource: amounts, of which only the proportion to the mean has a meaning."""
+def _weights(items: list[TreePart]) -> list[Fraction | Mapping[str, Fraction]]:
+    """Return the weights of each quota by resource: amounts, of which only the proportion among siblings counts."""
     parts = []
+    siblings: dict[str, list[Mapping[str, Fraction]]] = defaultdict(list)
     for item in items:
         text = annotations(item).get(f"{PREFIX}shared-weight", "")
         place = f"{item.place}: shared-weight"
-        parts.append(TreePart(trees(text, place)[0], place).amounts() if text else {})
-        if not text:
-            notes.assumed("quota without shared-weight has weight 1, not its maximum", name(item))
-    given: dict[str, list[Fraction]] = defaultdict(list)
-    for weights in parts:
-        for resource, weight in weights.items():
-            given[resource].append(weight)
-    mean = {resource: sum(some, Fraction(0)) / len(some) for resource, some in given.items()}
-    relative = [{r: weight / mean[r] for r, weight in weights.items() if mean[r]} for weights in parts]
+        told = TreePart(trees(text, place)[0], place).amounts() if text else {}
+        parts.append(told if any(told.values()) else item["spec"]["max"].amounts())
+        siblings[_parent(item) or TOP].append(parts[-1])
+    means = {}
+    for parent, alike in siblings.items():
+        total: dict[str, Fraction] = {}
+        for resource, weight in (pair for one in alike for pair in one.items()):
+            total[resource] = total.get(resource, Fraction(0)) + weight
+        means[parent] = {resource: all_of_it / len(alike) for resource, all_of_it in total.items() if all_of_it}
+    relative = [
+        {resource: weights.get(resource, Fraction(0)) / mean for resource, mean in means[_parent(item) or TOP].items()}
+        for item, weights in zip(items, parts, strict=True)
+    ]
     return [next(iter(one.values()), Fraction(1)) if len(set(one.values())) <= 1 else one for one in relative]
+
+
+def _parent(item: TreePart) -> str:
+    return labels(item).get(f"{PREFIX}parent", "")
 
 
 def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
@@ -95,4 +106,4 @@ def _pool(objects: Objects) -> dict[str, Fraction] | None:
     return total or None
 
 
-read = System("koordinator", _queues, _queue_of, pool=_pool).read
+read = System("koordinator", _queues, _queue_of, pool=_pool, top=TOP).read

@@ -18,7 +18,7 @@ from ..kubernetes.nodes import machines_of, tasks
 from ..kubernetes.objects import Objects
 from ..kubernetes.pods import Pod, pods
 
-__all__ = ["QueueNode", "System", "organised"]
+__all__ = ["QueueNode", "System", "grown", "organised"]
 
 
 ROOT = ("root", "koordinator-root-quota")
@@ -66,8 +66,42 @@ class QueueNode:
         return entry
 
 
+def grown(
+    queues: Iterable[QueueNode],
+    names: Iterable[str],
+    notes: Notes,
+    bound: Callable[[str], Mapping[str, Fraction]] = lambda parent: {},
+) -> list[QueueNode]:
+    """Return the queues, and those that tasks name and nobody lists, each below the queue that its path names.
+
+    Parameters
+    ----------
+    queues : iterable of QueueNode
+        Called by their paths, with dots, without that of the root.
+    names : iterable of str
+        Names of the queues that have tasks.
+    notes : Notes
+    bound : callable (parent) -> amounts
+        The most that a queue below this one may use that is not listed.
+    """
+    found = list(queues)
+    known = {queue.name for queue in found}
+    top = ROOT[0] if ROOT[0] in known else ""
+    for name in names:
+        parts = name.split(".")
+        for k, label in enumerate(parts, start=1):
+            path, parent = ".".join(parts[:k]), ".".join(parts[: k - 1]) or top
+            if path not in known:
+                most = bound(parent)
+                bounds = "the most that such queues may use" if most else "no bounds"
+                notes.assumed(f"queue that is named and not listed has weight 1 and {bounds}", path)
+                found.append(QueueNode(path, parent, maximum=most, label=label))
+                known.add(path)
+    return found
+
+
 def organised(
-    queues: Iterable[QueueNode], users: Iterable[str], notes: Notes
+    queues: Iterable[QueueNode], users: Iterable[str], notes: Notes, top: str = ""
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     """Return the entries of the groups, and the further keys of each user.
 
@@ -76,6 +110,8 @@ def organised(
     queues : iterable of QueueNode
     users : iterable of str
         Names of the queues that have tasks.
+    top : str
+        The queue above those that say none, where it is listed.
 
     Raises
     ------
@@ -91,6 +127,8 @@ def organised(
         if queue.parent and queue.parent not in known:
             notes.assumed("queue that is named and not listed has weight 1 and no bounds", queue.parent)
             known[queue.parent] = QueueNode(queue.parent)
+    if top in known:
+        known |= {name: replace(queue, parent=top) for name, queue in known.items() if not queue.parent and name != top}
     inner = {queue.parent for queue in known.values() if queue.parent}
     paths = {name: _path(name, known) for name in known}
     groups: list[dict[str, Any]] = []
@@ -104,6 +142,8 @@ def organised(
     for name in users:
         if name not in known:
             notes.assumed("queue that is named and not listed has weight 1 and no bounds", name)
+            if paths.get(top):
+                members[name] = {"group": "/".join(paths[top])}
         elif name in inner:
             # Tasks of the inner queue itself stand beside its children.
             members[name] = {"group": "/".join(paths[name])} if paths[name] else {}
@@ -160,18 +200,24 @@ class System:
     queue_of : callable (Objects) -> callable (Pod) -> name of its queue, or None when it is in none
     loose : bool
         Whether it has files that are no objects of Kubernetes.
+    dotted : bool
+        Whether queues are called by their paths, with dots.
     waiting : callable (Objects, list of Pod, Notes) -> list of Pod
         What else waits beside the pods and their owners.
     pool : callable (Objects) -> mapping or None
         What the queues' objects say that the whole cluster has, where no node is listed.
+    top : str
+        The queue that is above those that say none.
     """
 
     name: str
     queues: Callable[[Objects, Notes], list[QueueNode]]
     queue_of: Callable[[Objects], Callable[[Pod], str | None]]
     loose: bool = False
+    dotted: bool = False
     waiting: Callable[[Objects, list[Pod], Notes], list[Pod]] = lambda objects, found, notes: []
     pool: Callable[[Objects], Mapping[str, Fraction] | None] = lambda objects: None
+    top: str = ""
 
     def read(self, files: Sequence[File], asked: ReadOptions) -> Contents:
         """Read nodes, pods and queues.
@@ -203,7 +249,9 @@ class System:
             if pool is not None:
                 notes.assumed("no node is listed: what the queues say that the cluster has is one pool")
         objects.tell_rest()
-        groups, members = organised(queues, dict.fromkeys(users.values()), notes)
+        if self.dotted and queues:
+            queues = grown(queues, dict.fromkeys(users.values()), notes)
+        groups, members = organised(queues, dict.fromkeys(users.values()), notes, self.top)
         return Contents(
             f"{self.name}, {files[0].stem}",
             SOURCE.format(

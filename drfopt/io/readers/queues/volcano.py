@@ -4,7 +4,8 @@
     guarantee.resource, deserved  guarantee (the larger one: nodes are not reserved here, and what is deserved is lent)
     capability                    ceiling
     priority                      tier
-    parent, or the annotation volcano.sh/hierarchy with its weights (this one counts where both are given)
+    parent, or the annotation volcano.sh/hierarchy with its weights (this one counts where both are given);
+                                  without either the Queue root, where it is listed
 
 A pod is in the queue that its annotation or label names, or its PodGroup, or the Job of ``batch.volcano.sh`` that makes
 it; ``default`` where Volcano places it. Where neither pods nor such Jobs of a PodGroup are listed, it stands for
@@ -125,4 +126,4 @@ def _waiting(objects: Objects, found: list[Pod], notes: Notes) -> list[Pod]:
     return groups
 
 
-read = System("volcano", _queues, _queue_of, waiting=_waiting).read
+read = System("volcano", _queues, _queue_of, waiting=_waiting, top="root").read

@@ -7,7 +7,7 @@
     queues                the queues below
 
 vcore is called cpu, as pods call it. A pod is in the queue that its label or annotation names, with or without
-``root.`` in front; in ``root.default`` where YuniKorn places it. YuniKorn has no weights.
+``root.`` in front and in any case; in ``root.default`` where YuniKorn places it. YuniKorn has no weights.
 """
 
 from collections.abc import Callable, Iterator
@@ -54,7 +54,7 @@ def _configurations(objects: Objects) -> Iterator[TreePart]:
 
 
 def _below(part: TreePart, parent: str, notes: Notes) -> Iterator[QueueNode]:
-    label = part["name"].text()
+    label = part["name"].text().lower()
     name = f"{parent}.{label}" if parent else label
     tell_unused(part, ("name", "parent", "resources", "properties", "queues"), "a queue", name, notes)
     for key, _ in part["properties"].pairs():
@@ -93,10 +93,10 @@ def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
         for label in LABELS:
             text = pod.labels.get(label) or pod.annotations.get(label)
             if text:
-                return _short(text)
+                return _short(text.lower())
         return DEFAULT if pod.scheduler == "yunikorn" else None
 
     return queue_of
 
 
-read = System("yunikorn", _queues, _queue_of, loose=True).read
+read = System("yunikorn", _queues, _queue_of, loose=True, dotted=True).read

@@ -11,7 +11,8 @@
 
 and of the JSON: ``scontrol show nodes``, ``sinfo``, ``squeue``, ``sacct``, ``sshare``, ``sacctmgr show assoc``. A job
 on N nodes is N tasks, each an N-th of its TRES; pending jobs are demand, running ones with a NodeList the current
-allocation. Accounts are groups and users are users, or with ``--user-by account`` the accounts are. ``mem`` is in MiB.
+allocation. Users are users, and accounts groups where shares or limits list them; or with ``--user-by account`` the
+accounts are the users. ``mem`` is in MiB.
 """
 
 import re
@@ -20,17 +21,18 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from ....base.errors import InstanceError
-from ....base.numbers.quantities import parse
 from ...text.files import File, failure, shown
 from ...writers.amounts import SLURM
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
 from ..queues.tree import QueueNode, organised
+from .device_types import Features, apart, kinds, told_of_machine, with_totals
 from .row import NOTHING, SlurmRow
-from .rows import DOWN, FLAGS, UP, rows
-from .tres import array_size, gres, hosts, tres
+from .rows import DOWN, POWER, UP, node_states, rows
+from .tres import PLAIN, array_size, counted, gres, hosts, tres
 
 __all__ = ["read"]
+
+NO_DEVICES = (*PLAIN, "cpu", "mem")
 
 WAITING = ("PENDING", "REQUEUED")
 RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
@@ -39,9 +41,6 @@ RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
 Needs = tuple[frozenset[str], frozenset[str], frozenset[frozenset[str]]]
 """Partitions, one of which will do, types of devices, all of them, and sets of features, one of which will do, all of
 it; nothing for any."""
-
-Features = tuple[frozenset[str], frozenset[str], frozenset[str]]
-"""Partitions, types of devices and features of a node."""
 
 
 def read(files: Sequence[File], asked: ReadOptions) -> Contents:
@@ -67,9 +66,14 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     names = _Names(found, by_account=asked.user_by == "account", notes=notes)
     tasks = [task for row in _once(found["jobs"], notes) for task in _tasks(row, names, notes)]
     queues = _queues(found["shares"], found["limits"], names, notes)
+    if not queues and names.several:
+        notes.assumed("users are compared one by one, whatever their accounts: give sshare -a -P")
     used = {r for task in tasks for r in task.demand}.union(*(queue.maximum for queue in queues))
     asked = asked.called(SLURM, used, lambda name: name.startswith("gres/"), notes)
     nodes = asked.nodes(_nodes(found["nodes"], notes), _features, notes)
+    if asked.given:
+        nodes = [told_of_machine(node, notes) for node in nodes]
+    tasks, nodes, queues = apart(tasks, nodes, asked.pool, queues, notes)
     groups: list[dict[str, Any]] = []
     members: dict[str, dict[str, Any]] = {}
     if queues:
@@ -156,14 +160,15 @@ def _nodes(found: Iterable[SlurmRow], notes: Notes) -> list[ListedMachine]:
                 notes.assumed("node has no more than the least of its line: give sinfo -N", name)
     nodes = []
     for name, row in first.items():
-        state = row["STATE"].lower()
-        # In JSON states are joined by +; in text a mark may stand behind the state.
-        words = [word.strip(FLAGS) for word in state.split("+")]
-        if "*" in state or words[0] not in UP or set(words) & set(DOWN):
-            notes.no_machine(f"node that is {state or 'in no state'}", name)
+        states = node_states(row["STATE"])
+        if not states or states[0] not in UP or set(states) & set(DOWN):
+            notes.no_machine(f"node that is {row['STATE'].lower() or 'in no state'}", name)
             continue
-        devices, types = gres(row["GRES"], row.place)
-        memory = _amount(row, "MEMORY") - (_amount(row, "MEMSPEC") if row["MEMSPEC"] else 0)
+        if set(states) & set(POWER):
+            notes.assumed("node that is powered down, or about to be, or starting, is in use", name)
+        devices = gres(row["GRES"], row.place)
+        types = kinds(devices)
+        memory = _mebibytes(row, "MEMORY") - (_mebibytes(row, "MEMSPEC") if row["MEMSPEC"] else 0)
         capacity = {"cpu": _cpus(row, notes, name), "mem": max(Fraction(0), memory)} | devices
         marks = frozenset(part.strip() for part in row["FEATURES"].split(",") if part.strip() and "(" not in part)
         features = (frozenset(partitions[name]), types, marks)
@@ -184,14 +189,17 @@ def _cpus(row: SlurmRow, notes: Notes, name: str) -> Fraction:
 
 
 def _amount(row: SlurmRow, column: str) -> Fraction:
-    text = row[column].rstrip("+")
-    try:
-        amount = parse(text)
-    except InstanceError:
-        raise failure(row.place, f"{column} is {shown(row[column])}: write a number") from None
-    if amount < 0:
-        raise failure(row.place, f"{column} is {shown(row[column])}: write 0 or more")
+    amount = counted(row[column].rstrip("+"))
+    if amount is None:
+        raise failure(row.place, f"{column} is {shown(row[column])}: write a number, 0 or more")
     return amount
+
+
+def _mebibytes(row: SlurmRow, column: str) -> Fraction:
+    """Return memory of a node, which Slurm prints and takes without a letter."""
+    if not row[column].rstrip("+")[-1:].isdecimal():
+        raise failure(row.place, f"{column} of a node is {shown(row[column])}: write a number of MiB without a letter")
+    return _amount(row, column)
 
 
 # ---- jobs --------------------------------------------------------------------------------------------------
@@ -206,6 +214,7 @@ class _Names:
         for row in [*found["jobs"], *found["shares"], *found["limits"]]:
             if row["User"]:
                 self.accounts.setdefault(row["User"], set()).update([row["Account"]] if row["Account"] else [])
+        self.several = not by_account and len(set().union(*self.accounts.values())) > 1
         several = [user for user, some in self.accounts.items() if len(some) > 1]
         if several and not by_account:
             notes.assumed("user of several accounts is a user in each of them", several[0], len(several))
@@ -234,9 +243,7 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
         return []
     running = state in RUNNING
     size = max(1, int(_amount(row, "NNodes"))) if row["NNodes"] else 1
-    demand = _demand(row, running, size, job, notes)
-    _, types = tres(row["ReqTRES"], row.place)
-    types |= _devices(row)[1]
+    demand, types = _demand(row, running, size, job, notes)
     user = names.user(row["User"], row["Account"])
     needs = (frozenset(part for part in row["Partition"].split(",") if part), types, _constraint(row, job, notes))
     if "%" in job:
@@ -250,9 +257,10 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
     return [Task(user, demand, size * array_size(job, row.place), needs, title)]
 
 
-def _devices(row: SlurmRow) -> tuple[dict[str, Fraction], frozenset[str]]:
-    """Return the devices that a job asks of each node, ``gres/gpu:a100:2``, and their types."""
-    return gres(row["NodeGRES"].replace("gres/", "").replace("gres:", ""), row.place)
+def _devices(row: SlurmRow, column: str) -> dict[str, Fraction]:
+    """Return the devices that a job asks for, ``gres/gpu:a100:2``, by their types too."""
+    entries = [re.sub("^gres[/:]", "", entry.strip()).replace("=", ":") for entry in row[column].split(",")]
+    return gres(",".join(entry for entry in entries if entry.partition(":")[0] not in NO_DEVICES), row.place)
 
 
 def _constraint(row: SlurmRow, job: str, notes: Notes) -> frozenset[frozenset[str]]:
@@ -266,11 +274,34 @@ def _constraint(row: SlurmRow, job: str, notes: Notes) -> frozenset[frozenset[st
     return frozenset(frozenset(part.strip() for part in re.split("[&,]", way)) for way in text.split("|"))
 
 
-def _demand(row: SlurmRow, running: bool, size: int, job: str, notes: Notes) -> dict[str, Fraction]:
-    """Return what a job needs of each of its nodes: of its TRES, or where these are not told of its CPUs and memory."""
+def _demand(
+    row: SlurmRow, running: bool, size: int, job: str, notes: Notes
+) -> tuple[dict[str, Fraction], frozenset[str]]:
+    """Return what a job needs of each of its nodes, and the types of devices that it asks for.
+
+    Its TRES say it, or where these are not told its CPUs, memory and devices. Not every cluster counts TRES by type: of
+    a job that asks for one type of a device, all of them are.
+    """
     stated = (row["AllocTRES"] if running else "") or row["ReqTRES"] or row["AllocTRES"]
+    devices = _devices(row, "NodeGRES")
+    devices |= {name: amount / size for name, amount in _devices(row, "JobGRES").items()}
     if stated:
-        return {resource: amount / size for resource, amount in tres(stated, row.place)[0].items()}
+        demand = with_totals({resource: amount / size for resource, amount in tres(stated, row.place).items()})
+    else:
+        demand = _plain_demand(row, size, job, notes) | devices
+    types = kinds(tres(row["ReqTRES"], row.place)) | kinds(devices) | kinds(_devices(row, "TaskGRES"))
+    counted_by_type = {name.partition(":")[0] for name in demand if ":" in name}
+    for base in sorted({f"gres/{kind.partition(':')[0]}" for kind in types} - counted_by_type):
+        mine = [f"gres/{kind}" for kind in sorted(types) if f"gres/{kind}".startswith(f"{base}:")]
+        if len(mine) == 1 and base in demand:
+            demand[mine[0]] = demand[base]
+        else:
+            demand |= {name: devices[name] for name in mine if name in devices}
+    return demand, types
+
+
+def _plain_demand(row: SlurmRow, size: int, job: str, notes: Notes) -> dict[str, Fraction]:
+    """Return the CPUs and the memory that a job needs of each of its nodes."""
     cpus = _amount(row, "CPUs") if row["CPUs"] else Fraction(0)
     demand = {"cpu": cpus / size}
     memory = row["ReqMem"] or (f"{row['CoreMem']}c" if row["CoreMem"] else row["NodeMem"] or row["SomeMem"])
@@ -279,7 +310,7 @@ def _demand(row: SlurmRow, running: bool, size: int, job: str, notes: Notes) -> 
     if row["SomeMem"] and cpus > size:
         notes.assumed("MIN_MEMORY is of a node: with --mem-per-cpu it is of a CPU, which -O tres-alloc takes in", job)
     if memory:
-        amount = tres(f"mem={memory}", row.place)[0].get("mem", Fraction(0))
+        amount = tres(f"mem={memory}", row.place).get("mem", Fraction(0))
         # c stands behind what is for a core, n behind what is for a node; squeue tells of a node, sacct of the job.
         each = {"c": cpus / size, "n": Fraction(1)}.get(memory[-1].lower(), Fraction(1, size if row["ReqMem"] else 1))
         demand["mem"] = amount * each
@@ -287,7 +318,7 @@ def _demand(row: SlurmRow, running: bool, size: int, job: str, notes: Notes) -> 
             notes.assumed("job of memory 0 needs none: in Slurm it may be all of its node's", job)
     else:
         notes.assumed("job needs no memory: the columns do not tell", job)
-    return demand | _devices(row)[0]
+    return demand
 
 
 # ---- accounts ----------------------------------------------------------------------------------------------
@@ -332,7 +363,10 @@ def _queues(shares: list[SlurmRow], limits: list[SlurmRow], names: _Names, notes
         over = (account if user else row["Parent"]).removeprefix("root")
         parent = names.group(over) if over else ""
         known = entries.setdefault(name, _Entry(name, parent, _weight(row, "Share", notes), label=user or account))
-        known.ceiling, _ = tres(row["GrpTRES"], row.place)
+        known.ceiling = tres(row["GrpTRES"], row.place)
+        for resource in (limit.partition("=")[0].strip() for limit in row["GrpTRES"].split(",")):
+            if resource in PLAIN:
+                notes.unused(f"GrpTRES of {resource}", user or account)
     for user, accounts in names.accounts.items() if entries and not names.by_account else ():
         for account in accounts or {""}:
             name = names.user(user, account)

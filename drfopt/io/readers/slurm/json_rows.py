@@ -36,7 +36,7 @@ def of_json(part: TreePart, notes: Notes) -> Iterator[SlurmRow]:
     if "associations" in part:
         found = True
         for one in part["associations"].each():
-            yield _association(one)
+            yield _association(one, notes)
     if not found:
         raise failure(
             part.place,
@@ -89,6 +89,9 @@ def _job(one: TreePart, notes: Notes) -> SlurmRow:
         "Constraint": one["features"].text() or one["constraints"].text(),
         "ReqTRES": one["tres_req_str"].text() or _tres(one["tres"], "requested"),
         "AllocTRES": one["tres_alloc_str"].text() or _tres(one["tres"], "allocated"),
+        "NodeGRES": one["tres_per_node"].text(),
+        "JobGRES": one["tres_per_job"].text(),
+        "TaskGRES": one["tres_per_task"].text(),
         "NodeList": one["nodes"].text() if not isinstance(one["nodes"].value, dict | list) else "",
     }
     return SlurmRow(one.place, "jobs", cells)
@@ -114,7 +117,11 @@ def _share(one: TreePart) -> SlurmRow:
     return SlurmRow(one.place, "shares", cells)
 
 
-def _association(one: TreePart) -> SlurmRow:
+def _association(one: TreePart, notes: Notes) -> SlurmRow:
+    for above, limits in (("max.tres", one["max"]["tres"]), ("max", one["max"])):
+        for key, limit in limits.pairs():
+            if (above, key) not in (("max.tres", "total"), ("max", "tres")) and _says(limit.value):
+                notes.unused(f"{above}.{key} of an account or user", one["user"].text() or one["account"].text())
     cells = {
         "Account": one["account"].text(),
         "User": one["user"].text(),
@@ -130,6 +137,13 @@ def _number(part: TreePart) -> str:
     if isinstance(part.value, dict):
         return part["number"].text() if part["set"].value is not False else ""
     return part.text()
+
+
+def _says(value: Any) -> bool:
+    """Return whether anything below a key is set: numbers are wrapped in tables that say so, and 0 is none."""
+    if isinstance(value, dict):
+        return value["set"] is True if "set" in value else any(map(_says, value.values()))
+    return any(map(_says, value)) if isinstance(value, list) else bool(value)
 
 
 def _words(part: TreePart) -> list[str]:

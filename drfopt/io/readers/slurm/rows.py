@@ -18,16 +18,36 @@ from .configuration import configured, is_configuration
 from .json_rows import of_json
 from .row import NOTHING, UNMODELLED, SlurmRow
 
-__all__ = ["DOWN", "FLAGS", "UP", "rows"]
+__all__ = ["DOWN", "POWER", "UP", "node_states", "rows"]
 
-UP = ("idle", "mixed", "allocated", "completing", "planned", "reserved", "alloc", "mix", "comp", "resv", "plnd")
-DOWN = (
-    *("down", "drain", "drained", "draining", "drng", "fail", "failing", "failg", "future", "futr", "maint", "error"),
-    *("not_responding", "no_respond", "unknown", "unk", "inval", "boot", "reboot", "rebooting", "reboot_issued"),
-    *("powered_down", "powering_down", "power_down", "pow_dn", "poweroff", "powering_up", "power_up", "pow_up"),
+UP = (
+    *("idle", "mixed", "allocated", "completing", "planned", "reserved", "blocked"),
+    *("alloc", "mix", "comp", "resv", "plnd", "block"),
 )
-FLAGS = "*~#!%$@^-+"
-"""Marks behind a state; ``*`` says that the node does not respond."""
+DOWN = (
+    *("down", "drain", "drained", "draining", "drng", "fail", "failing", "failg", "future", "futr", "error"),
+    *("not_responding", "no_respond", "unknown", "unk", "boot", "reboot", "rebooting", "reboot_issued"),
+    *("maint", "maintenance", "inval", "invalid_reg", "perfctrs", "npc"),
+)
+POWER = (
+    *("powered_down", "powering_down", "power_down", "pow_dn", "poweroff"),
+    *("powering_up", "power_up", "pow_up"),
+)
+"""Beside a state in use: Slurm starts such a node where a job needs it."""
+
+MARKED = {
+    "*": "not_responding",
+    "$": "maintenance",
+    "^": "reboot_issued",
+    "@": "reboot_requested",
+    "~": "powered_down",
+    "%": "powering_down",
+    "!": "power_down",
+    "#": "powering_up",
+    "-": "planned",
+    "+": "completing",
+}
+"""What ``sinfo`` says by a mark behind a state and ``scontrol`` and JSON by another state beside it."""
 
 NODES = ("NODELIST", "CPUS", "MEMORY", "GRES", "PARTITION", "STATE")
 LIMITS = ("Account", "User", "Share", "GrpTRES")
@@ -88,6 +108,8 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "reqmem": "ReqMem",
         "tres_per_node": "NodeGRES",
         "trespernode": "NodeGRES",
+        "tres_per_job": "JobGRES",
+        "tresperjob": "JobGRES",
         "tres_per_task": "TaskGRES",
         "trespertask": "TaskGRES",
         "features": "Constraint",
@@ -145,8 +167,8 @@ ENTRIES = {"NodeName": "nodes", "JobId": "jobs"}
 """How an entry of ``scontrol show`` begins."""
 
 LOADED = re.compile(r"(?P<what>Cluster|Parent|Account|User) - '(?P<name>[^']*)'(?P<rest>.*)")
-FIELD = re.compile(r":(?=[A-Z][A-Za-z]*=)")
-"""What is before a field of ``sacctmgr dump``; a type of devices, ``gres/gpu:a100=1``, is in small letters."""
+FIELD = re.compile(r"(?<!gres/gpu):(?=[A-Z][A-Za-z]*=)")
+"""What is before a field of ``sacctmgr dump``, and before no type of devices, ``gres/gpu:A=1``."""
 
 COMPACT = {"PD": "PENDING", "R": "RUNNING", "CG": "COMPLETING", "CF": "CONFIGURING", "S": "SUSPENDED", "RQ": "REQUEUED"}
 
@@ -172,6 +194,15 @@ class _Header:
     """Whether it was there; otherwise every row has to be one by itself."""
 
 
+def node_states(text: str) -> list[str]:
+    """Return the states of a node, whichever command printed them: ``idle~`` and ``IDLE+POWERED_DOWN`` are the same."""
+    found = []
+    for word in text.lower().split("+"):
+        state = word.rstrip("".join(MARKED))
+        found += [state, *(MARKED[mark] for mark in word[len(state) :])]
+    return [state for state in found if state]
+
+
 def rows(file: File, notes: Notes) -> Iterator[SlurmRow]:
     """Yield the rows of a file; columns that say something and are not used are noted.
 
@@ -192,7 +223,7 @@ def rows(file: File, notes: Notes) -> Iterator[SlurmRow]:
         yield from _entries(file, lines, notes)
         return
     if any(LOADED.match(line) for line in lines):
-        yield from _loaded(file, lines)
+        yield from _loaded(file, lines, notes)
         return
     header: _Header | None = None
     unused: dict[str, dict[str, None]] = {}
@@ -259,7 +290,7 @@ def _unsaid(line: str, at: str) -> _Header:
         When it is not exactly what the manual's commands print without one.
     """
     cells = [cell.strip() for cell in line.split("|")]
-    if len(cells) == len(NODES) and cells[0] and cells[-1].lower().rstrip(FLAGS) in UP + DOWN:
+    if len(cells) == len(NODES) and cells[0] and cells[-1].lower().rstrip("".join(MARKED)) in UP + DOWN + POWER:
         return _Header("nodes", NODES, True, said=False)
     if len(cells) == len(LIMITS):
         account, _, share, bound = cells
@@ -371,7 +402,7 @@ def _entry(kind: str, at: str, fields: Mapping[str, str], notes: Notes) -> Slurm
     return SlurmRow(at, kind, _settled(cells))
 
 
-def _loaded(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
+def _loaded(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow]:
     """Yield what ``sacctmgr dump`` writes: accounts and users below the parent that was named last."""
     parent = "root"
     for number, line in enumerate(lines, start=1):
@@ -384,6 +415,9 @@ def _loaded(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
         name = match["name"]
         fields = dict(part.partition("=")[::2] for part in FIELD.split(match["rest"].strip()) if "=" in part)
         cells = {"Share": fields.get("Fairshare", ""), "GrpTRES": fields.get("GrpTRES", "").strip("'")}
+        for limit in fields:
+            if limit.startswith(("Grp", "Max")) and limit != "GrpTRES":
+                notes.unused(f"{limit} of an account or user", name)
         if match["what"] == "Parent":
             parent = name
         elif match["what"] == "Account":

@@ -7,7 +7,7 @@ from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
 from ...text.files import failure, shown
 
-__all__ = ["array_size", "gres", "hosts", "tres"]
+__all__ = ["PLAIN", "array_size", "counted", "gres", "hosts", "tres"]
 
 SCALES = {"": Fraction(1)} | {unit: Fraction(1024) ** power for power, unit in enumerate("KMGTPE", start=-1)}
 """MiB in a unit of memory; the unit that is not written is M."""
@@ -24,8 +24,17 @@ MOST_HOSTS = 10**6
 RANGES = re.compile(r"\[([^\]]*)\]")
 
 
-def tres(text: str, place: str) -> tuple[dict[str, Fraction], frozenset[str]]:
-    """Return the amounts in ``cpu=8,gres/gpu:a100=1,gres/gpu=1,mem=64G``, and the types named (``gpu:a100``).
+def counted(text: str) -> Fraction | None:
+    """Return a count as commands print it, ``2K`` for 2048; None where it is none."""
+    match = AMOUNT.fullmatch(text)
+    try:
+        return parse(match["digits"]) * COUNTS[match["unit"].upper()] if match else None
+    except InstanceError:
+        return None
+
+
+def tres(text: str, place: str) -> dict[str, Fraction]:
+    """Return the amounts in ``cpu=8,gres/gpu:a100=1,gres/gpu=1,mem=64G``, each by its name there.
 
     Raises
     ------
@@ -33,8 +42,6 @@ def tres(text: str, place: str) -> tuple[dict[str, Fraction], frozenset[str]]:
         When an entry is no name and amount.
     """
     found: dict[str, Fraction] = {}
-    typed: dict[str, Fraction] = {}
-    types = set()
     for entry in filter(None, text.split(",")):
         name, _, value = (part.strip() for part in entry.partition("="))
         if name in PLAIN or not value:
@@ -46,34 +53,25 @@ def tres(text: str, place: str) -> tuple[dict[str, Fraction], frozenset[str]]:
             amount = None
         if match is None or amount is None:
             raise failure(place, f"{shown(entry)} is no resource and amount: write cpu=8 or mem=64G")
-        amount *= (SCALES if name == "mem" else COUNTS)[match["unit"].upper()]
-        base, _, kind = name.partition(":")
-        if kind:
-            typed[base] = typed.get(base, Fraction(0)) + amount
-            types.add(f"{base.removeprefix('gres/')}:{kind}")
-        else:
-            found[name] = amount
-    # The typed entry repeats the untyped one, where there is one.
-    return typed | found, frozenset(types)
+        found[name] = amount * (SCALES if name == "mem" else COUNTS)[match["unit"].upper()]
+    return found
 
 
-def gres(text: str, place: str) -> tuple[dict[str, Fraction], frozenset[str]]:
-    """Return the amounts in ``gpu:a100:4(S:0-1),shard:8`` and the types among them; ``(null)`` is nothing."""
+def gres(text: str, place: str) -> dict[str, Fraction]:
+    """Return the amounts in ``gpu:a100:4(S:0-1),shard:8``, of any type and of each type; ``(null)`` is nothing."""
     found: dict[str, Fraction] = {}
-    types = set()
     for entry in re.sub(r"\([^)]*\)", "", text).split(","):
-        parts = entry.strip().split(":")
+        parts = [part for part in entry.strip().split(":") if part != "no_consume"]
         if not parts[0] or parts[0] in ("null", "N/A"):
             continue
         count = parts[-1] if len(parts) > 1 else "1"
         match = AMOUNT.fullmatch(count)
         if match is None:
             raise failure(place, f"gres {shown(entry)}: write gpu:a100:4")
-        name = f"gres/{parts[0]}"
-        found[name] = found.get(name, Fraction(0)) + parse(match["digits"]) * COUNTS[match["unit"].upper()]
-        if len(parts) > 2:
-            types.add(f"{parts[0]}:{parts[1]}")
-    return found, frozenset(types)
+        amount = parse(match["digits"]) * COUNTS[match["unit"].upper()]
+        for name in (f"gres/{parts[0]}", *([f"gres/{parts[0]}:{parts[1]}"] if len(parts) > 2 else [])):
+            found[name] = found.get(name, Fraction(0)) + amount
+    return found
 
 
 def hosts(text: str, place: str) -> list[str]:

@@ -24,9 +24,9 @@ from ...text.parts import TreePart, parts
 from ...text.yaml_xml import root
 from ...writers.amounts import YARN
 from ..conversion import POOL, Contents, ListedMachine, Notes, ReadOptions, Task, named
-from ..queues.tree import QueueNode, organised
+from ..queues.tree import QueueNode, grown, organised
 from .capacity import DEFAULT, EVERY, CapacityQueue, properties_of, read_capacities, total_of
-from .queues import read_queues
+from .queues import bounds_of_unlisted, read_queues
 from .rest import (
     SOMEWHERE,
     UNLABELLED,
@@ -99,6 +99,12 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     queues = [queue for file in found.allocations for queue in read_queues(file, whole, notes)]
     queues += [_within(one, found.submitters, notes) for one in capacities]
     queues = _with_pages(queues, found.pages, whole, notes)
+    if queues and not by_user:
+        most = {name: bound for file in found.allocations for name, bound in bounds_of_unlisted(file, whole).items()}
+        listed, names = len(queues), dict.fromkeys(task.user for task in found.tasks)
+        queues = grown(queues, names, notes, lambda parent: most.get(parent or "root", most.get("", {})))
+        for name in sorted(most.keys() - {"", *(queue.parent or "root" for queue in queues[listed:])}):
+            notes.unused("maxChildResources: it is for queues that users make", name)
     groups: list[dict[str, Any]] = []
     members: dict[str, dict[str, Any]] = {}
     if by_user and queues:

@@ -5,6 +5,7 @@ An amount of resources is written in one of four ways, all of them taken here:
     "10000 mb, 10 vcores"        "50% memory, 25% cpu"        "50%"        "vcores=50%, memory-mb=8Gi, yarn.io/gpu=4"
 
 A percentage is one of the whole cluster. What a minimum does not name is 0; what a maximum does not name has no bound.
+A maximum below the minimum counts as that, as in YARN.
 """
 
 import re
@@ -19,7 +20,7 @@ from ...text.yaml_xml import Element, root
 from ..conversion import Notes
 from ..queues.tree import QueueNode
 
-__all__ = ["UNITS", "amounts", "read_queues"]
+__all__ = ["UNITS", "amounts", "bounds_of_unlisted", "read_queues"]
 
 NAMES = {
     "mb": "memory-mb",
@@ -30,6 +31,12 @@ NAMES = {
     "vcore": "vcores",
 }
 QUEUES = ("queue", "pool")
+
+DEFAULT_BOUND = "queueMaxResourcesDefault"
+"""What a queue may use at most that does not say it."""
+
+MOST_OF_CHILD = "maxChildResources"
+"""The same of a queue that is not listed, below the one that says it."""
 
 UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40} | {
     prefix: 1000**power for power, prefixes in enumerate(("kK", "M", "gG", "tT"), start=1) for prefix in prefixes
@@ -100,20 +107,51 @@ def read_queues(file: File, whole: Mapping[str, Fraction], notes: Notes) -> list
             f"begins with <{top.tag}>: a fair-scheduler.xml has <allocations>, a capacity-scheduler.xml "
             "<configuration>, and the resource manager prints JSON when asked with -H 'Accept: application/json'",
         )
-    default = top.child("queueMaxResourcesDefault")
+    default = top.child(DEFAULT_BOUND)
     queues: list[QueueNode] = []
     for element in top.children:
         if element.tag in QUEUES:
             queues += _below(element, "", whole, notes, file.place)
         elif element.tag in ("user", "userMaxAppsDefault", "queueMaxAppsDefault"):
             notes.unused("limit on running apps", element.attributes.get("name", element.tag))
-        elif element.tag != "queueMaxResourcesDefault":
+        elif element.tag != DEFAULT_BOUND:
             notes.unused(f"setting {element.tag}")
     if default is not None:
-        bound = amounts(default.text, whole, f"{file.place}: queueMaxResourcesDefault")
-        inner = {queue.parent for queue in queues}
-        queues = [q if q.maximum or q.name in inner or q.name == "root" else replace(q, maximum=bound) for q in queues]
-    return queues
+        bound = amounts(default.text, whole, f"{file.place}: {DEFAULT_BOUND}")
+        queues = [q if q.maximum or q.name == "root" else replace(q, maximum=bound) for q in queues]
+        if not any(queue.name == "root" and queue.maximum for queue in queues):
+            notes.unused(f"{DEFAULT_BOUND} of the root queue, for all queues together: give root maxResources")
+    return [_consistent(queue, notes) for queue in queues]
+
+
+def _consistent(queue: QueueNode, notes: Notes) -> QueueNode:
+    """Return the queue with a maximum that is nowhere below its minimum."""
+    raised = {r: least for r, least in queue.minimum.items() if queue.maximum.get(r, least) < least}
+    if raised:
+        notes.assumed(f"maxResources below minResources count as these, as in YARN: {', '.join(raised)}", queue.name)
+    return replace(queue, maximum={**queue.maximum, **raised})
+
+
+def bounds_of_unlisted(file: File, whole: Mapping[str, Fraction]) -> dict[str, dict[str, Fraction]]:
+    """Return the most that a queue may use that the file does not list, by the queue above it; under "" for any other.
+
+    Raises
+    ------
+    InstanceError
+        With file and queue.
+    """
+    found: dict[str, dict[str, Fraction]] = {}
+
+    def look(element: Element, path: str) -> None:
+        for child in element.children:
+            if child.tag in QUEUES:
+                label = child.attributes.get("name", "").strip()
+                look(child, label if path in ("", "root") else f"{path}.{label}")
+            elif child.tag == (MOST_OF_CHILD if path else DEFAULT_BOUND):
+                found[path] = amounts(child.text, whole, f"{file.place}: queue {path}: {child.tag}")
+
+    look(root(file), "")
+    return found
 
 
 def _below(
@@ -141,9 +179,7 @@ def _below(
     for child in element.children:
         if child.tag in QUEUES:
             yield from _below(child, name, whole, notes, place)
-        elif child.tag == "maxChildResources":
-            notes.unused("maxChildResources: it is for queues that users make", name)
         elif child.tag in IGNORED:
             notes.unused(f"{child.tag} of a queue", name)
-        elif child.tag not in ("weight", "minResources", "maxResources"):
+        elif child.tag not in ("weight", "minResources", "maxResources", MOST_OF_CHILD):
             notes.unused(f"element {child.tag} of a queue", name)

@@ -137,7 +137,7 @@ def app_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
         needs = label if alike is None else alike.needs
         found.append(Task(user, demand, running, needs, title, SOMEWHERE))
     if not found:
-        notes.no_task("app that runs and asks for nothing", name)
+        notes.no_task(f"app that is {state}, and no container of it is told", name)
     return found
 
 

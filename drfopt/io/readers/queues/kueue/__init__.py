@@ -21,16 +21,14 @@ from fractions import Fraction
 from .....base.errors import InstanceError
 from ....text.files import File
 from ....writers.amounts import KUBERNETES
-from ...conversion import Contents, ListedMachine, Notes, ReadOptions, named
-from ...kubernetes.eligibility import ANYWHERE, Features, PodNeeds, allows, features_of, missing, needs_of
+from ...conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
+from ...kubernetes.eligibility import Features, PodNeeds, allows, features_of, missing, needs_of
 from ...kubernetes.objects import Objects, name, tell_unused
 from ..tree import QueueNode, organised
-from .quotas import API, QuotaNode, Quotas, quotas
-from .workloads import local_queues, tasks
+from .quotas import API, Key, QuotaNode, Quotas, quotas
+from .workloads import PODS, QueueNeeds, local_queues, tasks
 
 __all__ = ["read"]
-
-PODS = "pods"
 
 Class = tuple[str, str]
 """A root and a flavor; the flavor is empty where all flavors of a root are one."""
@@ -58,7 +56,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     homes = {key: called.get(key, called.get((key[0], ""), "")) for key in _classes(forest)} if rooms else {}
     wanted, endless = tasks(objects, forest, homes, local, asked.saturate, notes)
     roots = {root for root, _ in rooms}
-    if any(forest.root(forest.queues[local.queue_of(task.user)]).name not in roots for task in wanted):
+    if any(task.needs.uncovered or forest.root(forest.queues[task.needs.queue]).name not in roots for task in wanted):
         pool = None  # tasks of a queue without quota are not of the pool
     # Who has no task keeps what is not lent; saturated queues have.
     idle = set() if asked.saturate else forest.queues.keys() - {local.queue_of(task.user) for task in wanted}
@@ -72,8 +70,10 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         for room, amounts in rooms.items()
     ]
     nodes = asked.nodes(nodes, lambda called, labels: (None, features_of(labels, (), labels)), notes)
-    if all(PODS not in one for one in [*(node.capacity for node in nodes), asked.pool or {}]):
-        wanted = [replace(task, demand={r: d for r, d in task.demand.items() if r != PODS}) for task in wanted]
+    counting: Collection[str] = [q for q, quota in forest.queues.items() if PODS in _by_resource(quota.nominal)]
+    if asked.given:
+        counting = forest.queues if any(PODS in one for one in [*(n.capacity for n in nodes), asked.pool or {}]) else ()
+    wanted = [task if task.needs.queue in counting else _podless(task) for task in wanted]
     _check_shares(forest, notes)
     if objects.take("Node"):
         notes.unused("node: quotas are divided, not machines", count=len(objects.take("Node")))
@@ -87,8 +87,10 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         ]
     groups, members = organised(queues, dict.fromkeys(task.user for task in wanted), notes)
 
-    def why(needs: tuple[str, PodNeeds], features: tuple[Class | None, Features | None]) -> str:
-        queue, asked_of = forest.queues[needs[0]], needs[1]
+    def why(needs: QueueNeeds, features: tuple[Class | None, Features | None]) -> str:
+        queue, asked_of = forest.queues[needs.queue], needs.pod
+        if needs.uncovered:
+            return f"is of no use to {queue.name}, which has no quota of {' and '.join(needs.uncovered)}"
         room, there = features
         if room is None:
             # A machine of another file: one of the flavors of the queue has to be of its kind.
@@ -116,10 +118,14 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         members=members,
         endless=endless,
         shape=asked.shape,
-        wants=lambda queue: (local.queue_of(queue), ANYWHERE),
+        wants=lambda queue: QueueNeeds(local.queue_of(queue)),
         usable=lambda queue: frozenset(key[1] for key in forest.queues[local.queue_of(queue)].nominal),
         missing=why,
     )
+
+
+def _podless(task: Task) -> Task:
+    return replace(task, demand={r: d for r, d in task.demand.items() if r != PODS})
 
 
 def _classes(forest: Quotas) -> list[Class]:
@@ -161,34 +167,18 @@ def _queues(forest: Quotas, idle: Collection[str], notes: Notes) -> list[QueueNo
     found = []
     for quota in forest.queues.values():
         nominal = _by_resource(quota.nominal)
-        ceiling = {} if quota.parent else nominal
-        if quota.parent:
-            limited = {
-                resource: sum(
-                    (quota.borrowing.get(key, Fraction(0)) for key in _keys(quota, resource)), nominal[resource]
-                )
-                for resource in nominal
-                if all(key in quota.borrowing for key in _keys(quota, resource))
-            }
-            ceiling = limited
-            if any(key[1] not in limited for key in quota.borrowing):
-                notes.unused(
-                    "borrowingLimit of one flavor: another has none, so that the sum is not bounded", quota.name
-                )
-        found.append(
-            QueueNode(quota.name, _group(quota.parent), quota.weight, nominal if quota.parent else {}, ceiling)
-        )
+        promised, ceiling = (nominal, _ceiling(quota, quota.nominal, notes)) if quota.parent else ({}, nominal)
+        if quota.parent and len(nominal) < len(quota.nominal):
+            what = "quotas and limits of the flavors of a resource are added up: of one of them it may use more"
+            notes.assumed(what, quota.name)
+        found.append(QueueNode(quota.name, _group(quota.parent), quota.weight, promised, ceiling))
     for quota in forest.cohorts.values():
-        ceiling = _by_resource(
-            {
-                key: forest.subtree(quota).get(key, Fraction(0)) + limit
-                for key, limit in quota.borrowing.items()
-                if quota.parent
-            }
-        )
-        promised = _by_resource(forest.all_of(quota, idle)) if quota.parent else {}
+        own = forest.all_of(quota, idle) if quota.parent else {}
+        ceiling = _ceiling(quota, own, notes) if quota.parent else {}
         found.append(
-            QueueNode(_group(quota.name), _group(quota.parent), quota.weight, promised, ceiling, label=quota.name)
+            QueueNode(
+                _group(quota.name), _group(quota.parent), quota.weight, _by_resource(own), ceiling, label=quota.name
+            )
         )
     roots = [quota for quota in forest.cohorts.values() if not quota.parent]
     if len(roots) == 1 and all(queue.parent for queue in forest.queues.values()):
@@ -205,11 +195,19 @@ def _group(cohort: str) -> str:
     return f"cohort {cohort}" if cohort else ""
 
 
-def _keys(quota: QuotaNode, resource: str) -> list[tuple[str, str]]:
-    return [key for key in quota.nominal if key[1] == resource]
+def _ceiling(quota: QuotaNode, own: Mapping[Key, Fraction], notes: Notes) -> dict[str, Fraction]:
+    """Return what a queue or a cohort may use, its own and what it may borrow, where that is bounded.
+
+    What the members of a cohort do not lend they may use beside what the cohort borrows.
+    """
+    unbounded = {key[1] for key in own if key not in quota.borrowing}
+    limits = {key: limit for key, limit in quota.borrowing.items() if key[1] not in unbounded}
+    if len(limits) < len(quota.borrowing):
+        notes.unused("borrowingLimit of one flavor: another has none, so that the sum is not bounded", quota.name)
+    return _by_resource({key: own.get(key, Fraction(0)) + limit for key, limit in limits.items()})
 
 
-def _by_resource(amounts: Mapping[tuple[str, str], Fraction]) -> dict[str, Fraction]:
+def _by_resource(amounts: Mapping[Key, Fraction]) -> dict[str, Fraction]:
     total: dict[str, Fraction] = {}
     for (_, resource), amount in amounts.items():
         total[resource] = total.get(resource, Fraction(0)) + amount

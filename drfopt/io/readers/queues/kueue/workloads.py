@@ -3,21 +3,48 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple, Self
 
 from ....text.parts import TreePart
 from ...conversion import Notes, Task
-from ...kubernetes.eligibility import ANYWHERE
+from ...kubernetes.eligibility import ANYWHERE, PodNeeds
 from ...kubernetes.objects import Objects, name, namespace, tell_unused
 from ...kubernetes.pods import pod_of, pods
 from .quotas import API, Key, QuotaNode, Quotas, tell_stopped
 
-__all__ = ["LocalQueues", "local_queues", "tasks"]
+__all__ = ["PODS", "LocalQueues", "QueueNeeds", "local_queues", "tasks"]
+
+PODS = "pods"
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 
 DONE = ("Finished",)
 ADMITTED = ("Admitted", "QuotaReserved")
 """Conditions of a workload that is over, and of one that has its quota."""
+
+
+class QueueNeeds(NamedTuple):
+    """What has to be so where a task runs.
+
+    Attributes
+    ----------
+    queue : str
+        The ClusterQueue whose quota it takes.
+    pod : PodNeeds
+        What its pods ask of a node.
+    uncovered : tuple of str
+        Resources that it needs and of which the queue has no quota: it is never admitted.
+    """
+
+    queue: str
+    pod: PodNeeds = ANYWHERE
+    uncovered: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, queue: QuotaNode, demand: dict[str, Fraction], pod: PodNeeds = ANYWHERE) -> Self:
+        """Return the needs of a task; pods are counted only where a queue has a quota of them."""
+        covered = {PODS, *(resource for _, resource in queue.nominal)}
+        return cls(queue.name, pod, tuple(resource for resource in demand if resource not in covered))
 
 
 @dataclass(frozen=True)
@@ -54,7 +81,9 @@ def local_queues(objects: Objects, users: bool, notes: Notes) -> LocalQueues:
         weight = item["spec"]["fairSharing"]["weight"]
         tell_stopped(item, notes)
         if weight and not users:
-            notes.unused("weight of a LocalQueue: users are ClusterQueues, see --user-by localqueue", name(item))
+            notes.unused(
+                "weight of a LocalQueue: users are ClusterQueues, see user_by localqueue (--user-by)", name(item)
+            )
         found[namespace(item), name(item)] = (item["spec"]["clusterQueue"].text(), weight.amount(missing=1))
     return LocalQueues(found, users)
 
@@ -67,7 +96,7 @@ def tasks(
     saturate: bool,
     notes: Notes,
 ) -> tuple[list[Task], Collection[str]]:
-    """Return tasks whose needs are (the queue, what its pods ask of a node), and the queues that want ever more.
+    """Return tasks with their `QueueNeeds`, and the queues that want ever more.
 
     Parameters
     ----------
@@ -110,7 +139,8 @@ def tasks(
             home = next((classes[root, flavor] for flavor in assigned if (root, flavor) in classes), None)
             title = f"{name(item)}/{part['name'].text()}".rstrip("/")
             user = local.user(queue, namespace(item), asked)
-            found.append(Task(user, pod.demand, pod.count, (queue, pod.needs), title, home))
+            needs = QueueNeeds.of(forest.queues[queue], pod.demand, pod.needs)
+            found.append(Task(user, pod.demand, pod.count, needs, title, home))
     return found, ()
 
 
@@ -128,7 +158,8 @@ def _of_pods(
         queue = local.queue(pod.namespace, asked)
         if queue in forest.queues:
             user = local.user(queue, pod.namespace, asked)
-            found.append(Task(user, pod.demand, pod.count, (queue, pod.needs), pod.owner))
+            needs = QueueNeeds.of(forest.queues[queue], pod.demand, pod.needs)
+            found.append(Task(user, pod.demand, pod.count, needs, pod.owner))
         else:
             called = f", LocalQueue {pod.labels[QUEUE]}" if QUEUE in pod.labels else ""
             notes.no_task("pod in no queue that is listed", f"{pod.namespace}/{pod.name}{called}", pod.count)
@@ -142,7 +173,7 @@ def _of_pods(
             continue
         notes.assumed(f"no Workload is listed: a queue wants ever more of what it {what}", queue)
         found += [
-            Task(queue, demand, 1, (queue, ANYWHERE), name)
+            Task(queue, demand, 1, QueueNeeds(queue), name)
             for name, demand in _mix(quota, amounts[what], forest).items()
         ]
     return found, forest.queues.keys()
