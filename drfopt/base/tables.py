@@ -14,7 +14,7 @@ from html import escape
 from itertools import islice, zip_longest
 from typing import Any
 
-from .numbers.shown import DIGITS_OF_CELLS, number, part_of
+from .numbers.shown import DIGITS_OF_CELLS, cut, number, part_of
 
 __all__ = ["FORMATS", "SHOWN", "WIDTH", "Bar", "Column", "PartOfAll", "Percent", "Sheet", "clean", "finite"]
 
@@ -44,7 +44,7 @@ class Bar:
     share: float
 
     def __str__(self) -> str:
-        return f"{self.share:.4f}"
+        return cut(self.share)
 
     def drawn(self, blocks: bool = True) -> str:
         """Return the bar and the number; without `blocks` the bar is made of ``#``."""
@@ -285,7 +285,7 @@ def _text(cell: Any) -> str:
     if isinstance(cell, int):
         return f"{cell:,}"
     if isinstance(cell, PartOfAll):
-        return part_of(cell, cell.whole)
+        return part_of(cell, cell.whole, error=0)
     return number(cell, DIGITS_OF_CELLS) if isinstance(cell, float) else clean(str(cell))
 
 

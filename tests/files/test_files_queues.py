@@ -165,6 +165,38 @@ spec:
     assert found.instance.exact_weights == ((2, 1, 2),), "its tasks need no memory: that weight has no say"
 
 
+def test_what_a_queue_of_kai_does_not_say_is_what_kai_takes(tmp_path: Path) -> None:
+    """A limit that is not written lets it have nothing beyond its quota, and so does a weight."""
+    queues = """\
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: bare}
+spec: {resources: {gpu: {quota: 2}, cpu: {quota: -1}}}
+---
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: weightless}
+spec: {resources: {gpu: {quota: 1, limit: -1}, cpu: {quota: -1, limit: -1}, memory: {quota: -1, limit: -1}}}
+---
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: open}
+spec: {resources: {gpu: {quota: 1, limit: -1, overQuotaWeight: 3}, cpu: {limit: -1}, memory: {limit: -1}}}
+"""
+    machine = node("g0")
+    machine["status"]["allocatable"]["nvidia.com/gpu"] = "8"
+    wants = {"containers": [{"resources": {"limits": {"nvidia.com/gpu": 1}}}]}
+    pods = [
+        pod(f"{name}{i}", labels={"kai.scheduler/queue": name}, **wants)
+        for name in ("bare", "weightless", "open")
+        for i in range(8)
+    ]
+    found = read("kai", [saved(tmp_path / "q.yaml", queues), write(tmp_path / "p.json", machine, *pods)])
+    assert "says nothing of memory may use any amount, where KAI lets it have none (bare)" in told(found)
+    answer = solve(found.instance, exact=True)
+    assert dict(zip(answer.users, answer.tasks.tolist(), strict=True)) == {"bare": 2, "weightless": 1, "open": 5}
+
+
 @pytest.mark.parametrize(("policy", "tier"), [("", 5), ("priority.policy: fence, ", 2)])
 def test_yunikorn_takes_a_parent_for_its_most_urgent_queue(tmp_path: Path, policy: str, tier: int) -> None:
     queues = f"""\

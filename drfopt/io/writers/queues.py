@@ -306,11 +306,10 @@ def kai_queues(allocation: Allocation, names: Names, lines: list[str]) -> str:
     queues = exported_queues(allocation, shares, dns_label, lines, ALL_RULES, flat=True)
     refuse_root(queues)
     version = "scheduling.run.ai/v2"
-    open_end = {target.name: {"quota": -1, "limit": -1, "overQuotaWeight": 1} for target in shares.targets}
-    documents = [document(version, "Queue", {"name": ROOT}, {"resources": open_end})]
+    documents = [document(version, "Queue", {"name": ROOT}, {"resources": _unbounded(Fraction(1))})]
     called = {queue.path: queue.label for queue in queues if queue.user is None} | {"": ROOT}
     for queue in queues:
-        resources = {}
+        resources = _unbounded(queue.weight)
         for j, target in enumerate(shares.targets):
             weight = queue.weights[j] if queue.weights is not None else queue.weight
             limit = queue.ceiling.get(j)
@@ -324,6 +323,11 @@ def kai_queues(allocation: Allocation, names: Names, lines: list[str]) -> str:
             spec["priority"] = PRIORITY + queue.tier
         documents.append(document(version, "Queue", _metadata(queue), spec))
     return heading(allocation, lines) + "".join(documents)
+
+
+def _unbounded(weight: Fraction) -> dict[str, dict[str, Any]]:
+    """Return what KAI lets a queue use that is not kept from anything: of what is not written it may use nothing."""
+    return {name: {"quota": -1, "limit": -1, "overQuotaWeight": _plain(weight)} for name in ("cpu", "memory", "gpu")}
 
 
 PREFIX = "quota.scheduling.koordinator.sh/"

@@ -1,8 +1,8 @@
 """KAI: ``kubectl get nodes,pods -A -o json`` and ``kubectl get queues.scheduling.run.ai -o yaml``.
 
     quota           guarantee (cpu in thousandths of a core, memory in 10^6 bytes, gpu in devices; -1 for no bound)
-    limit           ceiling
-    overQuotaWeight weight, by resource
+    limit           ceiling; where it is not written, the quota
+    overQuotaWeight weight, by resource; where it is not written, 0
     priority        tier, above what a Queue has that says nothing
     parentQueue     the group above
 
@@ -40,14 +40,21 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
             amounts: dict[str, dict[str, Fraction]] = {"quota": {}, "limit": {}, "overQuotaWeight": {}}
             for key, part in spec["resources"].pairs():
                 resource, unit = UNITS.get(key, (key, Fraction(1)))
-                weight = part["overQuotaWeight"].amount(missing=1)
-                if weight or part["quota"].number() != -1:  # nothing is beyond a quota without bound
+                # Nothing is beyond a quota without bound, or one that is the limit.
+                weight = part["overQuotaWeight"].amount(missing=int("limit" not in part))
+                if weight or part["quota"].number() != -1:
                     amounts["overQuotaWeight"][resource] = weight
-                for bound in ("quota", "limit"):
-                    if bound in part and part[bound].number() != -1:
-                        amounts[bound][resource] = part[bound].amount() * unit
-                    elif bound == "quota" and bound in part:
-                        notes.unused("quota without bound: nothing is promised beyond a fair share", name(item))
+                if "quota" in part and part["quota"].number() != -1:
+                    amounts["quota"][resource] = part["quota"].amount() * unit
+                elif "quota" in part:
+                    notes.unused("quota without bound: nothing is promised beyond a fair share", name(item))
+                limit = part["limit" if "limit" in part else "quota"]
+                if limit.number() != -1:
+                    amounts["limit"][resource] = limit.amount(missing=0) * unit
+            for key in [key for key in UNITS if key not in spec["resources"]]:
+                notes.assumed(
+                    f"Queue that says nothing of {key} may use any amount, where KAI lets it have none", name(item)
+                )
             weights = amounts["overQuotaWeight"]
             alike = len(set(weights.values())) <= 1
             found.append(
