@@ -262,6 +262,8 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
 
 def _devices(row: SlurmRow, column: str) -> dict[str, Fraction]:
     """Return the devices that a job asks for, ``gres/gpu:a100:2``, by their types too."""
+    if row[column] in NOTHING:
+        return {}
     entries = [re.sub("^gres[/:]", "", entry.strip()).replace("=", ":") for entry in row[column].split(",")]
     return gres(",".join(entry for entry in entries if entry.partition(":")[0] not in NO_DEVICES), row.place)
 
