@@ -143,6 +143,8 @@ class Search(Result):
     def sheet(self) -> Sheet:
         """Return the table: a row a property."""
         stories = {c.finding.property: f"{in_one_line(c.instance)}: {c.finding.witness}" for c in self.counterexamples}
+        by_a_tie = [n for n in self.question.properties if self.verdicts[n][FAILS] and n not in stories]
+        stories |= dict.fromkeys(by_a_tie, "none: it fails by a tie only")
         rows = [
             (name, *(self.verdicts[name][v] for v in (HOLDS, FAILS, UNDECIDED)), stories.get(name, ""))
             for name in self.question.properties
@@ -158,9 +160,7 @@ class Search(Result):
             f"{self.seen:,} of {self.total:,} cases, {self.audited:,} audited: one stands for all that differ by "
             "symmetry" if not space.sample else f"{self.seen:,} of {self.total:,} cases drawn, {self.audited:,} audited"
         ]  # fmt: skip
-        if by_a_tie := [
-            name for name in self.question.properties if self.verdicts[name][FAILS] and name not in stories
-        ]:
+        if by_a_tie:
             names = ", ".join(by_a_tie)
             notes.append(f"fails of the optimum given here, one of several, of which the others are not asked: {names}")
         if not self.complete:
