@@ -14,7 +14,7 @@ from html import escape
 from itertools import islice, zip_longest
 from typing import Any
 
-from .numbers.shown import DIGITS_OF_CELLS, not_above, not_below, number, part_of
+from .numbers.shown import DIGITS_OF_CELLS, cut, not_above, not_below, number, part_of
 
 __all__ = [
     "FORMATS",
@@ -57,7 +57,7 @@ class Bar:
     share: float
 
     def __str__(self) -> str:
-        return f"{self.share:.4f}"
+        return cut(self.share)
 
     def drawn(self, blocks: bool = True) -> str:
         """Return the bar and the number; without `blocks` the bar is made of ``#``."""
@@ -306,7 +306,7 @@ def _text(cell: Any) -> str:
     if isinstance(cell, int):
         return f"{cell:,}"
     if isinstance(cell, PartOfAll):
-        return part_of(cell, cell.whole)
+        return part_of(cell, cell.whole, error=0)
     if isinstance(cell, AtMost | AtLeast):
         cell = (not_above if isinstance(cell, AtMost) else not_below)(float(cell), DIGITS_OF_CELLS)
     return number(cell, DIGITS_OF_CELLS) if isinstance(cell, float) else clean(str(cell))

@@ -1,6 +1,6 @@
 """Can a cluster run exactly these whole tasks?  Packed, or refuted by multipliers: decided in integers either way."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from operator import mul
 
@@ -67,6 +67,14 @@ class Packable:
     def within_totals(self, tasks: Sequence[int]) -> bool:
         """Say whether the members' tasks are within ceilings of groups, and the cluster as if it were a pool."""
         return self._within(self._goods(tasks))
+
+    def placed(self, tasks: Sequence[int], loads: Iterable[tuple[int, tuple[int, ...], int]] = ()) -> bool:
+        """Say whether the members' tasks fit where they are put, machines with some loads first: no search.
+
+        Loads are a class, tasks of each shape that fits on it, and so many of its machines.
+        """
+        goods = self._goods(tasks)
+        return self._within(goods) and (self.pool or self._first_fit(goods, loads))
 
     def refuted_at_once(self, tasks: Sequence[int]) -> bool:
         """Say whether one linear program has multipliers that refute the members' tasks; if not, nothing is known."""
@@ -141,15 +149,20 @@ class Packable:
 
         return run(0, tuple(asked))
 
-    def _first_fit(self, goods: tuple[int, ...]) -> bool:
-        """Say whether tasks fit when the largest are put first, each where there is room first."""
+    def _first_fit(self, goods: Sequence[int], loads: Iterable[tuple[int, tuple[int, ...], int]] = ()) -> bool:
+        """Say whether tasks fit when the largest are put first, each where there is room first, beside these loads."""
         cluster, shapes = self.users.cluster, self.users.shapes
         left = [0] * len(shapes)
         for (_, shape, _), x in zip(self.users.goods, goods, strict=True):
             left[shape] += x
-        if sum(left) > PLACED or int(cluster.counts.sum()) > PLACED:
-            return False
         users = [rows[0] for rows in shapes]
+        counts = cluster.counts.tolist()
+        for k, load, number in loads:
+            counts[k] -= number
+            for s, x in zip((s for s, i in enumerate(users) if cluster.fits[i, k]), load, strict=True):
+                left[s] = max(0, left[s] - number * x)
+        if min(counts) < 0 or sum(left) > PLACED or sum(counts) > PLACED:
+            return False
         places, sizes = cluster.fits[users].sum(axis=1).tolist(), cluster.demands[users].sum(axis=1).tolist()
         order = sorted(range(len(users)), key=lambda s: (places[s], -sizes[s]))
         for k in range(cluster.k):
@@ -157,7 +170,7 @@ class Packable:
             rows = [cluster.exact_demands[users[s]] for s in able]
             demands, room = integer_rows(rows, cluster.exact_machine_capacity[k])
             devices = device_room(cluster, k, [users[s] for s in able])
-            for _ in range(int(cluster.counts[k])):
+            for _ in range(counts[k]):
                 free, here = list(room), dict.fromkeys(range(len(able)), 0)
                 for at, (s, row) in enumerate(zip(able, demands, strict=True)):
                     most = min([left[s], *(f // d for f, d in zip(free, row, strict=True) if d)])

@@ -30,6 +30,9 @@ NUMBERS = 20_000
 OVERESTIMATED = 1e-9
 """Part of the largest value by which the program may overestimate a user's."""
 
+FAR = 10**9
+"""Units of a program beyond which what tasks are worth is no number of it: no box that it is asked about has them."""
+
 
 class OutOfTime(Undecided):
     """The program of a box has no prices in time."""
@@ -49,27 +52,27 @@ class BoxPoint:
     held: list[float]
     ray: bool = False
 
-    def branch(self, proof: ValueProof, bounds: Bounds) -> tuple[Any, int, int, int]:
-        """Return what is split after which number, and its ends: what is farthest from a whole number."""
+    @property
+    def whole_loads(self) -> list[tuple[int, tuple[int, ...], int]]:
+        """Class, load and number of the whole machines with some load."""
+        numbers = [math.floor(y + FRACTIONAL) for y in self.machines.tolist()]
+        return [(k, load, number) for (k, load), number in zip(self.loads, numbers, strict=True) if number > 0]
+
+    def branch(self, proof: ValueProof, bounds: Bounds, better: bool) -> tuple[Any, int]:
+        """Return what is split after which number: what is farthest from a whole number, of loads if that is better."""
         users = proof.cluster.users
-        choices = [
-            (abs(x - round(x)), ("user", i), math.floor(x)) for i, x in zip(users, self.tasks.tolist(), strict=True)
-        ]
-        loads = [
-            (abs(y - round(y)), key, math.floor(y)) for key, y in zip(self.loads, self.machines.tolist(), strict=True)
-        ]
-        for row in (choices, loads):
-            distance, what, most = max(row, default=(0.0, None, 0), key=lambda entry: entry[0])
-            if distance > FRACTIONAL:
+        tasks: list[tuple[Any, float]] = [(("user", i), x) for i, x in zip(users, self.tasks.tolist(), strict=True)]
+        loads: list[tuple[Any, float]] = list(zip(self.loads, self.machines.tolist(), strict=True))
+        for row in (tasks, loads) if better else (tasks,):
+            what, x = max(row, key=lambda entry: abs(entry[1] - round(entry[1])), default=("", 0.0))
+            if abs(x - round(x)) > FRACTIONAL:
                 low, high = bounds.get(what, proof.free(what))
-                return what, min(max(most, low), high - 1), low, high
+                return what, min(max(math.floor(x), low), high - 1)
         # A whole point that is worth no more: the box is cut beside it, where there is most to choose.
-        for what in [("user", i) for i in users] + list(self.loads):
+        for what, x in (*tasks, *loads):
             low, high = bounds.get(what, proof.free(what))
             if low < high:
-                place = users.index(what[1]) if what[0] == "user" else self.loads.index(what)
-                x = round(float((self.tasks if what[0] == "user" else self.machines)[place]))
-                return what, x if low <= x < high else max(low, high - 1), low, high
+                return what, min(max(round(x), low), high - 1)
         raise Undecided("nothing is left to split")
 
 
@@ -77,9 +80,11 @@ class BoxProgram(PackingProgram):
     """The linear program of a box: tasks, what they are worth (below chords of logarithms), machines with loads.
 
     What tasks are worth to one tier is made the most; to those before it they are worth what they are, or more.
+    Utilities are counted from those of the tasks at hand on, in a `unit` of so many of the proof's: a program tells
+    apart what is not much less than that.
     """
 
-    def __init__(self, proof: ValueProof, tier: int, worth: Pool | Machines, whole: WholeUsers):
+    def __init__(self, proof: ValueProof, tier: int, worth: Pool | Machines, whole: WholeUsers, unit: int = 1):
         import highspy
 
         super().__init__()
@@ -92,12 +97,14 @@ class BoxProgram(PackingProgram):
         if sum(self.most[p] for p in self.typed) > NUMBERS:
             raise Undecided("users with several types of tasks have too many of them")
         self.curved = proof.value.curved
+        self.unit, self.before = unit, [p for row in before for p in row]
         if proof.value.utility is not None:
-            self.first_task = max(abs(proof.value.low(i, 1) - proof.value.served) for i in users)
             try:
-                self.top = float(Fraction(self.first_task, proof.value.unit))
+                self.top = float(Fraction(unit, proof.value.unit))
             except OverflowError:
-                raise Undecided("what tasks are worth is beyond the range of floats") from None
+                self.top = 0.0
+            if not self.top:
+                raise Undecided("what tasks are worth is beyond the range of floats")
         elif self.curved:
             self.top = float(max(proof.value.power.values()))
             self.power = [proof.value.power[i] / self.top for i in users]
@@ -187,44 +194,25 @@ class BoxProgram(PackingProgram):
                 found |= {column: float(sum(map(mul, mine, counts))) for column, counts in columns.items()}
         return found
 
-    def point(self, found: BoxPoint) -> list[int] | None:
-        """Return the tasks of a point as whole numbers, where these are possible."""
-        tasks, worth = [round(x) for x in found.tasks.tolist()], self.worth
-        if any(not low <= x <= high for x, low, high in zip(tasks, self.least, self.most, strict=True)):
-            return None
-        asked = [0] * len(self.whole.goods)
-        for goods, sequence, x in zip(self.whole.goods_of, self.whole.sequences, tasks, strict=True):
-            for good, count in zip(goods, sequence.started(x), strict=True):
-                asked[good] += count
-        rows, room = (worth.demands, worth.room) if isinstance(worth, Pool) else (worth.under, worth.ceilings)
-        if any(
-            sum(map(mul, asked, column)) > most for column, most in zip(zip(*rows, strict=True), room, strict=False)
-        ):
-            return None
-        if isinstance(worth, Pool):
-            return tasks
-        machines = [round(y) for y in found.machines.tolist()]
-        if not self.listed or min(machines, default=0) < 0:
-            return None
-        left, short = list(worth.counts), [0] * len(worth.users)
-        for s, x in zip(worth.shapes, asked, strict=True):
-            short[s] += x
-        for (k, load), number in zip(self.loads, machines, strict=True):
-            left[k] -= number
-            for s, x in zip(worth.fitting[k], load, strict=True):
-                short[s] -= number * x
-        return tasks if min(left) >= 0 and max(short) <= 0 else None
+    def _beyond(self, p: int, v: int) -> int:
+        """Return what tasks are worth more than those at hand, in the proof's units of utility."""
+        i = self.cluster.users[p]
+        return self.value.low(i, v) - self.value.low(i, self.value.own[p])
+
+    def _near(self, p: int, v: int) -> bool:
+        """Say whether what so many tasks are worth is a number of the program."""
+        return self.value.utility is None or abs(self._beyond(p, v)) <= FAR * self.unit
 
     def _worth(self, p: int, v: int) -> float:
         if self.value.utility is not None:
-            return self.value.low(self.cluster.users[p], v) / self.first_task
+            return min(max(self._beyond(p, v), -FAR * self.unit), FAR * self.unit) / self.unit
         if not self.curved:
             return self.power[p] * v
         return self.first + self.power[p] * math.log(v) if v else 0.0
 
     def _chord(self, p: int, v: int) -> bool:
         """Tell the program the chord of a user's value after v tasks; say whether it is new."""
-        if not 0 <= v < self.most[p] or (p, v) in self.chords:
+        if not 0 <= v < self.most[p] or (p, v) in self.chords or not (self._near(p, v) and self._near(p, v + 1)):
             return False
         self.chords.add((p, v))
         slope = self._worth(p, v + 1) - self._worth(p, v)
@@ -248,6 +236,8 @@ class BoxProgram(PackingProgram):
             column = place[what[1]] if what[0] == "user" else at[what]
             low[column], high[column] = ends
         self.highs.changeColsBounds(size, np.arange(size, dtype=np.int32), low, high)
+        if self.value.utility is not None:
+            self._within_box(low[: self.n].astype(int).tolist(), high[: self.n].astype(int).tolist())
         for p, columns in self.numbers.items():
             open_to = np.array([float(low[p] <= x <= high[p]) for x in range(len(columns))])
             self.highs.changeColsBounds(len(columns), np.array(columns, dtype=np.int32), 0 * open_to, open_to)
@@ -269,6 +259,19 @@ class BoxProgram(PackingProgram):
         tasks, machines = values[: self.n], values[self.n : size]
         held = [abs(duals[row]) / unit for row, unit in self.held]
         return BoxPoint(tasks, machines, self.loads, prices, held, ray is not None)
+
+    def _within_box(self, low: list[int], high: list[int]) -> None:
+        """Count what those who have a choice can have, and nothing of the others, whose chords may be beyond floats."""
+        free = [p for p in (*self.before, *self.mine) if p not in self.numbers and self.most[p]]
+        for p in free:
+            if low[p] < high[p]:
+                self._chord(p, low[p])
+                self._chord(p, high[p] - 1)
+        at = np.array([self.values[p] for p in free], dtype=np.int32)
+        most = np.array([self._worth(p, high[p]) for p in free])
+        self.highs.changeColsBounds(len(at), at, np.full(len(at), -math.inf), most)
+        costs = np.array([-1.0 if p in self.mine and low[p] < high[p] else 0.0 for p in free])
+        self.highs.changeColsCost(len(at), at, costs)
 
     def _run(self, deadline: Deadline, ends: Deadline) -> tuple[Any, bool]:
         """Return the solution, with all fillings of devices that matter, as time allows, and whether it is one."""

@@ -20,10 +20,12 @@ is left bounds the optimum whenever the search ends.
 
 import heapq
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any
 
 from ..base.deadline import NEVER, Deadline
@@ -33,6 +35,7 @@ from ..model.policies import Policy, policy_named
 from ..model.whole_values import WholeUsers
 from .document import Names, Node, stated
 from .exhaustive_search import powers
+from .packable import Packable
 from .packing_bound import Machines, worth_of
 from .price_program import BoxPoint, BoxProgram, OutOfTime
 from .verifier.branches import Bounds, Undecided
@@ -57,6 +60,9 @@ PACE = ((50, 0.78), (100, 0.68), (200, 0.55))
 
 FARTHER = (1, 10**3, 10**6)
 """Times that prices of what is not possible are raised: they prove it, and have to outweigh what is worth much."""
+
+FINER = 16
+"""Times that users' choices are worth less in a part of a box, from which on it is looked at in a smaller unit."""
 
 SIMPLE = (100, 10**4, 10**7)
 """Denominators of prices that are tried where those of floats do not suffice: duals of a sum are often simple."""
@@ -161,36 +167,36 @@ class _Search:
         self.users = self.proof.cluster.users
         whole = WholeUsers(instance, policy, self.users)
         self.worth, self.names = worth_of(whole, deadline), Names(instance, [rows[0] for rows in whole.shapes])
-        self.whole = whole
+        self.whole, self.packable = whole, Packable(whole, deadline)
+        self.turn = {p: t for t, mine in enumerate(self.proof.value.tiers) for p in mine}
+        self.free = self.leaf([[Fraction(price) for price in row] for row in self.worth.free], [])
 
     def grow(self, tier: int, deadline: Deadline, nodes: int, impatient: bool = False) -> Searched:
         """Split the box that leaves most room to a tier, until none does."""
-        self.tier = tier
-        self.program = BoxProgram(self.proof, tier, self.worth, self.whole)
+        self.tier, self.programs = tier, dict[int, BoxProgram]()
+        self.counted = [p for mine in self.proof.value.tiers[: tier + 1] for p in mine]
         root = _Box({})
         count, most_of_all = 0, Fraction(0)
         waiting: list[tuple[Any, int, _Box, Any]] = []
         unit = self.proof.value.unit
 
         def look(box: _Box) -> list[int] | None:
-            """Refute a box, or have it wait; return what is better in it."""
+            """Refute a box, or have what is left of it wait; return what is better in it."""
             nonlocal count, most_of_all
-            count += 1
-            found = self.program.solve(box.bounds, deadline)
-            leaves = self.leaves(found)
-            more = None
-            for leaf in leaves:
-                room = self.proof.bound(tier, leaf, box.bounds)
+            inner: _Box | None = self.narrowed(box, self.free) or box
+            while inner is not None:
+                box, count = inner, count + 1
+                program = self.program(box)
+                found = program.solve(box.bounds, deadline)
+                leaf, room = self.best_leaf(box, found, program)
                 if room is None:
                     box.leaf = leaf
                     return None
-                more = room if more is None else min(more, room)
-            if box is root:
-                most_of_all = Fraction(more or 0) / unit
-            point = self.program.point(found)
-            if point is not None and self.is_better(point):
-                return point
-            heapq.heappush(waiting, (-(more or 0), count, box, found))
+                most_of_all = most_of_all or Fraction(room, unit)
+                if (point := self.point(box, found)) is not None:
+                    return point
+                inner = self.narrowed(box, leaf)
+            heapq.heappush(waiting, (-(room or 0), count, box, found))
             return None
 
         if nodes < 1:
@@ -217,11 +223,11 @@ class _Search:
             return Searched(tasks, None, most_of_all, tier)
         return Searched(None, [list(root.nodes())], Fraction(0))
 
-    def is_better(self, point: list[int]) -> bool:
+    def is_better(self, point: Sequence[int]) -> bool:
         """Say whether tasks are worth more than those at hand: exactly, whatever the weights."""
         value = self.proof.value
         for t in range(self.tier + 1):
-            sign = value.compared(point, t)
+            sign = value.compared(list(point), t)
             if sign is None and value.utility is None:
                 # Who has nothing is no factor.
                 mine = [(self.whole.incomes[p], max(point[p], 1), max(value.own[p], 1)) for p in value.tiers[t]]
@@ -231,8 +237,81 @@ class _Search:
                 return bool(sign and sign > 0)
         return False
 
-    def leaves(self, found: "BoxPoint") -> Iterator[Node]:
-        """Yield leaves to try, of the prices that the program found."""
+    def point(self, box: _Box, found: BoxPoint) -> list[int] | None:
+        """Return tasks near a point that are worth more and are known to fit: rounded, or rounded down."""
+        ends, tasks = self.ends(box), found.tasks.tolist()
+        for near in dict.fromkeys((tuple(round(x) for x in tasks), tuple(math.floor(x) for x in tasks))):
+            within = all(low <= x <= high for x, (low, high) in zip(near, ends, strict=True))
+            if within and self.is_better(near) and self.packable.placed(near, found.whole_loads):
+                return list(near)
+        return None
+
+    def ends(self, box: _Box) -> list[tuple[int, int]]:
+        """Return the least and most tasks of each user in a box."""
+        keys = [("user", i) for i in self.users]
+        return [box.bounds.get(key) or self.proof.free(key) for key in keys]
+
+    def choice(self, ends: Sequence[tuple[int, int]]) -> int:
+        """Return how much more utility somebody's most tasks have than its least."""
+        value, pairs = self.proof.value, ((self.users[p], *ends[p]) for p in self.counted)
+        return max(value.low(i, high) - value.low(i, low) for i, low, high in pairs)
+
+    def program(self, box: _Box) -> BoxProgram:
+        """Return the program of a box: of utilities in a unit of what there is to choose in it."""
+        unit = 1
+        if self.proof.value.utility is not None:
+            choice = self.choice(self.ends(box)) or next(iter(self.programs), self.proof.value.unit)
+            unit = FINER ** math.ceil(choice.bit_length() / math.log2(FINER))
+        if unit not in self.programs:
+            self.programs[unit] = BoxProgram(self.proof, self.tier, self.worth, self.whole, unit)
+        return self.programs[unit]
+
+    def narrowed(self, box: _Box, leaf: Node) -> _Box | None:
+        """Return what is left of a box beside what the prices of a leaf refute, where there is much less to choose.
+
+        Utilities of few tasks are so far below those of many that a program in floats of all sees nothing beside them.
+        """
+        proof, value, before = self.proof, self.proof.value, self.ends(box)
+        if value.utility is None or (room := proof.bound(self.tier, leaf, box.bounds)) is None:
+            return None
+        integer, counts = proof.scaled(self.tier, leaf)
+        costs, _ = proof.cluster.priced(leaf, integer, box.bounds) or ([], 0)
+        after = list(before)
+        for p in self.counted:
+            i, count = self.users[p], counts[self.turn[p]]
+
+            def gain(x: int, i: int = i, count: int = count) -> int:
+                return count * value.high(i, x) - proof.cluster.cost(i, x, costs)
+
+            low, high = before[p]
+            top = low + bisect_left(range(low, high), True, key=lambda x: gain(x + 1) <= gain(x))
+            least = gain(top) - room * counts[self.tier]
+            first = low + bisect_left(range(low, top), True, key=lambda x: gain(x) >= least)
+            after[p] = first, top + bisect_left(range(top, high), True, key=lambda x: gain(x + 1) < least)
+        if self.choice(after) * FINER > self.choice(before):
+            return None
+        inner = box
+        for i, (low, high), (first, last) in zip(self.users, before, after, strict=True):
+            what = ("user", i)
+            for most, ends in ((first - 1, (low, first - 1)), (last, (last + 1, high))):
+                if low <= most < high and proof.bound(self.tier, leaf, inner.bounds | {what: ends}) is None:
+                    parts = self.cut(inner, what, most)
+                    out = parts.pop(most == last)
+                    out.leaf, inner = leaf, parts[0]
+        return None if inner is box else inner
+
+    def best_leaf(self, box: _Box, found: BoxPoint, program: BoxProgram) -> tuple[Node, Fraction | None]:
+        """Return a leaf of the prices that a program found, and how much more they leave room for: None for nothing."""
+        known: list[tuple[Fraction, Node]] = []
+        for leaf in self.leaves(box, found, program):
+            if (room := self.proof.bound(self.tier, leaf, box.bounds)) is None:
+                return leaf, None
+            known.append((room, leaf))
+        room, leaf = min(known, key=itemgetter(0))
+        return leaf, room
+
+    def leaves(self, box: _Box, found: BoxPoint, program: BoxProgram) -> Iterator[Node]:
+        """Yield leaves to try, of the prices that a program found."""
 
         def fractions(more: int = 1, simple: int = 0) -> Node:
             def exactly(price: float) -> Fraction:
@@ -243,8 +322,10 @@ class _Search:
 
         yield fractions()
         if found.ray:
+            # Prices of a unit of the program have to outweigh all that what is not possible would be worth.
+            room = self.proof.bound(self.tier, self.free, box.bounds) if program.unit > 1 else None
             for more in FARTHER:
-                yield fractions(more)
+                yield fractions(more * (1 + math.floor((room or 0) / program.unit)))
         elif not self.proof.value.curved:
             for most in SIMPLE:
                 yield fractions(simple=most)
@@ -255,15 +336,20 @@ class _Search:
         turns = {str(turn): str(h) for turn, h in zip(self.proof.value.turns, held, strict=False) if h}
         return found | ({"held": turns} if turns else {})
 
-    def split(self, box: _Box, found: "BoxPoint") -> list[_Box]:
+    def split(self, box: _Box, found: BoxPoint) -> list[_Box]:
         """Return the two parts of a box."""
-        what, most, low, high = found.branch(self.proof, box.bounds)
+        better = self.is_better([round(x) for x in found.tasks.tolist()])
+        return self.cut(box, *found.branch(self.proof, box.bounds, better))
+
+    def cut(self, box: _Box, what: Any, most: int) -> list[_Box]:
+        """Return the part of a box in which there is so much of something at most, and that in which there is more."""
+        low, high = box.bounds.get(what) or self.proof.free(what)
         if what[0] == "user":
             box.branch = {"user": self.instance.users[what[1]], "most": most}
         elif isinstance(self.worth, Machines):
             box.branch = self.names.load(what, self.worth) | {"most": most}
         box.parts = [_Box(box.bounds | {what: (low, most)}), _Box(box.bounds | {what: (most + 1, high)})]
-        return box.parts
+        return list(box.parts)
 
 
 # ---- exact comparisons ---------------------------------------------------------------------------------------------

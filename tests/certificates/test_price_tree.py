@@ -1,5 +1,7 @@
 """The judge of products of whole tasks: right on small pools, exact under any weights, no friend of the finder."""
 
+import json
+import math
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -7,10 +9,14 @@ from math import prod
 import numpy as np
 import pytest
 
-from drfopt import CertificateError, Instance, solve
+from drfopt import CertificateError, Instance, Machine, Organisation, solve
 from drfopt.certificates import price_tree
+from drfopt.certificates.document import certificate_document
 from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle
 from drfopt.certificates.price_tree import larger
+from drfopt.certificates.verifier import loads, verify
+from drfopt.model.policies import policy_named
+from drfopt.model.whole_values import WholeUsers
 
 
 def drawn(seed):
@@ -92,3 +98,58 @@ def test_weights_that_are_no_small_powers_are_proven_too():
     found = solve(Instance(random.integers(1, 9, (8, 2)), [150, 140], weights=weights), "ceei", integer=True)
     assert found.certificate.valid and found.certificate.rigorous
     assert found.certificate.evidence.judge == "branch and bound on prices"
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("seed", range(40))
+def test_the_tree_decides_utilities_of_small_pools_as_brute_force_does(seed):
+    instance, alpha = drawn(seed), (Fraction(1, 2), 2, 7, 20)[seed % 4]
+    policy, weights = policy_named(f"alpha:{alpha}"), instance.exact_weights
+    rates = WholeUsers(instance, policy, range(instance.n)).market_rates
+
+    def value(tasks):
+        return math.fsum(
+            float(w) * float(r * x) ** float(1 - alpha) / float(1 - alpha)
+            for w, r, x in zip(weights, rates, tasks, strict=True)
+        )
+
+    known = all_served(instance)
+    best = max(map(value, known), default=0.0)
+    for tasks in known[:: max(1, len(known) // 8)]:
+        found = price_tree.search(instance, policy, list(tasks))
+        while found.better is not None:
+            found = price_tree.search(instance, policy, tasks := found.better)
+        assert found.trees is not None
+        assert value(tasks) == pytest.approx(best, rel=1e-12)
+
+
+def test_what_many_tasks_are_worth_is_told_apart_beside_what_few_are():
+    # The first of 150 tasks is worth 150^6 times what the last is, which is beyond what a program in floats sees.
+    machines = [Machine("m", [10], 3), Machine("n", [10], 2)]
+    allowed = [[True, False], [True, True], [True, True]]
+    ruled = Organisation(guarantees={"u3": {"r1": Fraction(7, 4)}})
+    cluster = Instance([["1/3"], ["0.7"], ["1/3"]], machines=machines, eligible=allowed, organisation=ruled)
+    policy = policy_named("alpha:7")
+    assert price_tree.search(cluster, policy, [30, 28, 59], nodes=1).better is not None
+    found = price_tree.search(cluster, policy, [50, 24, 49], nodes=60)
+    assert found.trees is not None
+    solved = solve(cluster, "alpha:7", integer=True)
+    assert sorted(solved.tasks.tolist()) == [24, 49, 50]
+    assert solved.certificate.rigorous and solved.certificate.evidence.judge == "branch and bound on prices"
+    assert verify(loads(json.dumps(certificate_document(solved)))).valid is True
+
+
+def test_what_is_worth_the_same_is_cut_off_by_users_and_not_by_loads():
+    # Of 509 tasks somebody has one more; loads that differ in nothing are many.
+    machines = [Machine("a", [65], 3), Machine("b", [78], 4), Machine("c", [65], 4)]
+    cluster = Instance([["3/2"], ["3/2"]], machines=machines, eligible=[[True, True, True], [True, False, True]])
+    assert price_tree.search(cluster, policy_named("alpha:7"), [255, 254], nodes=20).trees is not None
+
+
+def test_a_point_that_is_better_is_found_where_loads_are_too_many_to_list():
+    cluster = Instance(
+        [["3/10", "1"], ["3/10", "1/2"], ["11/10", "1/2"], ["3/10", "11/10"]],
+        max_tasks=[20] + [None] * 3,
+        machines=[Machine("m", [250, 500])],
+    )
+    assert price_tree.search(cluster, policy_named("alpha:7"), [20, 320, 87, 174], nodes=10).better is not None
