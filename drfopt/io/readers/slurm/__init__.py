@@ -68,6 +68,9 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     queues = _queues(found["shares"], found["limits"], names, notes)
     if not queues and names.several:
         notes.assumed("users are compared one by one, whatever their accounts: give sshare -a -P")
+    for part in ("gres/shard", "gres/mps"):
+        if {part, "gres/gpu"} <= {resource for task in tasks for resource in task.demand}:
+            notes.assumed(f"{part} is counted beside gres/gpu, of which it is a part in Slurm")
     used = {r for task in tasks for r in task.demand}.union(*(queue.maximum for queue in queues))
     asked = asked.called(SLURM, used, lambda name: name.startswith("gres/"), notes)
     nodes = asked.nodes(_nodes(found["nodes"], notes), _features, notes)
@@ -357,6 +360,8 @@ def _queues(shares: list[SlurmRow], limits: list[SlurmRow], names: _Names, notes
         entries[entry.name] = entry
     for row in limits:
         account, user = row["Account"], row["User"]
+        if account == "root" and not user and row["GrpTRES"]:
+            notes.unused("GrpTRES of root, for all accounts together", row["GrpTRES"])
         if (user and names.by_account) or (account == "root" and not user):
             continue
         name = names.user(user, account) if user else names.group(account)
