@@ -274,8 +274,8 @@ def _stated(policy: Policy) -> dict[str, str]:
             text = inspect.getsource(policy.build).encode()
         except (OSError, TypeError):
             raise InstanceError(
-                f"the text of {policy.name} is not known, by which a checkpoint tells whether it has changed: define it "
-                "in a file"
+                f"the text of {policy.name} is not known, by which a checkpoint tells whether it has changed: "
+                "define it in a file"
             ) from None
     return {"text of the formulation": hashlib.sha256(text).hexdigest()}
 
