@@ -255,6 +255,17 @@ def test_the_log_of_another_search_is_refused(tmp_path):
         search("drf", SP, Space(2, 1, 2, 2), checkpoint=log)
 
 
+def test_the_log_of_a_formulation_is_of_what_it_says(tmp_path):
+    log, path = tmp_path / "log", tmp_path / "mine.py"
+    text = (Path(__file__).parents[2] / "formulations" / "efficient_sharing.py").read_text()
+    path.write_text(text)
+    space = Space(2, 1, 1, 1)
+    search(str(path), "sharing-incentive", space, checkpoint=log)
+    path.write_text(text.replace("x >= r", "x >= 0 * r"))
+    with pytest.raises(InstanceError, match=r"another search \(text of the formulation differs\)"):
+        search(str(path), "sharing-incentive", space, checkpoint=log)
+
+
 # ---- what is written -----------------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,8 @@ The work is cut into units that do not depend on each other.  Each is a pure fun
 be done anywhere, again after a crash, and counts once.
 """
 
+import hashlib
+import inspect
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -240,7 +242,8 @@ def search(
     chosen.check(space.largest().cluster().instance(), integer)
     if checkpoint is not None and (not isinstance(checkpoint, str | Path) or Path(checkpoint).is_dir()):
         raise InstanceError(f"checkpoint is {checkpoint!r}: give the path of a file")
-    log = Log(None if checkpoint is None else Path(checkpoint), {"search": asdict(question)})
+    path = None if checkpoint is None else Path(checkpoint)
+    log = Log(path, {} if path is None else {"search": asdict(question)} | _stated(chosen))
     waiting = [unit for unit in range(space.units) if unit not in log.done]
     deadline = Deadline.asked(time_limit)
     # Handing over a unit costs a worker milliseconds: many small ones go together.
@@ -258,6 +261,23 @@ def search(
                 if (first and _all_failed(question, log)) or not deadline.left():
                     break
     return _summed(question, log)
+
+
+def _stated(policy: Policy) -> dict[str, str]:
+    """Return the digest of what a user's own notion says: when that is changed it is another search."""
+    if policy.objective != "formulation":
+        return {}
+    if policy.build is None:
+        text = Path(str(policy.argument)).read_bytes()
+    else:
+        try:
+            text = inspect.getsource(policy.build).encode()
+        except (OSError, TypeError):
+            raise InstanceError(
+                f"the text of {policy.name} is not known, by which a checkpoint tells whether it has changed: "
+                "define it in a file"
+            ) from None
+    return {"text of the formulation": hashlib.sha256(text).hexdigest()}
 
 
 def in_whole(space: Space, policy: Policy, integer: bool) -> bool:
