@@ -872,3 +872,32 @@ def test_a_workload_that_needs_what_its_queue_does_not_cover_is_not_admitted(tmp
     answer = solve(found.instance, exact=True)
     assert (answer.tasks.tolist(), answer.unplaced) == ([4, 0], ("B",))
     assert "of no use to B, which has no quota of nvidia.com/gpu (B)" in told(found)
+
+
+def test_every_tree_of_quotas_divides_its_own_whole(tmp_path: Path) -> None:
+    """Of 100 cpu of the nodes, 20 are of one tree; pods that name no quota are of the one that their namespace says."""
+    prefix = "quota.scheduling.koordinator.sh"
+
+    def quota(called: str, namespace: str = "kube-system", **marks: str) -> dict:
+        metadata = {"name": called, "namespace": namespace}
+        metadata["labels"] = {f"{prefix}/{key.replace('_', '-')}": value for key, value in marks.items()}
+        metadata["annotations"] = {
+            f"{prefix}/{key}": metadata["labels"].pop(f"{prefix}/{key}")
+            for key in ("total-resource", "namespaces", "shared-weight")
+            if f"{prefix}/{key}" in metadata["labels"]
+        }
+        return {"kind": "ElasticQuota", "metadata": metadata, "spec": {"max": {"cpu": "90"}}}
+
+    roots = [quota(f"t{cpu}", is_parent="true", total_resource=json.dumps({"cpu": str(cpu)})) for cpu in (20, 80)]
+    leaves = [quota("a", parent="t20"), quota("b", parent="t80", namespaces='["y"]'), quota("x", "x", parent="t80")]
+    pods = [pod(f"{place}{i}", place, memory="") for place in ("a", "x", "y", "kube-system") for i in range(60)]
+    for each in pods[:60]:
+        each["metadata"]["labels"] = {f"{prefix}/name": "a"}
+    nodes = [node("n0", cpu="100"), quota("koordinator-default-quota")]
+    found = read("koordinator", [write(tmp_path / "k.json", *nodes, *roots, *leaves, *pods)]).instance
+    assert {group.name: dict(group.ceiling) for group in found.organisation.groups} == {
+        "t20": {"cpu": 20},
+        "t80": {"cpu": 80},
+    }
+    paths = dict(zip(found.users, found.organisation.paths, strict=True))
+    assert paths == {"a": "t20", "x": "t80", "b": "t80", "koordinator-default-quota": ""}
