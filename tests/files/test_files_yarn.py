@@ -191,6 +191,9 @@ def test_the_scheduler_page_tells_bounds(tmp_path: Path) -> None:
     assert found.instance.organisation.guarantees == ({"memory-mb": 4096, "vcores": 2},)
     assert found.instance.organisation.ceilings == ({"memory-mb": 8192, "vcores": 4},)
     assert found.instance.exact_weights == (30,)
+    leaf |= {"capacity": 0, "weight": 10, "mode": "weight"}
+    found = read("yarn", write(tmp_path, page={"scheduler": {"schedulerInfo": info}}, **files))
+    assert found.instance.exact_weights == (10,)
 
 
 def test_the_simulator(tmp_path: Path) -> None:
@@ -448,6 +451,7 @@ def test_partitions_of_labelled_nodes(tmp_path: Path) -> None:
         {"memory-mb": 8192, "vcores": 4},
     )
     assert found.instance.eligible.tolist() == [[True, False], [False, True]]
+    assert "capacities of the partitions are added up: of one of them it may use more (root.a)" in told(found)
 
 
 @pytest.mark.parametrize(

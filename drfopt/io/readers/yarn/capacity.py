@@ -176,6 +176,8 @@ class _Capacities:
             capped = capped or most[label] != dict(has)
         total = total_of(promised.values())
         ceiling = total_of(most.values()) if capped else {}
+        if sum(any(has.values()) for has in (most if capped else promised).values()) > 1:
+            self.notes.assumed("capacities of the partitions are added up: of one of them it may use more", path)
         weight = self._weight(path, promised, above)
         factor = self._of(path, "user-limit-factor", USER_LIMIT_FACTOR).strip()
         limit = None if factor == "-1" else self._parsed(f"{path}.user-limit-factor", factor)

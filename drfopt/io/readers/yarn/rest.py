@@ -188,7 +188,8 @@ def _capacities(part: TreePart, above: str, whole: Mapping[str, Fraction]) -> It
         promised, most = queue["absoluteCapacity"].amount(), queue["absoluteMaxCapacity"].amount(missing=100)
         node = _queue(
             path,
-            queue["capacity"].amount(),
+            # In weight mode the page prints a capacity of 0, in others a weight of -1.
+            queue["capacity"].amount() or max(Fraction(0), queue["weight"].number()),
             {resource: amount * promised / 100 for resource, amount in whole.items() if promised},
             {resource: amount * most / 100 for resource, amount in whole.items() if most < 100},
         )
