@@ -110,7 +110,7 @@ def _once(jobs: Iterable[SlurmRow], notes: Notes) -> Iterable[SlurmRow]:
 
 
 def _missing(needs: Needs, features: Features) -> list[str]:
-    """Return in words why a node does not take a task, by reasons: no partition of its own, no such device or feature."""
+    """Return in words why a node does not take a task: it is in no such partition, has no such device or feature."""
     stated = []
     if needs[0] and not needs[0] & features[0]:
         stated.append(f"is not in partition {' or '.join(sorted(needs[0]))}")
