@@ -466,6 +466,18 @@ def test_who_does_not_know_weights_by_resource_says_so(to: str) -> None:
     assert any("weights" in line for line in lines), lines
 
 
+def test_numbers_of_yarn_have_the_unit_of_their_type() -> None:
+    note = "YARN reads ex/disk in the unit of its type there, which is taken to have none"
+    for resource, told in (("ex/disk", True), ("yarn.io/gpu", False)):
+        lines: list[str] = []
+        export(
+            solve(Instance({"a": {"vcores": 1, resource: 1}}, {"vcores": 2, resource: 9})),
+            "fair-scheduler",
+            lines=lines,
+        )
+        assert (note in lines) == told
+
+
 def test_yunikorn_takes_the_file() -> None:
     task = {"cpu": 1, "memory": "1Gi"}
     with pytest.raises(InstanceError, match="user 'Web' and user 'web' would both be queue 'web': rename one of them"):

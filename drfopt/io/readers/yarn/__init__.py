@@ -131,7 +131,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         members=members,
         shape=asked.shape,
         wants=lambda queue: (EVERY, settings[queue].labels if queue in settings else None),
-        missing=_missing,
+        missing=lambda needs, features: [reason] if (reason := _missing(needs, features)) else [],
     )
 
 
