@@ -901,3 +901,37 @@ def test_every_tree_of_quotas_divides_its_own_whole(tmp_path: Path) -> None:
     }
     paths = dict(zip(found.users, found.organisation.paths, strict=True))
     assert paths == {"a": "t20", "x": "t80", "b": "t80", "koordinator-default-quota": ""}
+
+
+def test_what_a_kueue_queue_uses_is_what_it_runs(tmp_path: Path) -> None:
+    one = [cluster_queue("a", quota("9"), cohort="c", used="4"), cluster_queue("b", quota("6"), cohort="c")]
+    assert read("kueue", [write(tmp_path / "pool.json", *one)]).current()["tasks"] == {"a": 1}
+    two = [
+        cluster_queue("a", quota("9"), quota("2", "spot"), cohort="c", used="4"),
+        cluster_queue("b", quota("6"), cohort="c"),
+    ]
+    found = read("kueue", [write(tmp_path / "classes.json", *two)])
+    assert [sum(homes.values()) for homes in found.placement.values()] == [1]
+    assert all("spot" not in home for home in found.placement["a"])
+
+
+def test_volcano_weights_that_differ_are_told(tmp_path: Path) -> None:
+    marks = {"dev": ("root/eng/dev", "100/50/20"), "prod": ("root/eng/prod", "100/60/80")}
+    queues = [
+        {
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "Queue",
+            "metadata": {
+                "name": name,
+                "annotations": {"volcano.sh/hierarchy": path, "volcano.sh/hierarchy-weights": weights},
+            },
+        }
+        for name, (path, weights) in marks.items()
+    ]
+    pods = [pod(name, annotations={"scheduling.volcano.sh/queue-name": name}) for name in marks]
+    found = read("volcano", [write(tmp_path / "all.json", *NODES, *queues, *pods)])
+    assert [(group.name, group.weight) for group in found.instance.organisation.groups] == [("eng", 50)]
+    told_once = (
+        "queue has the weight that is met first, of several in volcano.sh/hierarchy-weights and its own (root/eng)"
+    )
+    assert told_once in str(told(found))

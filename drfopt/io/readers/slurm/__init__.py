@@ -109,17 +109,17 @@ def _once(jobs: Iterable[SlurmRow], notes: Notes) -> Iterable[SlurmRow]:
         yield row
 
 
-def _missing(needs: Needs, features: Features) -> str:
-    """Return in words why a node does not take a task: no partition of its own, no such device or feature."""
+def _missing(needs: Needs, features: Features) -> list[str]:
+    """Return in words why a node does not take a task: it is in no such partition, has no such device or feature."""
     stated = []
     if needs[0] and not needs[0] & features[0]:
         stated.append(f"is not in partition {' or '.join(sorted(needs[0]))}")
     if not needs[1] <= features[1]:
-        stated.append(f"has no {' and no '.join(sorted(needs[1] - features[1]))}")
+        stated += [f"has no {kind}" for kind in sorted(needs[1] - features[1])]
     if needs[2] and not any(some <= features[2] for some in needs[2]):
         ways = sorted("&".join(sorted(some)) for some in needs[2])
         stated.append(f"has not the feature {' or '.join(ways)}")
-    return " and ".join(stated)
+    return stated
 
 
 def _comparable(tasks: list[Task], nodes: Sequence[ListedMachine], notes: Notes) -> list[Task]:
@@ -262,6 +262,8 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
 
 def _devices(row: SlurmRow, column: str) -> dict[str, Fraction]:
     """Return the devices that a job asks for, ``gres/gpu:a100:2``, by their types too."""
+    if row[column] in NOTHING:
+        return {}
     entries = [re.sub("^gres[/:]", "", entry.strip()).replace("=", ":") for entry in row[column].split(",")]
     return gres(",".join(entry for entry in entries if entry.partition(":")[0] not in NO_DEVICES), row.place)
 
