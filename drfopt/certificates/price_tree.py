@@ -18,6 +18,7 @@ by the verifier (`verifier.whole_values`) that also reads the tree when it is wr
 is left bounds the optimum whenever the search ends.
 """
 
+import contextlib
 import heapq
 import math
 from bisect import bisect_left
@@ -329,10 +330,12 @@ class _Search:
     def best_leaf(self, box: _Box, found: BoxPoint, program: BoxProgram) -> tuple[Node, Fraction | None]:
         """Return a leaf of the prices that a program found, and how much more they leave room for: None for nothing."""
         known: list[tuple[Fraction, Node]] = []
-        for leaf in self.leaves(box, found, program):
-            if (room := self.proof.bound(self.tier, leaf, box.bounds)) is None:
-                return leaf, None
-            known.append((room, leaf))
+        for leaf in (*self.leaves(box, found, program), self.free):
+            # Prices in floats may leave something of worth for nothing, which proves nothing.
+            with contextlib.suppress(Undecided):
+                if (room := self.proof.bound(self.tier, leaf, box.bounds)) is None:
+                    return leaf, None
+                known.append((room, leaf))
         room, leaf = min(known, key=itemgetter(0))
         return leaf, room
 
