@@ -23,9 +23,10 @@ import heapq
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from fractions import Fraction
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -78,13 +79,14 @@ class Searched:
     """What a search found: tasks (n,) that are worth more, or trees that prove that there are none, one a tier.
 
     `more` is by how much the value can be exceeded at most to a tier to which nothing is proven, the first of them: in
-    levels of a sum, in logarithms of a product.
+    levels of a sum, in logarithms of a product.  `slow` says that the search ended only as it came on too slowly.
     """
 
     better: list[int] | None
     trees: list[list[Node]] | None
     more: Fraction
     tier: int = 0
+    slow: bool = False
 
 
 def search(
@@ -213,7 +215,7 @@ class _Search:
             known = Searched(None, None, max(Fraction(-waiting[0][0]), left, Fraction(0)) / unit, tier)
             slow = count in pace and -waiting[0][0] > pace[count] * most_of_all * unit
             if slow or count >= nodes or deadline.left() <= 0:
-                return known
+                return replace(known, slow=slow)
             report(f"proof: {count} parts of what could be better looked at, {len(waiting)} left")
             more, _, box, found = heapq.heappop(waiting)
             try:
@@ -330,9 +332,11 @@ class _Search:
     def best_leaf(self, box: _Box, found: BoxPoint, program: BoxProgram) -> tuple[Node, Fraction | None]:
         """Return a leaf of the prices that a program found, and how much more they leave room for: None for nothing."""
         known: list[tuple[Fraction, Node]] = []
-        for leaf in (*self.leaves(box, found, program), self.free):
+        for leaf in chain(self.leaves(box, found, program), [self.free]):
             # Prices in floats may leave something of worth for nothing, which proves nothing.
             with contextlib.suppress(Undecided):
+                if leaf is self.free and known:
+                    break
                 if (room := self.proof.bound(self.tier, leaf, box.bounds)) is None:
                     return leaf, None
                 known.append((room, leaf))

@@ -297,7 +297,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
         return Certificate("bound", True, 0.0, gap=0.0, evidence=WholeEvidence(judge="nobody to judge"))
     bound: Fraction | None = None
     own = [tasks[i] for i in members]
-    halves = priced = None
+    halves, priced, slow = None, None, False
     if policy.objective == "alpha" and (all(own) or policy.alpha < 1):
         with contextlib.suppress(TooManyChoices, TimeLimitError):
             users = WholeUsers(instance, policy, members)
@@ -308,7 +308,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
                 bound = priced.halves.room_above(own)
 
     def by_boxes(impatient: bool) -> Certificate | None:
-        nonlocal bound
+        nonlocal bound, slow
         with contextlib.suppress(price_tree.Undecided):
             outcome = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), impatient=impatient)
             if outcome.better is not None:
@@ -316,6 +316,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             if outcome.trees is not None:
                 return _verdict(BOXES, [], WholeEvidence(judge=BOXES, trees=partial(list, outcome.trees)))
             bound = outcome.more if bound is None else min(bound, outcome.more)
+            slow = outcome.slow
         return None
 
     if verdict := by_boxes(priced is not None or (halves is not None and len(members) > SMALL)):
@@ -328,7 +329,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
                 above = priced.better(own)
                 if above is None:
                     return _verdict(judge, [], WholeEvidence(judge=judge))
-            if verdict := by_boxes(False):
+            if slow and (verdict := by_boxes(False)):
                 return verdict
         if instance.machines is None:
             if halves is not None:
