@@ -347,9 +347,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             if better and not _can_run(WholeUsers(instance, policy, members), found, deadline):
                 return _bounded(instance, policy, tasks, bound, _beyond(judge))
             if theirs < ours:
-                raise SolverError(
-                    f"{judge} calls an allocation optimal that is worse than the one at hand: it is not believed"
-                )
+                return _bounded(instance, policy, tasks, bound, _worse(judge))
     except TimeLimitError:
         return _bounded(instance, policy, tasks, bound, late=True)
     except TooLargeToAsk:
@@ -474,6 +472,10 @@ def _can_run(users: WholeUsers, tasks: list[int], deadline: Deadline) -> bool:
 
 def _beyond(solver: str) -> str:
     return f"what {solver} finds is more than the cluster is known to run, so that it is no judge here"
+
+
+def _worse(solver: str) -> str:
+    return f"{solver} calls optimal what is worth less than the allocation at hand, so that it is no judge here"
 
 
 def _blurred(solver: str) -> str:
