@@ -14,9 +14,22 @@ from html import escape
 from itertools import islice, zip_longest
 from typing import Any
 
-from .numbers.shown import DIGITS_OF_CELLS, number, part_of
+from .numbers.shown import DIGITS_OF_CELLS, cut, not_above, not_below, number, part_of
 
-__all__ = ["FORMATS", "SHOWN", "WIDTH", "Bar", "Column", "PartOfAll", "Percent", "Sheet", "clean", "finite"]
+__all__ = [
+    "FORMATS",
+    "SHOWN",
+    "WIDTH",
+    "AtLeast",
+    "AtMost",
+    "Bar",
+    "Column",
+    "PartOfAll",
+    "Percent",
+    "Sheet",
+    "clean",
+    "finite",
+]
 
 SHOWN = 20
 """Rows printed for a person; the rest are counted. Files and programs get all of them."""
@@ -44,7 +57,7 @@ class Bar:
     share: float
 
     def __str__(self) -> str:
-        return f"{self.share:.4f}"
+        return cut(self.share)
 
     def drawn(self, blocks: bool = True) -> str:
         """Return the bar and the number; without `blocks` the bar is made of ``#``."""
@@ -65,6 +78,14 @@ class Percent(PartOfAll):
     """The same in percent."""
 
     whole = 100.0
+
+
+class AtMost(float):
+    """A number that holds up to here, and is shown as no more than it is."""
+
+
+class AtLeast(float):
+    """A number that holds from here on, and is shown as no less than it is."""
 
 
 @dataclass(frozen=True)
@@ -285,7 +306,9 @@ def _text(cell: Any) -> str:
     if isinstance(cell, int):
         return f"{cell:,}"
     if isinstance(cell, PartOfAll):
-        return part_of(cell, cell.whole)
+        return part_of(cell, cell.whole, error=0)
+    if isinstance(cell, AtMost | AtLeast):
+        cell = (not_above if isinstance(cell, AtMost) else not_below)(float(cell), DIGITS_OF_CELLS)
     return number(cell, DIGITS_OF_CELLS) if isinstance(cell, float) else clean(str(cell))
 
 

@@ -675,7 +675,8 @@ def stopped(instance: Instance, i: int, bottleneck: Any, tasks: Any, unplaced: b
     if bottleneck is None:
         tops = {"its ceiling": instance.ceilings[i], "its limit": instance.limits[i]}
         tops = {words: np.floor(top) if integer else top for words, top in tops.items()}
-        return next((words for words, top in tops.items() if float(tasks) >= top * (1 - LEVEL)), "")
+        error = 0 if integer else LEVEL
+        return next((words for words, top in tops.items() if float(tasks) >= top * (1 - error)), "")
     if isinstance(bottleneck, str):
         return bottleneck
     first = ", ".join(bottleneck[:2])

@@ -10,6 +10,7 @@ Who has all it asked for is not stopped by anything.  A limit or a ceiling below
 a rule that somebody made, and no machine helps against it.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,6 +33,9 @@ HAS_ALL = "has all it asked for"
 
 UNPLACED, SHORT, ENDLESS, MET = range(4)
 """How users stand, in the order in which a table lists them: who runs nothing first, who has everything last."""
+
+BELOW_ALL = math.nextafter(1, 0)
+"""The most that is met of what is not all met."""
 
 NAMED = 5
 """Users who are short and have a line of their own."""
@@ -90,7 +94,7 @@ def has_all(instance: Instance, i: int, tasks: Any, integer: bool = False) -> bo
         asked = asked_by(instance, i, integer)
         return asked is not None and not _missing(asked, tasks)
     end = float(instance.asked[i])
-    return float(tasks) >= (np.floor(end) if integer else end) * (1 - LEVEL)
+    return float(tasks) >= (np.floor(end) if integer else end * (1 - LEVEL))
 
 
 def _missing(asked: Fraction, tasks: Exact) -> float:
@@ -146,7 +150,7 @@ class Shortfall:
     def met(self) -> np.ndarray:
         """Part of what was asked that runs, (n,); NaN where no end is named, 1 where nothing was asked."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            part = np.where(self.asked > 0, np.minimum(self.got / self.asked, 1.0), 1.0)
+            part = np.where(self.asked > 0, np.minimum(self.got / self.asked, BELOW_ALL), 1.0)
         return np.where(np.isfinite(self.asked), np.where(self.missing > 0, part, 1.0), np.nan)
 
     @cached_property
@@ -157,7 +161,7 @@ class Shortfall:
             pairs = zip(ends, self.exact.tolist(), strict=True)
             return np.array([0.0 if end is None else _missing(end, x) for end, x in pairs])
         wanted = np.where(np.isfinite(self.asked), self.asked, 0.0)
-        return np.where(self.got >= wanted * (1 - LEVEL), 0.0, wanted - self.got)
+        return np.where(self.got >= wanted * (1 - (0 if self.whole else LEVEL)), 0.0, wanted - self.got)
 
     @cached_property
     def shares(self) -> np.ndarray:

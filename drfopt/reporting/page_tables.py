@@ -48,7 +48,7 @@ def _policies(document: Document) -> Table:
     columns = [
         Column("policy", ("titles", None)),
         Column("lowest level", ("measures", None, "lowest"), "share"),
-        Column("Jain's index", ("measures", None, "jain"), "number"),
+        Column("Jain's index", ("measures", None, "jain"), "index"),
         Column("geometric mean", ("measures", None, "nash"), "share"),
         Column("envious", ("measures", None, "envious"), "count"),
         Column("sum of\u00a0shares", ("measures", None, "sum_of_shares"), "number"),
@@ -203,7 +203,7 @@ def _steps(document: Document, place: int) -> Table:
     columns = [
         Column(sweep["axis"], (*here, "at"), "number"),
         Column("lowest level", (*here, "lowest"), "share"),
-        Column("Jain's index", (*here, "jain"), "number"),
+        Column("Jain's index", (*here, "jain"), "index"),
         Column("sum of\u00a0shares", (*here, "sum_of_shares"), "number"),
         Column("tasks", (*here, "tasks"), "number"),
         *(Column(f"{name} used", (*here, "used", j), "share") for j, name in enumerate(sweep["resources"])),

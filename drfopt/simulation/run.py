@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, checked_flags, is_real
-from ..base.numbers.shown import counted, tenths
+from ..base.numbers.shown import counted, cut, tenths
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.naming import some
@@ -221,7 +221,7 @@ class Run(Result):
                 int(jobs),
                 _known(response),
                 int(tasks),
-                *(f"{share:.4f}" for share in shares),
+                *map(cut, shares),
                 int(running),
                 float(waiting),
             )

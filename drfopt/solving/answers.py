@@ -31,6 +31,8 @@ __all__ = ["allocation_of"]
 READ = ("drfopt allocation 1", "drfopt certificate 1")
 """Documents that are read, with their newest versions."""
 
+REMEDY = "give what 'drfopt solve --json' or Allocation.to_dict wrote"
+
 Number = Callable[[TreePart], Any]
 
 
@@ -59,7 +61,7 @@ def allocation_of(
         checked_instance(instance)
     part = document if isinstance(document, TreePart) else TreePart(dict(document), "the answer")
     if not isinstance(part.value, dict) or not {"users", "policy"} <= part.value.keys():
-        raise InstanceError(f"{part.place}: is no answer: give what 'drfopt solve --json' wrote")
+        raise InstanceError(f"{part.place}: is no answer: {REMEDY}")
     refuse_newer(part["schema"].value, READ, part.place)
     _check_claims(part)
     if instance is None:
@@ -145,10 +147,10 @@ class _Reading:
         found: dict[int, Any] = {}
         for entry in self.document["users"].each():
             if key not in entry:
-                raise InstanceError(f"{entry.place}: has no {key!r}: give what 'drfopt solve --json' wrote")
+                raise InstanceError(f"{entry.place}: has no {key!r}: {REMEDY}")
             i = _index(self.users, name := entry["name"].text(), entry)
             if i in found:
-                raise InstanceError(f"{entry.place}: user {name!r} is listed twice: give what 'drfopt solve' wrote")
+                raise InstanceError(f"{entry.place}: user {name!r} is listed twice: {REMEDY}")
             found[i] = self.read(entry[key])
         if missing := [name for name, i in self.users.items() if i not in found]:
             raise InstanceError(f"{self.document.place}: says nothing of {some(missing)}: give an answer of all users")
@@ -202,7 +204,7 @@ class _Reading:
         """Return what is said of the proof; the proof itself is not in the document."""
         part = self.document["certificate"]
         if part.value is not None and not isinstance(part.value, dict):
-            raise part.wrong("give what 'drfopt solve --json' wrote")
+            raise part.wrong(REMEDY)
         said = part.value or {"kind": "none", "valid": None, "violation": 0.0, "gap": 0.0}
         stops: list[Any] = [None] * self.instance.n
         for entry in self.document["users"].each():

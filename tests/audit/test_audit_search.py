@@ -122,6 +122,13 @@ def test_a_counterexample_is_made_small_in_every_way():
     assert all(c.size < case.size for c in smaller(case))
 
 
+def test_large_numbers_are_made_small_in_few_moves():
+    case = Case(((10**9 - 3, 10**8 + 7),), (SpaceUser((5**9, 3**17)), SpaceUser((7**8, 2**26 + 1))))
+    question = Question("asset", ("sharing-incentive",), Space(2, 2))
+    assert question.fails("sharing-incentive", case) and len(list(smaller(case))) < 400
+    assert smallest(case, lambda c: question.fails("sharing-incentive", c)).size[:3] == (2, 2, 7)
+
+
 def test_limits_weights_and_machines_are_searched():
     limited = search("drf", ["sharing-incentive", SP], Space(2, 1, 2, 2, max_weight=2, max_limit=1))
     assert all(count[FAILS] == 0 and count[HOLDS] for count in limited.verdicts.values())
@@ -134,6 +141,7 @@ def test_what_fails_by_a_tie_only_is_no_counterexample():
     result = search("utilitarian", ["envy-freeness"], Space(2, 1, 1, 1))
     assert result.verdicts["envy-freeness"][FAILS] and not result.counterexamples
     assert any("one of several, of which the others are not asked" in note for note in result.sheet().notes)
+    assert result.sheet().rows[0][-1] == "none: it fails by a tie only"
 
 
 def test_whole_tasks_are_searched():
@@ -245,6 +253,17 @@ def test_the_log_of_another_search_is_refused(tmp_path):
     log.write_text("not a log\n")
     with pytest.raises(InstanceError, match="not the log of a search"):
         search("drf", SP, Space(2, 1, 2, 2), checkpoint=log)
+
+
+def test_the_log_of_a_formulation_is_of_what_it_says(tmp_path):
+    log, path = tmp_path / "log", tmp_path / "mine.py"
+    text = (Path(__file__).parents[2] / "formulations" / "efficient_sharing.py").read_text()
+    path.write_text(text)
+    space = Space(2, 1, 1, 1)
+    search(str(path), "sharing-incentive", space, checkpoint=log)
+    path.write_text(text.replace("x >= r", "x >= 0 * r"))
+    with pytest.raises(InstanceError, match=r"another search \(text of the formulation differs\)"):
+        search(str(path), "sharing-incentive", space, checkpoint=log)
 
 
 # ---- what is written -----------------------------------------------------------------------------------------------

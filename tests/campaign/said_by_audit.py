@@ -617,7 +617,7 @@ def _templates() -> Iterator[Template]:
     yield Template(
         "envy up to one task",
         rf"user (?P<user>{USER}) runs (?P<tasks>{N}) tasks?, but would run (?P<more>{N}) with what user "
-        rf"(?P<other>{USER}) holds: taking one task from it is not enough",
+        rf"(?P<other>{USER}) holds: taking what one task of (?P=user) needs from it is not enough",
         _envies_still,
     )
     yield Template("waste", BUT + "would take nothing from anybody else", _wastes)

@@ -466,6 +466,41 @@ def test_who_does_not_know_weights_by_resource_says_so(to: str) -> None:
     assert any("weights" in line for line in lines), lines
 
 
+def test_numbers_of_yarn_have_the_unit_of_their_type() -> None:
+    note = "YARN reads ex/disk in the unit of its type there, which is taken to have none"
+    for resource, told in (("ex/disk", True), ("yarn.io/gpu", False)):
+        lines: list[str] = []
+        export(
+            solve(Instance({"a": {"vcores": 1, resource: 1}}, {"vcores": 2, resource: 9})),
+            "fair-scheduler",
+            lines=lines,
+        )
+        assert (note in lines) == told
+
+
+def test_yunikorn_takes_the_file() -> None:
+    task = {"cpu": 1, "memory": "1Gi"}
+    with pytest.raises(InstanceError, match="user 'Web' and user 'web' would both be queue 'web': rename one of them"):
+        export(solve(Instance({"Web": task, "web": task}, {"cpu": 10, "memory": "10Gi"})), "yunikorn")
+    organisation = Organisation(
+        paths={"a": "g"}, groups=[Group("g", 1, ceiling={"cpu": 4})], ceilings={"a": {"cpu": 20, "memory": "5Gi"}}
+    )
+    instance = Instance({"a": task, "c": task}, {"cpu": 10, "memory": "10Gi"}, organisation=organisation)
+    lines: list[str] = []
+    text = export(solve(instance), "yunikorn", lines=lines)
+    assert 'vcore: "20"' not in text and text.count('vcore: "4"') >= 2
+    assert "ceilings above that of a group around them count as that: 1 queue" in lines
+
+
+def test_quotas_that_mesos_refuses_are_told() -> None:
+    task = {"cpus": 1, "mem": 512}
+    organisation = Organisation(paths={"dev": "eng"}, groups=[Group("eng", 1)])
+    instance = Instance({"*": task, "dev": task, "ops": task}, {"cpus": 10, "mem": 10240}, organisation=organisation)
+    lines: list[str] = []
+    export(solve(instance), "mesos", lines=lines)
+    assert "UPDATE_QUOTA takes no quota of * or of a role in another: 2 roles" in lines
+
+
 def test_csv_tells_what_is_called_otherwise_and_left_out() -> None:
     lines: list[str] = []
     instance = Instance({"A": {"cpu": 1, "mem": 2, "pods": 1}}, {"cpu": 3, "mem": 9, "pods": 9})

@@ -38,6 +38,14 @@ def test_yaml_may_begin_with_a_brace(tmp_path: Path) -> None:
         read("kubernetes", path)
 
 
+def test_the_nearest_class_misses_the_fewest_needs(tmp_path: Path) -> None:
+    task = pod("p", nodeSelector={"z": "a", "zone": "b"})
+    for order in (1, -1):
+        machines = [node("n0", cpu="10"), node("n1", cpu="11", labels={"z": "a"})][::order]
+        found = read("kubernetes", write(tmp_path / "all.json", *machines, task))
+        assert re.search(r"fits nowhere: 11cpu-\S+, the nearest class, has not zone In b \(", told(found)), told(found)
+
+
 # ---- requests ----------------------------------------------------------------------------------------------
 
 

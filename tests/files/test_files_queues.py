@@ -872,3 +872,66 @@ def test_a_workload_that_needs_what_its_queue_does_not_cover_is_not_admitted(tmp
     answer = solve(found.instance, exact=True)
     assert (answer.tasks.tolist(), answer.unplaced) == ([4, 0], ("B",))
     assert "of no use to B, which has no quota of nvidia.com/gpu (B)" in told(found)
+
+
+def test_every_tree_of_quotas_divides_its_own_whole(tmp_path: Path) -> None:
+    """Of 100 cpu of the nodes, 20 are of one tree; pods that name no quota are of the one that their namespace says."""
+    prefix = "quota.scheduling.koordinator.sh"
+
+    def quota(called: str, namespace: str = "kube-system", **marks: str) -> dict:
+        metadata = {"name": called, "namespace": namespace}
+        metadata["labels"] = {f"{prefix}/{key.replace('_', '-')}": value for key, value in marks.items()}
+        metadata["annotations"] = {
+            f"{prefix}/{key}": metadata["labels"].pop(f"{prefix}/{key}")
+            for key in ("total-resource", "namespaces", "shared-weight")
+            if f"{prefix}/{key}" in metadata["labels"]
+        }
+        return {"kind": "ElasticQuota", "metadata": metadata, "spec": {"max": {"cpu": "90"}}}
+
+    roots = [quota(f"t{cpu}", is_parent="true", total_resource=json.dumps({"cpu": str(cpu)})) for cpu in (20, 80)]
+    leaves = [quota("a", parent="t20"), quota("b", parent="t80", namespaces='["y"]'), quota("x", "x", parent="t80")]
+    pods = [pod(f"{place}{i}", place, memory="") for place in ("a", "x", "y", "kube-system") for i in range(60)]
+    for each in pods[:60]:
+        each["metadata"]["labels"] = {f"{prefix}/name": "a"}
+    nodes = [node("n0", cpu="100"), quota("koordinator-default-quota")]
+    found = read("koordinator", [write(tmp_path / "k.json", *nodes, *roots, *leaves, *pods)]).instance
+    assert {group.name: dict(group.ceiling) for group in found.organisation.groups} == {
+        "t20": {"cpu": 20},
+        "t80": {"cpu": 80},
+    }
+    paths = dict(zip(found.users, found.organisation.paths, strict=True))
+    assert paths == {"a": "t20", "x": "t80", "b": "t80", "koordinator-default-quota": ""}
+
+
+def test_what_a_kueue_queue_uses_is_what_it_runs(tmp_path: Path) -> None:
+    one = [cluster_queue("a", quota("9"), cohort="c", used="4"), cluster_queue("b", quota("6"), cohort="c")]
+    assert read("kueue", [write(tmp_path / "pool.json", *one)]).current()["tasks"] == {"a": 1}
+    two = [
+        cluster_queue("a", quota("9"), quota("2", "spot"), cohort="c", used="4"),
+        cluster_queue("b", quota("6"), cohort="c"),
+    ]
+    found = read("kueue", [write(tmp_path / "classes.json", *two)])
+    assert [sum(homes.values()) for homes in found.placement.values()] == [1]
+    assert all("spot" not in home for home in found.placement["a"])
+
+
+def test_volcano_weights_that_differ_are_told(tmp_path: Path) -> None:
+    marks = {"dev": ("root/eng/dev", "100/50/20"), "prod": ("root/eng/prod", "100/60/80")}
+    queues = [
+        {
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "Queue",
+            "metadata": {
+                "name": name,
+                "annotations": {"volcano.sh/hierarchy": path, "volcano.sh/hierarchy-weights": weights},
+            },
+        }
+        for name, (path, weights) in marks.items()
+    ]
+    pods = [pod(name, annotations={"scheduling.volcano.sh/queue-name": name}) for name in marks]
+    found = read("volcano", [write(tmp_path / "all.json", *NODES, *queues, *pods)])
+    assert [(group.name, group.weight) for group in found.instance.organisation.groups] == [("eng", 50)]
+    told_once = (
+        "queue has the weight that is met first, of several in volcano.sh/hierarchy-weights and its own (root/eng)"
+    )
+    assert told_once in str(told(found))

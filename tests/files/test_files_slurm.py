@@ -719,3 +719,34 @@ def test_types_of_devices_of_machines_of_another_file(tmp_path: Path) -> None:
     found = read("slurm", jobs, machines=saved(tmp_path, **{"labelled.csv": labelled})[0])
     assert found.instance.resources == ("cpu", "mem", ANY)
     assert "machine with several types of a device: each may be all of them, as none is counted (n1)" in told(found)
+
+
+def test_what_nodes_of_an_entry_have_at_least_by_text_and_json(tmp_path: Path) -> None:
+    entry = {"nodes": {"nodes": ["n1", "n2"]}, "partition": {"name": "p"}, "node": {"state": ["IDLE"]}}
+    entry |= {
+        "cpus": {"minimum": 8, "maximum": 16},
+        "memory": {"minimum": 1000, "maximum": 1000},
+        "gres": {"total": ""},
+    }
+    text = "NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn[1-2]|8+|1000|(null)|p|idle\n"
+    for nodes in (json.dumps({"sinfo": [entry]}), text):
+        found = read("slurm", saved(tmp_path, nodes=nodes, jobs=ONE_JOB))
+        assert found.instance.exact_capacity == (16, 2000)
+        assert "2 x node has no more than the least of its line: give sinfo -N (such as n1)" in told(found)
+
+
+def test_a_limit_on_everybody_is_told(tmp_path: Path) -> None:
+    nodes = "NodeName=n[1-3] CPUs=8 RealMemory=9000\nPartitionName=p Nodes=ALL\n"
+    dump = "Cluster - 'c':Fairshare=1:GrpTRES=cpu=4\nParent - 'root'\nUser - 'root':AdminLevel='Administrator'\n"
+    for limits in ("Account|User|Share|GrpTRES\nroot||1|cpu=4\nx|||\n", dump + "Account - 'x':Fairshare=1\n"):
+        found = read("slurm", saved(tmp_path, nodes=nodes, jobs=ONE_JOB, limits=limits))
+        assert "not used: GrpTRES of root, for all accounts together (cpu=4)" in told(found)
+
+
+def test_shards_are_parts_of_devices(tmp_path: Path) -> None:
+    nodes = "NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn1|8|9000|gpu:2,shard:8|p|idle\n"
+    jobs = ONE_JOB.replace("N/A", "gres/shard:1")
+    note = "gres/shard is counted beside gres/gpu, of which it is a part in Slurm"
+    assert note not in told(read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs)))
+    jobs += "2|b|x|p|PENDING|1|1|1G|gres/gpu:1\n"
+    assert note in told(read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs)))

@@ -100,6 +100,12 @@ def test_mesos(tmp_path: Path) -> None:
         read("mesos", saved(tmp_path, other={"a": 1}))
 
 
+def test_counts_of_a_table_with_gaps(tmp_path: Path) -> None:
+    text = {"machines": "machine,count,cpu\nm,2.0,4\n", "tasks": "user,count,cpu\na,3.0,1\n"}
+    found = read("csv", saved(tmp_path, **text)).instance
+    assert (found.counts.tolist(), found.max_tasks) == ([2], (3,))
+
+
 # ---- plain CSV ---------------------------------------------------------------------------------------------
 
 MACHINES = "# a comment\nmachine,count,cpu,memory,label:model\nbig,2,32,128,A100\nsmall-1,,8,16Gi,\nsmall-2,1,8,16Gi,\n"
@@ -164,6 +170,11 @@ BAD = {
     "negative": ("tasks", "user,cpu\na,-1\n", r"line 2: cpu is '-1': write 0 or more"),
     "huge": ("tasks", "user,cpu\na," + "9" * 10**5 + "\n", r"line 2: cpu: '9+\.\.\.' is too long"),
     "count": ("tasks", "user,count,cpu\na,1.5,1\n", r"line 2: count is '1.5': write a whole number"),
+    "digits": (
+        "tasks",
+        f"user,count,cpu\na,1{'0' * 15},1\n",
+        r"write a whole number, 0 or more and of at most 15 digits$",
+    ),
     "machines below 0": (
         "machines",
         "machine,count,cpu\nm,-2,4\n",

@@ -191,6 +191,9 @@ def test_the_scheduler_page_tells_bounds(tmp_path: Path) -> None:
     assert found.instance.organisation.guarantees == ({"memory-mb": 4096, "vcores": 2},)
     assert found.instance.organisation.ceilings == ({"memory-mb": 8192, "vcores": 4},)
     assert found.instance.exact_weights == (30,)
+    leaf |= {"capacity": 0, "weight": 10, "mode": "weight"}
+    found = read("yarn", write(tmp_path, page={"scheduler": {"schedulerInfo": info}}, **files))
+    assert found.instance.exact_weights == (10,)
 
 
 def test_the_simulator(tmp_path: Path) -> None:
@@ -304,7 +307,7 @@ def test_bad_rest(tmp_path: Path) -> None:
         read("yarn", write(tmp_path, apps=apps(app("a", "q", request(1, 1, 1))), nodes={"nodes": None}))
     broken = node("h")
     broken["totalResource"]["resourceInformations"]["resourceInformation"][0]["units"] = "furlongs"
-    with pytest.raises(InstanceError, match=r"units: is 'furlongs': use one of Ki"):
+    with pytest.raises(InstanceError, match=r"units: is 'furlongs': use one of p, n, u, m, k"):
         read("yarn", write(tmp_path, nodes=nodes(broken)))
 
 
@@ -448,6 +451,7 @@ def test_partitions_of_labelled_nodes(tmp_path: Path) -> None:
         {"memory-mb": 8192, "vcores": 4},
     )
     assert found.instance.eligible.tolist() == [[True, False], [False, True]]
+    assert "capacities of the partitions are added up: of one of them it may use more (root.a)" in told(found)
 
 
 @pytest.mark.parametrize(
@@ -550,3 +554,34 @@ def test_an_app_of_which_no_container_is_told_is_called_by_its_state(tmp_path: P
     waiting = app("a1", "root.a", running=-1, state="ACCEPTED")
     paths = write(tmp_path, nodes=nodes(node("h")), apps=apps(waiting, app("a2", "root.a", request(1, 1, 1))))
     assert "not used: app that is ACCEPTED, and no container of it is told (a1)" in told(read("yarn", paths))
+
+
+def test_numbers_of_files_count_in_the_unit_of_the_cluster(tmp_path: Path) -> None:
+    disk = {"name": "disk", "units": "G", "value": 500}
+    big = node("h1")
+    big["totalResource"]["resourceInformations"]["resourceInformation"].append(disk)
+    wants = request(1024, 1, 3)
+    details = [{"name": "memory-mb", "units": "Mi", "value": 1024}, {"name": "vcores", "units": "m", "value": 500}]
+    details.append({"name": "disk", "units": "M", "value": 250})
+    wants["capability"]["resourceInformations"] = {"resourceInformation": details}
+    work = apps(app("a1", "root.eng.dev", wants))
+    fair = "<allocations><queue name='eng'><queue name='dev'><maxResources>memory-mb=9999, disk=100</maxResources>"
+    settings = {
+        "root.queues": "eng",
+        "root.eng.queues": "dev",
+        "root.eng.capacity": "100",
+        "root.eng.dev.capacity": "100",
+    }
+    settings["root.eng.dev.maximum-capacity"] = "[memory=9999,disk=100]"
+    lines = "".join(
+        f"<property><name>yarn.scheduler.capacity.{key}</name><value>{value}</value></property>"
+        for key, value in settings.items()
+    )
+    for xml in (f"{fair}</queue></queue></allocations>", f"<configuration>{lines}</configuration>"):
+        found = read("yarn", write(tmp_path, queues=xml, nodes=nodes(big), apps=work)).instance
+        assert dict(zip(found.resources, found.exact_demands[0], strict=True)) == {
+            "memory-mb": 1024,
+            "vcores": Fraction(1, 2),
+            "disk": 250 * 10**6,
+        }
+        assert found.organisation.ceilings[0]["disk"] == 100 * 10**9

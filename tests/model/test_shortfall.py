@@ -183,3 +183,19 @@ def test_next_to_nothing_of_what_is_asked_for_is_told_as_what_it_is(asked):
 
 def test_a_loss_of_nearly_all_is_not_all():
     assert [tenths(part, "+") for part in (-0.9999167, -1.0, 0.99999)] == ["-99.99%", "-100.0%", "+99.999%"]
+
+
+def test_a_whole_task_that_is_missing_is_so_however_many_run():
+    """No error of floats excuses it, as it does the other number of divisible tasks."""
+    many = Instance([[1]], [2 * 10**9], max_tasks=[2 * 10**9 + 1], resources=["cpu"])
+    found = solve(many, integer=True)
+    assert found.shortfall.missing.tolist() == [1] and found.shortfall.met[0] < 1
+    assert "  99.9999999  " in str(found) and "short of 1 cpu" in str(found)
+    assert {row[-1] for row in found.sheet().rows} == {""} and "has all it asked for" not in str(found)
+    assert solve(many).shortfall.met.tolist() == [1]
+
+
+def test_what_is_met_exactly_of_almost_all_is_not_all():
+    almost = Instance([[1]], [1], max_tasks=[1 + Fraction(1, 10**20)])
+    assert solve(almost, exact=True).shortfall.met[0] < 1
+    assert "  <100  " in str(solve(almost, exact=True))

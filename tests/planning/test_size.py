@@ -12,6 +12,7 @@ from drfopt import (
     Machine,
     Organisation,
     PolicyError,
+    SolverError,
     TaskType,
     TimeLimitError,
     size,
@@ -369,3 +370,11 @@ def test_of_a_limit_of_whole_tasks_a_part_of_one_is_not_asked_for():
     assert float(size(cluster, "A>=100%", {"cpu": 1}, integer=True).cost) == pytest.approx(5, rel=2e-4)
     with pytest.raises(InstanceError, match="user 'A' has at most 2 tasks"):
         size(cluster, "A>=5/2", {"cpu": 1}, integer=True)
+
+
+def test_costs_beyond_a_solver_are_named():
+    message = r"one memory costs 1e\+12 and one cpu 1e-09, further apart than a solver weighs: give costs"
+    with pytest.raises(SolverError, match=message):
+        costs = {"cpu": Fraction(1, 10**9), "memory": 10**12}
+        most, steps = dict.fromkeys(costs, 100), dict.fromkeys(costs, 1)
+        size(Instance.library("nsdi2011"), "A>=5", costs, most=most, steps=steps)

@@ -1,5 +1,6 @@
 """Sentences that were not so, each on the smallest instance where it was seen."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -23,7 +24,7 @@ from drfopt import (
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import HOLDS, UNDECIDED
 from drfopt.base.errors import EngineError, InstanceError, PolicyError
-from drfopt.base.numbers.shown import apart, not_above, not_below
+from drfopt.base.numbers.shown import apart, at_most, cut, fixed, not_above, not_below, part_of
 from drfopt.planning.advice import advise
 from drfopt.planning.pricing.binding_rounds import held
 
@@ -626,3 +627,19 @@ SAVED = [(0.000396286, 0.0004), (0.0121, 0.013), (0.5, 0.5), (0.0, 0.0), (0.996,
 @pytest.mark.parametrize(("value", "text"), SAVED)
 def test_what_could_be_saved_at_most_is_rounded_up(value: float, text: float) -> None:
     assert not_below(value, 2) == text
+
+
+def test_a_bound_is_rounded_up_and_what_is_not_all_never_to_the_whole():
+    assert [at_most(x) for x in (1 / 3, 0.5, 0.25 + 1e-16, 0.9999999)] == [
+        "33.3334%",
+        "50.0000%",
+        "25.0000%",
+        "99.99999%",
+    ]
+    assert [at_most(x) for x in (1.0, 1 - 1e-12, 0.0, 1e-9)] == ["100.0000%", "100.0000%", "0.0%", "0.0001%"]
+    assert [cut(x) for x in (0.99999, 1 - 1e-12, 1.0, 2 / 3, 0.99985, 1.5)] == [
+        "0.9999", "1.0000", "1.0000", "0.6667", "0.9999", "1.5000",
+    ]  # fmt: skip
+    assert fixed([0.99999, 0.1234], whole=1) == ["<1.000", "0.123"] and fixed([0.99999, 0.1234])[0] == "1.000"
+    assert part_of(100 * (1 - 1e-10), 100) == "100" and part_of(100 * (1 - 1e-10), 100, error=0) == "99.99999999"
+    assert part_of(math.nextafter(100, 0), 100, error=0) == "<100"

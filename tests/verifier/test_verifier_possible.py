@@ -276,8 +276,17 @@ def test_an_answer_is_of_the_instance_it_has_or_that_is_given():
         verify({"schema": "drfopt audit-certificate 1", "audits": []}, given)
     with pytest.raises(ValueError, match="not a certificate: it has no 'integer'"):
         verify({key: value for key, value in data.items() if key != "integer"})
-    with pytest.raises(ValueError, match="not a certificate"):
-        verify(data | {"users": 7})
+    for wrong, words in (
+        ({"users": 7}, "what it has under 'users' is no list"),
+        ({"users": [None]}, "an entry of its 'users' is no table"),
+        ({"proof": {"rounds": 7}}, "something in it is of another form"),
+    ):
+        with pytest.raises(ValueError, match=f"^not a certificate: {words}"):
+            verify(data | wrong)
+    with pytest.raises(ValueError, match=r"^an instance has a user at least"):
+        verify(data | {"instance": given | {"users": []}})
+    with pytest.raises(ValueError, match=r"^what stands for a user is no table"):
+        verify(data | {"instance": given | {"users": [7]}})
 
 
 def test_what_is_impossible_is_not_looked_at_further():

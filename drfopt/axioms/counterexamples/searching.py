@@ -4,6 +4,8 @@ The work is cut into units that do not depend on each other.  Each is a pure fun
 be done anywhere, again after a crash, and counts once.
 """
 
+import hashlib
+import inspect
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -143,6 +145,8 @@ class Search(Result):
     def sheet(self) -> Sheet:
         """Return the table: a row a property."""
         stories = {c.finding.property: f"{in_one_line(c.instance)}: {c.finding.witness}" for c in self.counterexamples}
+        by_a_tie = [n for n in self.question.properties if self.verdicts[n][FAILS] and n not in stories]
+        stories |= dict.fromkeys(by_a_tie, "none: it fails by a tie only")
         rows = [
             (name, *(self.verdicts[name][v] for v in (HOLDS, FAILS, UNDECIDED)), stories.get(name, ""))
             for name in self.question.properties
@@ -158,9 +162,7 @@ class Search(Result):
             f"{self.seen:,} of {self.total:,} cases, {self.audited:,} audited: one stands for all that differ by "
             "symmetry" if not space.sample else f"{self.seen:,} of {self.total:,} cases drawn, {self.audited:,} audited"
         ]  # fmt: skip
-        if by_a_tie := [
-            name for name in self.question.properties if self.verdicts[name][FAILS] and name not in stories
-        ]:
+        if by_a_tie:
             names = ", ".join(by_a_tie)
             notes.append(f"fails of the optimum given here, one of several, of which the others are not asked: {names}")
         if not self.complete:
@@ -240,7 +242,8 @@ def search(
     chosen.check(space.largest().cluster().instance(), integer)
     if checkpoint is not None and (not isinstance(checkpoint, str | Path) or Path(checkpoint).is_dir()):
         raise InstanceError(f"checkpoint is {checkpoint!r}: give the path of a file")
-    log = Log(None if checkpoint is None else Path(checkpoint), {"search": asdict(question)})
+    path = None if checkpoint is None else Path(checkpoint)
+    log = Log(path, {} if path is None else {"search": asdict(question)} | _stated(chosen))
     waiting = [unit for unit in range(space.units) if unit not in log.done]
     deadline = Deadline.asked(time_limit)
     # Handing over a unit costs a worker milliseconds: many small ones go together.
@@ -258,6 +261,23 @@ def search(
                 if (first and _all_failed(question, log)) or not deadline.left():
                     break
     return _summed(question, log)
+
+
+def _stated(policy: Policy) -> dict[str, str]:
+    """Return the digest of what a user's own notion says: when that is changed it is another search."""
+    if policy.objective != "formulation":
+        return {}
+    if policy.build is None:
+        text = Path(str(policy.argument)).read_bytes()
+    else:
+        try:
+            text = inspect.getsource(policy.build).encode()
+        except (OSError, TypeError):
+            raise InstanceError(
+                f"the text of {policy.name} is not known, by which a checkpoint tells whether it has changed: "
+                "define it in a file"
+            ) from None
+    return {"text of the formulation": hashlib.sha256(text).hexdigest()}
 
 
 def in_whole(space: Space, policy: Policy, integer: bool) -> bool:

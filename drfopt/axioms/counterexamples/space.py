@@ -301,7 +301,7 @@ def smaller(case: Case) -> Iterator[Case]:
             yield replace(case, users=tuple(sorted([*case.users[:i], kind, *case.users[i + 1 :]])))
     for k, row in enumerate(case.rooms):
         for j, capacity in enumerate(row):
-            for less in range(1, capacity):
+            for less in _less(capacity):
                 changed = (*row[:j], less, *row[j + 1 :])
                 yield replace(case, rooms=(*case.rooms[:k], changed, *case.rooms[k + 1 :]))
 
@@ -311,11 +311,27 @@ def _simpler(user: SpaceUser) -> Iterator[SpaceUser]:
         yield replace(user, weight=1)
     if user.limit:
         yield replace(user, limit=0)
-        yield from (replace(user, limit=limit) for limit in range(1, user.limit))
+        yield from (replace(user, limit=limit) for limit in _less(user.limit))
     for j, d in enumerate(user.demand):
         # A zero stays what the searcher allowed: positive demands stay positive.
-        for less in range(1, d):
+        for less in _less(d):
             yield replace(user, demand=(*user.demand[:j], less, *user.demand[j + 1 :]))
+
+
+EVERY = 64
+"""Up to here every smaller number is tried in the place of one."""
+
+
+def _less(number: int) -> Iterator[int]:
+    """Yield smaller numbers: all of them, of a large one those that are a power of two, or less by one.
+
+    What the moves reach is as small as any of them makes it, and a number of 18 digits is no search without end.
+    """
+    if number <= EVERY:
+        yield from range(1, number)
+        return
+    powers = [1 << k for k in range((number - 1).bit_length())]
+    yield from sorted({*powers, *(number - power for power in powers)})
 
 
 def _drop(row: tuple[int, ...], j: int) -> tuple[int, ...]:

@@ -11,8 +11,8 @@ envies nobody of a crowd of users if of one such resource nobody among them has 
 crowds are those who use the same resources: under drf, a crowd that uses what stopped i has no higher level, hence not
 more of the dominant resource of i; and a crowd that does not use it has nothing of it.
 
-Envy-freeness up to one task (EF1): who envies another no longer does once one task is taken from the bundle.  What is
-taken is one task's worth of the envious user; with the envied user's task taken instead, no whole division is both
+Envy-freeness up to one task (EF1): who envies another no longer does once what one task of its own needs is taken from
+the bundle.  With the envied user's task taken instead, no whole division is both
 Pareto efficient and free of such envy.
 Source: Parkes, Procaccia and Shah, Beyond dominant resource fairness, TEAC 2015.
 """
@@ -55,7 +55,7 @@ class Envy(Witness):
 
 @dataclass(frozen=True)
 class EnvyUpToOne(Witness):
-    """A user who would rather have what another holds, even after one of her tasks is taken from it."""
+    """A user who would rather have what another holds, even after what one of her own tasks needs is taken from it."""
 
     property = UP_TO_ONE
     user: str
@@ -67,7 +67,7 @@ class EnvyUpToOne(Witness):
         tasks, instead = side_by_side(self.tasks, self.instead)
         return (
             f"user {self.user} runs {counted(tasks, 'task')}, but would run {instead} with what user "
-            f"{self.other} holds: taking one task from it is not enough"
+            f"{self.other} holds: taking what one task of {self.user} needs from it is not enough"
         )
 
 

@@ -67,7 +67,8 @@ PROPERTIES = Registry(
         slow=True, asks=monotonicity.asks,
     ),
     Property(
-        envy_freeness.UP_TO_ONE, "EF1", "envy ends when one task is taken away", envy_freeness.check_up_to_one
+        envy_freeness.UP_TO_ONE, "EF1", "envy ends when one task of the envious is left out",
+        envy_freeness.check_up_to_one,
     ),
     Property(
         sharing_incentive.NO_COMPLAINTS, "NJC", "everybody has its part of something used up",

@@ -8,7 +8,7 @@ may have, and None where it does not: two enclosures that overlap are undecided,
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
@@ -34,6 +34,9 @@ SHOWN = 17
 
 LONGEST = 40
 """Digits of an enclosure on its own."""
+
+LOST = 4
+"""Digits that both ends may lack of what its width tells."""
 
 LONG_BITS = 4096
 """Bits beyond which a certificate file has an integer in hexadecimal."""
@@ -120,18 +123,34 @@ def upper(value: Exact) -> Fraction:
 
 
 def beginning(value: Exact, most: int = SHOWN) -> str:
-    """Return the first digits of a number, at most so many, cut and not rounded; of an enclosure those of both ends."""
+    """Return the first digits of a number, at most so many, cut and not rounded; of an enclosure those of both ends.
+
+    Where the ends have few digits in common, on both sides of a round number, it is that ``+-`` what holds both ends.
+    """
     ends = lower(value), upper(value)
     size = max(map(abs, ends))
     if ends[0] < 0 < ends[1] or not size:
-        return f"{float(value):.3g} +- {float(size):.0e}" if size else "0"
-    place = most - math.floor(math.log10(size.numerator) - math.log10(size.denominator)) - 1
-    for decimals in range(place, place - most, -1):
+        return f"0 +- {_scale(size)}" if size else "0"
+    place = most - _power(size) - 1
+    known = min(place, -_power(ends[1] - ends[0]) - 1) if ends[0] < ends[1] else place
+    for decimals in range(known, known - LOST, -1):
         low, high = (_cut(abs(end), decimals) for end in ends)
         if low == high:
             sign, found = "-" if ends[0] < 0 else "", Decimal(low).scaleb(-decimals)
             return f"{sign}{found}..."
-    return f"{float(value):.{most}g} +- {float(upper(value) - lower(value)):.0e}"  # to both sides of a round number
+    middle = Fraction(round((ends[0] + ends[1]) / 2 * Fraction(10) ** place)) / Fraction(10) ** place
+    near = Decimal(middle.numerator) / Decimal(middle.denominator)
+    return f"{near.normalize():f} +- {_scale(max(ends[1] - middle, middle - ends[0]))}"
+
+
+def _power(value: Fraction) -> int:
+    """Return the power of ten of the first digit of a positive number, or the one below or above."""
+    return math.floor(math.log10(value.numerator) - math.log10(value.denominator))
+
+
+def _scale(value: Fraction) -> str:
+    """Return a positive number in one digit, and no smaller."""
+    return f"{Context(prec=1, rounding=ROUND_CEILING).divide(Decimal(value.numerator), Decimal(value.denominator)):.0e}"
 
 
 def least(values: Iterable[Any], default: Any = 0) -> Any:

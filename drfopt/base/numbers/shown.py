@@ -10,7 +10,9 @@ __all__ = [
     "DIGITS_OF_CELLS",
     "amount",
     "apart",
+    "at_most",
     "counted",
+    "cut",
     "decimals",
     "fixed",
     "in_places",
@@ -57,17 +59,17 @@ def not_above(value: float, digits: int = DIGITS_OF_CELLS) -> float:
     return _rounded(value, digits, -1)
 
 
-def not_below(value: float, digits: int) -> float:
+def not_below(value: float, digits: int = DIGITS_OF_CELLS, error: float = LEVEL) -> float:
     """Return a positive number in so many digits, and no smaller: what is said to be at most that is."""
-    return _rounded(value, digits, 1)
+    return _rounded(value, digits, 1, error)
 
 
-def _rounded(value: float, digits: int, way: int) -> float:
-    """Return a positive number in so many digits, on one side of it but for what floats leave open."""
+def _rounded(value: float, digits: int, way: int, error: float = LEVEL) -> float:
+    """Return a positive number in so many digits, on one side of it but for the relative error that it may have."""
     if not 0 < value < math.inf:
         return value
     nearest = float(f"{value:.{digits}g}")
-    if way * (nearest - value) >= -value * LEVEL:
+    if way * (nearest - value) >= -value * error:
         return nearest
     return float(f"{nearest + way * 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}")
 
@@ -101,11 +103,22 @@ def percent(value: float | None, digits: int = DIGITS) -> str:
     return "–" if value is None else f"{part_of(100 * value, 100, digits)} %"
 
 
-def part_of(value: float, whole: float, digits: int = DIGITS_OF_CELLS) -> str:
-    """Return a part of a whole in so many digits, of what is less than all with the digits that tell."""
-    while (text := number(value, digits)) == number(whole, digits) and value < whole * (1 - LEVEL):
+def part_of(value: float, whole: float, digits: int = DIGITS_OF_CELLS, error: float = LEVEL) -> str:
+    """Return a part of a whole in so many digits, of what is less than all with the digits that tell.
+
+    What is less by no more than the relative `error` is all.
+    """
+    while (text := number(value, digits)) == number(whole, digits) and value < whole * (1 - error):
+        if digits == ALL_DIGITS:
+            return f"<{text}"
         digits += 1
     return text
+
+
+def cut(share: float, decimals: int = 4) -> str:
+    """Return a share of all in decimals: the nearest, but of what is less than all no more than that."""
+    less = share < 1 - LEVEL
+    return f"{min(share, 1 - 10.0**-decimals) if less else share:.{decimals}f}"
 
 
 def tenths(value: float, sign: str = "", decimals: int = 1) -> str:
@@ -116,6 +129,15 @@ def tenths(value: float, sign: str = "", decimals: int = 1) -> str:
     while f"{size:.{decimals}%}" == f"{1:.{decimals}%}" and abs(size - 1) > LEVEL:
         decimals += 1
     return f"{value:{sign}.{decimals}%}"
+
+
+def at_most(part: float, decimals: int = 4, error: float = LEVEL) -> str:
+    """Return a bound from above, a part of all, as a percentage in decimals: rounded up, but less than all if it is."""
+    if part <= 0:
+        return tenths(part)
+    while (up := math.ceil(part * 10 ** (decimals + 2) * (1 - error))) == 10 ** (decimals + 2) and part < 1 - LEVEL:
+        decimals += 1
+    return f"{up / 10 ** (decimals + 2):.{decimals}%}"
 
 
 def amount(value: float, unit: str = "") -> str:
@@ -154,15 +176,22 @@ def decimals(values: Iterable[float | None], digits: int = DIGITS) -> int:
     return max(0, largest, min(smaller, room, MOST_DECIMALS))
 
 
-def fixed(values: Sequence[float | None], pool: Sequence[float | None] = (), *, share: bool = False) -> list[str]:
+def fixed(
+    values: Sequence[float | None],
+    pool: Sequence[float | None] = (),
+    *,
+    share: bool = False,
+    whole: float | None = None,
+) -> list[str]:
     """Return the cells of a column, so that their points stand below each other; of shares as percentages.
 
-    All values of the `pool` get as many decimals.
+    All values of the `pool` get as many decimals; what is less than the `whole`, of shares all, does not print as that.
     """
     times = 100 if share else 1
+    whole = 100 if share else whole
     shown = [None if value is None else times * value for value in values]
     places = decimals([None if value is None else times * value for value in pool or values])
-    return ["–" if value is None else in_places(value, places, times if share else None) for value in shown]
+    return ["–" if value is None else in_places(value, places, whole) for value in shown]
 
 
 def in_places(value: float, places: int, whole: float | None = None) -> str:

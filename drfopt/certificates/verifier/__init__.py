@@ -13,6 +13,7 @@ from .audited import AUDITS, verdicts
 from .claims import SCHEMA
 from .cluster import Cluster
 from .exact_sums import Multiple
+from .keys import misshapen
 from .proofs import Proof
 from .reading import Check, Report, loads, long_numbers, number, with_long
 from .work import Unfinished, metered
@@ -63,8 +64,8 @@ def verify(
         report.add("all that has to be checked", [], "that takes more work than a file may cost")
     except KeyError as error:
         raise ValueError(f"not a certificate: it has no {error}") from None
-    except (TypeError, AttributeError, IndexError, ArithmeticError) as error:
-        raise ValueError(f"not a certificate: {error}") from None
+    except (TypeError, AttributeError, IndexError, ArithmeticError):
+        raise ValueError(f"not a certificate: {misshapen(document)}") from None
     return report
 
 

@@ -89,16 +89,19 @@ def _lacks(one: AlikeTasks, has: MachineClass, resources: Iterable[str]) -> dict
 def _reason(
     cluster: Contents, one: AlikeTasks, classes: list[MachineClass], resources: list[str], plain: Collection[str]
 ) -> str:
-    """Return in words what the nearest class lacks: one that is open, otherwise one that is large enough."""
+    """Return in words what the nearest class lacks: one that is open, otherwise one that is large enough.
+
+    Of equally large ones it is that which misses the fewest needs of the task.
+    """
     if cluster.pool is not None:
         return "there is no " + " and no ".join(r for r in one.demand if not cluster.pool.get(r))
     open_to = classes if not one.classes else [classes[k] for k in one.classes]
     lacks = {id(has): _lacks(one, has, resources) for has in open_to}
-    nearest = min(open_to, key=lambda has: _distance(one, lacks[id(has)]))
+    closed = not one.classes and one.classes is not None
+    unmet = {id(has): cluster.missing(one.needs, has.nodes[0].features) if closed else [] for has in open_to}
+    nearest = min(open_to, key=lambda has: (*_distance(one, lacks[id(has)]), len(unmet[id(has)])))
     words = [_short(one, resource, there, plain) for resource, there in lacks[id(nearest)].items()]
-    if not one.classes and one.classes is not None:
-        words.append(cluster.missing(one.needs, nearest.nodes[0].features))
-    return f"{nearest.name}, the nearest class, {' and '.join(filter(None, words)) or 'is not open to it'}"
+    return f"{nearest.name}, the nearest class, {' and '.join([*words, *unmet[id(nearest)]]) or 'is not open to it'}"
 
 
 def _distance(one: AlikeTasks, lacks: Mapping[str, Fraction]) -> tuple[Fraction, int]:

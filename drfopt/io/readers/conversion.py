@@ -299,7 +299,7 @@ class Contents:
     usable : callable
         The resources that a queue may use; None for all.
     missing : callable
-        What of its needs a node with these features does not meet, in words.
+        The needs that a node with these features does not meet, each in words.
     place : str
         The files, as a refusal names them.
     """
@@ -317,7 +317,7 @@ class Contents:
     shape: Amounts = field(default_factory=dict)
     wants: Callable[[str], Hashable] = lambda queue: None
     usable: Callable[[str], frozenset[str] | None] = lambda queue: None
-    missing: Callable[[Any, Any], str] = lambda needs, features: "is not open to it"
+    missing: Callable[[Any, Any], Sequence[str]] = lambda needs, features: ["is not open to it"]
     place: str = ""
 
 

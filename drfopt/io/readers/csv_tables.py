@@ -114,13 +114,13 @@ def _task(row: CsvRow, members: dict[str, dict[str, Any]]) -> Task:
     return Task(user, _amounts(row, OF_TASKS), count, _labels(row), row["task"], home)
 
 
-def _missing(needs: Labels, labels: Labels) -> str:
+def _missing(needs: Labels, labels: Labels) -> list[str]:
     there = dict(labels)
-    return " and ".join(
+    return [
         f"has not {key}={values}"
         for key, values in needs
         if there.get(key) not in {value.strip() for value in values.split("|")}
-    )
+    ]
 
 
 def _check_columns(nodes: list[ListedMachine], tasks: list[Task]) -> None:

@@ -7,6 +7,7 @@ Comma-separated files row by row, each with its place, with a header or without.
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -146,6 +147,9 @@ def parts(file: File) -> list[TreePart]:
     return found
 
 
+WHOLE = re.compile(r"\.0+$")
+"""How a whole number ends that was printed as a float."""
+
 LONGEST_INTEGER = 15
 """Digits of an integer in these files; more is a mistake, and a float could not hold it."""
 
@@ -163,9 +167,12 @@ class CsvRow:
 
     def count(self, column: str, least: int = 0) -> int:
         """Return a column as a whole number, `least` or more."""
-        text = self[column]
-        if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_INTEGER and int(text) >= least):
-            raise failure(self.place, f"{column} is {shown(text)}: write a whole number, {least} or more")
+        text = WHOLE.sub("", self[column])  # a table with gaps prints 3.0
+        whole = text.isascii() and text.isdigit()
+        long = whole and len(text) > LONGEST_INTEGER
+        if not whole or long or int(text) < least:
+            most = f" and of at most {LONGEST_INTEGER} digits" if long else ""
+            raise failure(self.place, f"{column} is {shown(self[column])}: write a whole number, {least} or more{most}")
         return int(text)
 
     def amount(self, column: str) -> Fraction:

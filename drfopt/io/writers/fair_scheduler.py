@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from ...base.numbers.shown import not_above
 from ...model.allocation import Allocation
-from .amounts import Names, Shares, exact_amounts, percent, yarn
+from .amounts import YARN, Names, Shares, exact_amounts, percent, yarn
 from .exports import by_resource, decimal, weight_texts
 from .queues import RULES, ExportedQueue, exported_queues, refuse_root
 
@@ -42,6 +42,8 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
     lines += by_resource(allocation, "YARN")
     queues = exported_queues(allocation, shares, _queue, lines, RULES)
     refuse_root(queue for queue in queues if not queue.parent)
+    if plain := [target.name for target in shares.targets if target not in YARN.values() and target.scale == 1]:
+        lines.append(f"YARN reads {', '.join(plain)} in the unit of its type there, which is taken to have none")
     below: dict[str, list[str]] = {}
     weights = weight_texts((queue.weight for queue in queues), PLACES, lines)
     for queue, weight in reversed([*zip(queues, weights, strict=True)]):

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ...base.numbers.shown import counted
 from ...model.allocation import Allocation
 from .amounts import Names, Shares, mesos
 from .exports import by_resource
@@ -19,6 +20,9 @@ from .kubernetes import heading
 from .queues import RULES, exported_queues
 
 __all__ = ["text"]
+
+DEFAULT = "*"
+"""The role of frameworks that name none."""
 
 
 def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
@@ -34,6 +38,11 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
     queues = exported_queues(allocation, shares, _name, lines, RULES)
     if any(not queue.weight for queue in queues):
         lines.append("a weight of 0 is written as 1: a role's is above 0")
+    refused = [queue for queue in queues if queue.parent or queue.label == DEFAULT]
+    if refused:
+        lines.append(
+            f"UPDATE_QUOTA takes no quota of {DEFAULT} or of a role in another: {counted(len(refused), 'role')}"
+        )
     roles = []
     for queue in queues:
         role = queue.full.replace(".", "/")

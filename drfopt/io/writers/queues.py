@@ -11,12 +11,13 @@ A group has what its members have together. A ceiling of the instance is the max
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
 
 from ...base.errors import InstanceError
+from ...base.numbers.shown import counted
 from ...model.allocation import Allocation
 from ..native.writing import yaml_text
 from .amounts import Names, Shares, kai, kubernetes, quantity, yunikorn
@@ -245,6 +246,12 @@ def yunikorn_queues(allocation: Allocation, names: Names, lines: list[str]) -> s
     shares = yunikorn(allocation, names)
     queues = exported_queues(allocation, shares, _part_of_path, lines, ALL_RULES)
     refuse_root(queue for queue in queues if not queue.parent)
+    owners: dict[str, str] = {}
+    for queue in queues:
+        owner = f"group {queue.path!r}" if queue.user is None else f"user {queue.user!r}"
+        if (other := owners.setdefault(queue.full.lower(), owner)) != owner:
+            raise InstanceError(f"{other} and {owner} would both be queue {queue.full.lower()!r}: rename one of them")
+    queues = _under_parents(queues, lines)
     if allocation.instance.weights_per_resource or len({queue.weight for queue in queues}) > 1:
         lines.append("weights are not written: YuniKorn has none")
 
@@ -266,6 +273,22 @@ def yunikorn_queues(allocation: Allocation, names: Names, lines: list[str]) -> s
 
     tree = {"partitions": [{"name": "default", "queues": [{"name": "root", "submitacl": "*", "queues": below("")}]}]}
     return heading(allocation, lines) + yaml_text(tree)
+
+
+def _under_parents(queues: Iterable[ExportedQueue], lines: list[str]) -> list[ExportedQueue]:
+    """Return the queues, parents first, with ceilings that are nowhere above those of the queues they are in."""
+    most: dict[str, dict[int, int]] = {"": {}}
+    found, cut = [], 0
+    for queue in queues:
+        above = most[queue.parent]
+        ceiling = {j: min(amount, above.get(j, amount)) for j, amount in queue.ceiling.items()}
+        cut += ceiling != queue.ceiling
+        found.append(replace(queue, ceiling=ceiling))
+        if queue.user is None:
+            most[queue.path] = {**above, **ceiling}
+    if cut:
+        lines.append(f"ceilings above that of a group around them count as that: {counted(cut, 'queue')}")
+    return found
 
 
 def volcano_queues(allocation: Allocation, names: Names, lines: list[str]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from ...base.errors import InstanceError
 from ...base.numbers.shown import counted
 from ...base.results import Result
-from ...base.tables import Column, Sheet
+from ...base.tables import AtLeast, AtMost, Column, Sheet
 from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
 from ...model.instance import Instance
@@ -30,8 +30,8 @@ class OneSided:
     Attributes
     ----------
     price : float
-        Shadow price in the objective of the policy: of the lowest level that a capacity holds, of the sum, of the
-        market.  Shares are of the cluster as it is.
+        Shadow price in the objective of the policy, of what `Prices.price_of` says, such as the lowest level that a
+        capacity holds, the sum, or the market.  Shares are of the cluster as it is.
     lowest_level : float or None
         Slope of the lowest level of those below their limits, in the cluster that is enlarged; None where nobody is,
         and for a sum.
@@ -180,6 +180,9 @@ PRICED = {
 }
 """What a shadow price is the price of, by the objective of the policy."""
 
+FIRST_STOP = "the level at which a capacity first stops somebody for good"
+"""That of a leximin under rules: those of another group or tier may be below."""
+
 TIERS = {"sum": " of all tiers together", "alpha": " of the tier that is served last"}
 """The same, where tiers are served in turn."""
 
@@ -256,8 +259,8 @@ class Prices(Result):
     def _row(self, worth: Worth) -> tuple:
         more, less = worth.more, worth.less
         found = more or less
-        start = worth.now if less is None else less.until
-        end = worth.now if more is None else "10 times" if more.until is None else more.until
+        start = worth.now if less is None else None if less.until is None else AtLeast(less.until)
+        end = worth.now if more is None else "10 times" if more.until is None else AtMost(more.until)
         if found is None:
             range_ = ("not known", None, None) if worth.unknown else ("", worth.now, worth.now)
             return (worth.name, worth.now, None, None, None, *range_, None)
@@ -300,6 +303,8 @@ class Prices(Result):
         above = " above guarantees, which do not fit" if objective == "leximin" and self.allocation.broken else ""
         rules = self.allocation.instance.organisation
         tiers = objective in TIERS and rules is not None and len(set(rules.in_turn or ())) > 1
+        if objective == "leximin" and rules is not None and not rules.only_excludes:
+            return FIRST_STOP + above
         return PRICED[objective] + (TIERS[objective] if tiers else above)
 
     def _whom(self, found: OneSided) -> str:

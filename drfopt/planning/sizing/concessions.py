@@ -12,16 +12,19 @@ from typing import Any
 import numpy as np
 
 from ...base.deadline import Deadline
-from ...base.numbers.shown import counted, tenths
+from ...base.numbers.shown import DIGITS_OF_CELLS, at_most, counted, not_below
 from .branch_and_bound import PurchaseSearch
 from .needs import Least
-from .relaxation import MISSING
+from .relaxation import MISSING, SLACK
 from .targets import Target
 
 __all__ = ["Concession", "concessions"]
 
 HALVINGS = 30
 """Times an interval of factors is halved: to a billionth."""
+
+ADDED = 4 * SLACK
+"""Relative error by which a factor may be above what fits, the programs' own slack: that near it is rounded off."""
 
 NOTHING = 1e-6
 """Part of a target that is as good as nothing: tolerances of the program leave some."""
@@ -85,22 +88,26 @@ class Concession:
             return [f"{room}no fair allocation of anything for sale meets the targets{judged}"]
         if self.limited:
             one = len(self.limited) == 1
-            text = ", ".join(f"{target} down to {most:.6g}" for target, most in self.limited[:SHOWN])
+            text = ", ".join(f"{target} down to {_bound(most)}" for target, most in self.limited[:SHOWN])
             more = f" and {len(self.limited) - SHOWN} more" if len(self.limited) > SHOWN else ""
             return [
                 f"{counted(len(self.limited), 'target')} {'is' if one else 'are'} above what a user's own limit "
                 "allows, whatever is bought",
                 f"raise {'this limit' if one else 'these limits'}, or ask for less, at least: {text}{more}",
-                f"at most {tenths(self.all, decimals=4)} of every target can be met together",
+                f"at most {at_most(self.all, error=ADDED)} of every target can be met together",
             ]
-        most = tenths(self.all, decimals=4)
+        most = at_most(self.all, error=ADDED)
         found = [f"even without fairness at most {most} of every target fits"]
         if self.by_machine:
             found = [f"all for sale, each machine divided by itself, gives at most {most} of every target"]
         if able := [(target, factor) for target, factor in self.alone if factor > NOTHING]:
-            text = ", ".join(f"{target.what} down to {factor * float(target.least):.6g}" for target, factor in able)
+            text = ", ".join(f"{target.what} down to {_bound(factor * float(target.least))}" for target, factor in able)
             found.append(f"giving up one alone, at least: {text}")
         return found
+
+
+def _bound(value: float) -> str:
+    return f"{not_below(value, error=ADDED):.{DIGITS_OF_CELLS}g}"
 
 
 def concessions(search: PurchaseSearch) -> Concession:

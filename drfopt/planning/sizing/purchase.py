@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...base.deadline import Deadline
-from ...base.errors import InstanceError, PolicyError, TimeLimitError, checked_flags
+from ...base.errors import InstanceError, PolicyError, SolverError, TimeLimitError, checked_flags
 from ...base.numbers.shown import counted, not_below, percent, tenths
 from ...base.results import Result
 from ...base.tables import Column, Sheet
@@ -23,6 +23,9 @@ from .offers import Shop, shop
 from .targets import Target, check_tiers, targets_of
 
 __all__ = ["Purchase", "size"]
+
+FAR = 10**6
+"""Costs so many times as large are named where the search fails."""
 
 PATIENCE = 20.0
 """Seconds of search, without a limit of one's own, among amounts that may be any number: there the last gap may never
@@ -313,7 +316,7 @@ def size(
                 f"target {str(target)!r}: a task of user {target.name!r} fits on no machine that is there or for sale: "
                 "sell one that it fits on, or ask for nothing of its own"
             )
-    search.run()
+    _run(search, sale)
     best, nearest = search.best, search.judge.nearest
     open_ = search.judge.undecided
     done, bound = search.done and not open_, min([search.bound, *(trial.cost for trial in open_)])
@@ -341,6 +344,23 @@ def size(
         parts=search.solved,
         seconds=time.perf_counter() - begun,
     )
+
+
+def _run(search: PurchaseSearch, sale: Shop) -> None:
+    """Search, and name the costs where the solver does not weigh them."""
+    try:
+        search.run()
+    except TimeLimitError:
+        raise
+    except SolverError as error:
+        dear, cheap = (way(sale.offers, key=lambda offer: offer.cost) for way in (max, min))
+        if dear.cost < FAR * cheap.cost:
+            raise
+        raise SolverError(
+            f"the cheapest purchase is not found: one {dear.name} costs {_text(dear.cost)} and one {cheap.name} "
+            f"{_text(cheap.cost)}, further apart than a solver weighs: give costs that are nearer to each other, or "
+            "say how many of each may be bought at most (--max)"
+        ) from error
 
 
 def _none_found(search: PurchaseSearch, endless: bool) -> str:

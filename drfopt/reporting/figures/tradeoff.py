@@ -6,7 +6,7 @@ How policies are told apart in a figure: by colour and by shape, and lines by th
 from dataclasses import dataclass
 from typing import Any
 
-from ...base.numbers.shown import number, percent
+from ...base.numbers.shown import DIGITS, number, part_of, percent
 from ...base.tables import clean
 from ..charts import HEIGHT, Figure, Key, Panel, colours, ink, number_axis, span, zoomed
 from ..palette import DASHES, POLICY_INKS, POLICY_SHAPES, title_of
@@ -87,6 +87,10 @@ def figure(document: dict[str, Any]) -> Figure | None:
     )
 
 
+def _told(measure: str, value: float) -> str:
+    return part_of(value, MOST[measure], DIGITS + 1) if measure in MOST else number(value)
+
+
 def _panel(plane: Plane, keys: tuple[Key, ...], measures: list[dict[str, Any]]) -> Panel:
     points = [(m[plane.across], m[plane.upwards]) for m in measures]
     scales = [
@@ -104,7 +108,8 @@ def _panel(plane: Plane, keys: tuple[Key, ...], measures: list[dict[str, Any]]) 
     rows = []
     # Of policies at one point the first is on top, and the others show around it.
     for key, (across, upwards) in reversed(list(enumerate(points))):
-        tip = f"{keys[key].name}: {plane.across_title} {number(across)}, {plane.upwards_title} {number(upwards)}"
+        told = _told(plane.across, across), _told(plane.upwards, upwards)
+        tip = f"{keys[key].name}: {plane.across_title} {told[0]}, {plane.upwards_title} {told[1]}"
         size = DOT * (1 + min(3, sum(_near(at[key], other) for other in at[:key]))) ** 1.6
         rows.append({"key": key, "across": across, "upwards": upwards, "size": size, "tip": clean(tip)})
     place = {

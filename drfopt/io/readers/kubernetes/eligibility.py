@@ -110,8 +110,8 @@ def allows(needs: PodNeeds, features: Features) -> bool:
     )
 
 
-def missing(needs: PodNeeds, features: Features) -> str:
-    """Return in words why a node with these features does not take a pod with these needs."""
+def missing(needs: PodNeeds, features: Features) -> list[str]:
+    """Return in words, reason by reason, why a node with these features does not take a pod with these needs."""
     labels = dict(features.labels)
     asked = [one for one in needs.selector if not _holds([one], labels)]
     if needs.terms is not None and not any(term and _holds(term, labels) for term in needs.terms):
@@ -119,7 +119,7 @@ def missing(needs: PodNeeds, features: Features) -> str:
         asked += [one for one in nearest if not _holds([one], labels)]
     reasons = [f"has not {label} {operator} {'|'.join(values)}".rstrip() for label, operator, values in asked]
     kept = [one for one in features.taints if not any(_tolerates(toleration, one) for toleration in needs.tolerations)]
-    return " and ".join(reasons + [f"has the taint {key}{f'={value}' if value else ''}" for key, value, _ in kept])
+    return reasons + [f"has the taint {key}{f'={value}' if value else ''}" for key, value, _ in kept]
 
 
 def _term(term: TreePart) -> tuple[Requirement, ...]:

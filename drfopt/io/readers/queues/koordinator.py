@@ -6,12 +6,13 @@
                                                        without it, or with zeros alone, the max is the weight
     label quota.scheduling.koordinator.sh/parent       the group above
 
-A pod is in the quota that its label ``quota.scheduling.koordinator.sh/name`` names, or in that of its namespace. Where
-no node is listed, the annotation ``total-resource`` of the root of a tree of quotas says what there is to divide;
-several trees are added up.
+A pod is in the quota that its label ``quota.scheduling.koordinator.sh/name`` names; or in the one that has the name of
+its namespace, or names that in its annotation ``namespaces``, or is the only one there; or in the default one. The
+annotation ``total-resource`` of the root of a tree of quotas is a ceiling, too, and says where no node is listed what
+there is to divide; several trees are added up.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
@@ -25,10 +26,20 @@ from .tree import QueueNode, System
 __all__ = ["read"]
 
 PREFIX = "quota.scheduling.koordinator.sh/"
-MARKS = ("parent", "is-parent", "tree-id", "is-root", "allow-lent-resource", "shared-weight", "total-resource")
+MARKS = (
+    "parent",
+    "is-parent",
+    "tree-id",
+    "is-root",
+    "allow-lent-resource",
+    "shared-weight",
+    "total-resource",
+    "namespaces",
+)
 """Labels and annotations of a quota that are used, or follow from the tree."""
 
 TOP = "koordinator-root-quota"
+DEFAULT = "koordinator-default-quota"
 SYSTEM_QUOTAS = ("koordinator-system-quota",)
 
 UNBOUNDED = 2**62 // 1000
@@ -38,7 +49,10 @@ UNBOUNDED = 2**62 // 1000
 def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     found = []
     weights = _weights(objects.take("ElasticQuota"))
-    for item, weight in zip(objects.take("ElasticQuota"), weights, strict=True):
+    totals = [_total(item) for item in objects.take("ElasticQuota")]
+    if not objects.take("Node") and sum(map(bool, totals)) == 1:
+        totals = [{} for _ in totals]  # That tree is all there is.
+    for item, weight, total in zip(objects.take("ElasticQuota"), weights, totals, strict=True):
         marks = labels(item)
         for key in labels(item) | annotations(item):
             if key.startswith(PREFIX) and key.removeprefix(PREFIX) not in MARKS:
@@ -51,7 +65,7 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
                 _parent(item),
                 weight,
                 item["spec"]["min"].amounts(),
-                {r: most for r, most in item["spec"]["max"].amounts().items() if most < UNBOUNDED},
+                _least(item["spec"]["max"].amounts(), total),
             )
         )
     return found
@@ -62,9 +76,7 @@ def _weights(items: list[TreePart]) -> list[Fraction | Mapping[str, Fraction]]:
     parts = []
     siblings: dict[str, list[Mapping[str, Fraction]]] = defaultdict(list)
     for item in items:
-        text = annotations(item).get(f"{PREFIX}shared-weight", "")
-        place = f"{item.place}: shared-weight"
-        told = TreePart(trees(text, place)[0], place).amounts() if text else {}
+        told = _annotated(item, "shared-weight").amounts()
         parts.append(told if any(told.values()) else item["spec"]["max"].amounts())
         siblings[_parent(item) or TOP].append(parts[-1])
     means = {}
@@ -85,23 +97,46 @@ def _parent(item: TreePart) -> str:
 
 
 def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
-    homes: dict[str, str] = {}
-    for item in objects.take("ElasticQuota"):
-        homes.setdefault(namespace(item), name(item))
+    homes = _homes(objects.take("ElasticQuota"))
+    default = next((DEFAULT for item in objects.take("ElasticQuota") if name(item) == DEFAULT), None)
 
     def queue_of(pod: Pod) -> str | None:
-        quota = pod.labels.get(f"{PREFIX}name") or homes.get(pod.namespace)
+        quota = pod.labels.get(f"{PREFIX}name") or homes.get(pod.namespace, default)
         return None if quota in SYSTEM_QUOTAS else quota
 
     return queue_of
 
 
+def _homes(items: list[TreePart]) -> dict[str, str]:
+    """Return the quota of the pods of each namespace that name none."""
+    leaves = [item for item in items if labels(item).get(f"{PREFIX}is-parent") != "true"]
+    lying = Counter(map(namespace, leaves))
+    homes = {namespace(item): name(item) for item in leaves if lying[namespace(item)] == 1}
+    for item in leaves:
+        homes |= {part.text(): name(item) for part in _annotated(item, "namespaces").each()}
+    return homes | {name(item): name(item) for item in leaves if name(item) == namespace(item)}
+
+
+def _annotated(item: TreePart, key: str) -> TreePart:
+    """Return what an annotation of a quota has, as JSON."""
+    text, place = annotations(item).get(f"{PREFIX}{key}", ""), f"{item.place}: {key}"
+    return TreePart(trees(text, place)[0] if text else None, place)
+
+
+def _total(item: TreePart) -> dict[str, Fraction]:
+    """Return what the tree of quotas below this one divides, where it is the root of one."""
+    return _annotated(item, "total-resource").amounts()
+
+
+def _least(most: dict[str, Fraction], total: dict[str, Fraction]) -> dict[str, Fraction]:
+    bounds = {r: min(some) for r in most | total if (some := [one[r] for one in (most, total) if r in one])}
+    return {r: bound for r, bound in bounds.items() if bound < UNBOUNDED}
+
+
 def _pool(objects: Objects) -> dict[str, Fraction] | None:
     total: dict[str, Fraction] = {}
     for item in objects.take("ElasticQuota"):
-        text = annotations(item).get(f"{PREFIX}total-resource", "")
-        place = f"{item.place}: total-resource"
-        for resource, amount in TreePart(trees(text, place)[0], place).amounts().items() if text else ():
+        for resource, amount in _total(item).items():
             total[resource] = total.get(resource, Fraction(0)) + amount
     return total or None
 

@@ -54,7 +54,7 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
         if HIERARCHY in marks:
             if parent:
                 notes.unused("parent of a queue: its hierarchy is annotated too", name(item))
-            parent, weight = _ancestors(item, marks[HIERARCHY], marks.get(WEIGHTS, ""), found)
+            parent, weight = _ancestors(item, marks[HIERARCHY], marks.get(WEIGHTS, ""), found, notes)
             if "weight" in spec and spec["weight"].amount() != weight:
                 notes.unused("weight of a queue: its hierarchy is annotated too", name(item))
         found[name(item)] = QueueNode(
@@ -68,7 +68,9 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
     return list(found.values())
 
 
-def _ancestors(item: TreePart, path: str, weights: str, found: dict[str, QueueNode]) -> tuple[str, Fraction]:
+def _ancestors(
+    item: TreePart, path: str, weights: str, found: dict[str, QueueNode], notes: Notes
+) -> tuple[str, Fraction]:
     """Add the queues on the way to this one, and return the name of the last of them and the weight of this one."""
     labels = [label for label in path.split("/") if label]
     try:
@@ -84,7 +86,8 @@ def _ancestors(item: TreePart, path: str, weights: str, found: dict[str, QueueNo
     for depth, (label, weight) in enumerate(zip(labels[:-1], numbers, strict=False), start=1):
         inner = "/".join(labels[:depth])
         key = label if depth == 1 else inner
-        found.setdefault(key, QueueNode(key, parent, weight, label=label))
+        if found.setdefault(key, QueueNode(key, parent, weight, label=label)).weight != weight:
+            notes.assumed(f"queue has the weight that is met first, of several in {WEIGHTS} and its own", key)
         parent = key
     return parent, numbers[-1]
 

@@ -68,6 +68,9 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     queues = _queues(found["shares"], found["limits"], names, notes)
     if not queues and names.several:
         notes.assumed("users are compared one by one, whatever their accounts: give sshare -a -P")
+    for part in ("gres/shard", "gres/mps"):
+        if {part, "gres/gpu"} <= {resource for task in tasks for resource in task.demand}:
+            notes.assumed(f"{part} is counted beside gres/gpu, of which it is a part in Slurm")
     used = {r for task in tasks for r in task.demand}.union(*(queue.maximum for queue in queues))
     asked = asked.called(SLURM, used, lambda name: name.startswith("gres/"), notes)
     nodes = asked.nodes(_nodes(found["nodes"], notes), _features, notes)
@@ -106,17 +109,17 @@ def _once(jobs: Iterable[SlurmRow], notes: Notes) -> Iterable[SlurmRow]:
         yield row
 
 
-def _missing(needs: Needs, features: Features) -> str:
-    """Return in words why a node does not take a task: no partition of its own, no such device or feature."""
+def _missing(needs: Needs, features: Features) -> list[str]:
+    """Return in words why a node does not take a task: it is in no such partition, has no such device or feature."""
     stated = []
     if needs[0] and not needs[0] & features[0]:
         stated.append(f"is not in partition {' or '.join(sorted(needs[0]))}")
     if not needs[1] <= features[1]:
-        stated.append(f"has no {' and no '.join(sorted(needs[1] - features[1]))}")
+        stated += [f"has no {kind}" for kind in sorted(needs[1] - features[1])]
     if needs[2] and not any(some <= features[2] for some in needs[2]):
         ways = sorted("&".join(sorted(some)) for some in needs[2])
         stated.append(f"has not the feature {' or '.join(ways)}")
-    return " and ".join(stated)
+    return stated
 
 
 def _comparable(tasks: list[Task], nodes: Sequence[ListedMachine], notes: Notes) -> list[Task]:
@@ -259,6 +262,8 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
 
 def _devices(row: SlurmRow, column: str) -> dict[str, Fraction]:
     """Return the devices that a job asks for, ``gres/gpu:a100:2``, by their types too."""
+    if row[column] in NOTHING:
+        return {}
     entries = [re.sub("^gres[/:]", "", entry.strip()).replace("=", ":") for entry in row[column].split(",")]
     return gres(",".join(entry for entry in entries if entry.partition(":")[0] not in NO_DEVICES), row.place)
 
@@ -357,6 +362,8 @@ def _queues(shares: list[SlurmRow], limits: list[SlurmRow], names: _Names, notes
         entries[entry.name] = entry
     for row in limits:
         account, user = row["Account"], row["User"]
+        if account == "root" and not user and row["GrpTRES"]:
+            notes.unused("GrpTRES of root, for all accounts together", row["GrpTRES"])
         if (user and names.by_account) or (account == "root" and not user):
             continue
         name = names.user(user, account) if user else names.group(account)

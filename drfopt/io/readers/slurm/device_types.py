@@ -104,7 +104,10 @@ def apart(
         return replace(queue, maximum=maximum)
 
     return (
-        [replace(task, demand=kept(task.demand)) for task in tasks],
+        [
+            replace(task, demand=kept(task.demand)) if any(":" in name for name in task.demand) else task
+            for task in tasks
+        ],
         [replace(node, capacity=kept(node.capacity)) for node in nodes],
         [bounded(queue) for queue in queues],
     )

@@ -60,8 +60,8 @@ def _node(one: TreePart) -> SlurmRow:
 
 def _nodes_of_sinfo(one: TreePart) -> Iterator[SlurmRow]:
     cells = {
-        "CPUS": _number(one["cpus"]["maximum"]),
-        "MEMORY": _number(one["memory"]["maximum"]),
+        "CPUS": _least(one["cpus"]),
+        "MEMORY": _least(one["memory"]),
         "GRES": one["gres"]["total"].text(),
         "FEATURES": one["features"]["active"].text() or one["features"]["total"].text(),
         "PARTITION": one["partition"]["name"].text(),
@@ -130,6 +130,12 @@ def _association(one: TreePart, notes: Notes) -> SlurmRow:
         "GrpTRES": _tres(one["max"]["tres"], "total"),
     }
     return SlurmRow(one.place, "limits", cells)
+
+
+def _least(part: TreePart) -> str:
+    """Return what each node of an entry has at least, with a plus where some have more, as text says it."""
+    least, most = _number(part["minimum"]), _number(part["maximum"])
+    return most if least in ("", most) else f"{least}+"
 
 
 def _number(part: TreePart) -> str:

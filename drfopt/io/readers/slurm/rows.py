@@ -420,6 +420,8 @@ def _loaded(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow
                 notes.unused(f"{limit} of an account or user", name)
         if match["what"] == "Parent":
             parent = name
+        elif match["what"] == "Cluster":
+            yield SlurmRow(at, "limits", cells | {"Account": "root"})
         elif match["what"] == "Account":
             yield SlurmRow(at, "limits", cells | {"Account": name, "Parent": parent})
         elif match["what"] == "User" and (name, parent) != ("root", "root"):

@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
@@ -24,11 +25,17 @@ MOST_HOSTS = 10**6
 RANGES = re.compile(r"\[([^\]]*)\]")
 
 
+@lru_cache(maxsize=1 << 14)
+def _read(digits: str) -> Fraction:
+    """Return a number; the jobs of a cluster ask for few different ones."""
+    return parse(digits)
+
+
 def counted(text: str) -> Fraction | None:
     """Return a count as commands print it, ``2K`` for 2048; None where it is none."""
     match = AMOUNT.fullmatch(text)
     try:
-        return parse(match["digits"]) * COUNTS[match["unit"].upper()] if match else None
+        return _read(match["digits"]) * COUNTS[match["unit"].upper()] if match else None
     except InstanceError:
         return None
 
@@ -48,7 +55,7 @@ def tres(text: str, place: str) -> dict[str, Fraction]:
             continue
         match = AMOUNT.fullmatch(value)
         try:
-            amount = parse(match["digits"]) if match else None
+            amount = _read(match["digits"]) if match else None
         except InstanceError:
             amount = None
         if match is None or amount is None:
@@ -68,7 +75,7 @@ def gres(text: str, place: str) -> dict[str, Fraction]:
         match = AMOUNT.fullmatch(count)
         if match is None:
             raise failure(place, f"gres {shown(entry)}: write gpu:a100:4")
-        amount = parse(match["digits"]) * COUNTS[match["unit"].upper()]
+        amount = _read(match["digits"]) * COUNTS[match["unit"].upper()]
         for name in (f"gres/{parts[0]}", *([f"gres/{parts[0]}:{parts[1]}"] if len(parts) > 2 else [])):
             found[name] = found.get(name, Fraction(0)) + amount
     return found

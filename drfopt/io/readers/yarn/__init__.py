@@ -39,6 +39,7 @@ from .rest import (
     numbered_nodes,
     simulated_nodes,
     simulated_tasks,
+    units_of,
 )
 
 __all__ = ["read"]
@@ -58,6 +59,7 @@ class _Files:
     allocations: list[File] = field(default_factory=list)
     properties: list[tuple[dict[str, str], str]] = field(default_factory=list)
     total: dict[str, Fraction] = field(default_factory=dict)
+    units: dict[str, Fraction] = field(default_factory=dict)
     submitters: dict[str, set[str]] = field(default_factory=dict)
 
 
@@ -91,16 +93,20 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     capacities = [
         queue
         for properties, place in found.properties
-        for queue in read_capacities(properties, _named_only(partitions, properties), notes, place)
+        for queue in read_capacities(properties, _named_only(partitions, properties), notes, place, found.units)
     ]
     known = {one.node.name for one in capacities}
     capacities += [one for page in found.pages for one in capacity_queues(page, whole) if one.node.name not in known]
     _find_leaves(found, [one.node.name for one in capacities], by_user)
-    queues = [queue for file in found.allocations for queue in read_queues(file, whole, notes)]
+    queues = [queue for file in found.allocations for queue in read_queues(file, whole, notes, found.units)]
     queues += [_within(one, found.submitters, notes) for one in capacities]
     queues = _with_pages(queues, found.pages, whole, notes)
     if queues and not by_user:
-        most = {name: bound for file in found.allocations for name, bound in bounds_of_unlisted(file, whole).items()}
+        most = {
+            name: bound
+            for file in found.allocations
+            for name, bound in bounds_of_unlisted(file, whole, found.units).items()
+        }
         listed, names = len(queues), dict.fromkeys(task.user for task in found.tasks)
         queues = grown(queues, names, notes, lambda parent: most.get(parent or "root", most.get("", {})))
         for name in sorted(most.keys() - {"", *(queue.parent or "root" for queue in queues[listed:])}):
@@ -125,7 +131,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         members=members,
         shape=asked.shape,
         wants=lambda queue: (EVERY, settings[queue].labels if queue in settings else None),
-        missing=_missing,
+        missing=lambda needs, features: [reason] if (reason := _missing(needs, features)) else [],
     )
 
 
@@ -143,13 +149,16 @@ def _sorted_out(files: Sequence[File], by_user: bool, notes: Notes) -> _Files:
             if "nodes" in part and "rack" in part:
                 found.nodes += simulated_nodes(part, notes)
             elif "nodes" in part:
-                found.nodes += filter(None, (machine(one, notes) for one in part["nodes"]["node"].each()))
+                for one in part["nodes"]["node"].each():
+                    found.nodes += filter(None, [machine(one, notes)])
+                    found.units |= units_of(one["totalResource"])
             elif "num.nodes" in part:
                 found.numbered.append(part)
             elif "job.tasks" in part:
                 found.tasks += simulated_tasks(part, by_user, notes)
             elif "scheduler" in part:
                 page = part["scheduler"]["schedulerInfo"]
+                found.units |= units_of(page["rootQueue"]["clusterResources"])
                 found.pages.append(page)
                 found.total = found.total or cluster_total(page["rootQueue"]["clusterResources"])
             elif "clusterMetrics" in part:

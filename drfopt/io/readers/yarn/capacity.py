@@ -104,7 +104,11 @@ def properties_of(top: Element, place: str) -> dict[str, str]:
 
 
 def read_capacities(
-    properties: Mapping[str, str], partitions: Mapping[str, Mapping[str, Fraction]], notes: Notes, place: str
+    properties: Mapping[str, str],
+    partitions: Mapping[str, Mapping[str, Fraction]],
+    notes: Notes,
+    place: str,
+    units: Mapping[str, Fraction] | None = None,
 ) -> list[CapacityQueue]:
     """Return the queues, parents first, called by their path without ``root.``.
 
@@ -113,6 +117,10 @@ def read_capacities(
     properties : mapping from name to value
     partitions : mapping from label to {resource: Fraction}
         What the nodes of each label have; `DEFAULT` for those without.
+    notes : Notes
+    place : str
+    units : mapping from resource to Fraction, optional
+        What a number without a unit counts of a type of resource.
 
     Raises
     ------
@@ -124,7 +132,7 @@ def read_capacities(
         raise failure(
             place, f"has no property {PREFIX}{ROOT}.queues: give the file with the queues of the capacity scheduler"
         )
-    scheduler = _Capacities(settings, notes, place)
+    scheduler = _Capacities(settings, notes, place, units)
     whole = {label: dict(partitions.get(label, {})) for label in {DEFAULT, *partitions, *scheduler.labels}}
     found = list(scheduler.below(ROOT, _Above(whole, whole)))
     scheduler.tell_rest([ROOT, *(f"{ROOT}.{queue.node.name}" for queue in found)])
@@ -132,8 +140,10 @@ def read_capacities(
 
 
 class _Capacities:
-    def __init__(self, settings: Mapping[str, str], notes: Notes, place: str):
-        self.settings, self.notes, self.place = settings, notes, place
+    def __init__(
+        self, settings: Mapping[str, str], notes: Notes, place: str, units: Mapping[str, Fraction] | None = None
+    ):
+        self.settings, self.notes, self.place, self.units = settings, notes, place, units
         self.labels = {match["label"] for key in settings for match in [LABELLED.search(key)] if match}
 
     def below(self, path: str, above: _Above) -> Iterator[CapacityQueue]:
@@ -166,6 +176,8 @@ class _Capacities:
             capped = capped or most[label] != dict(has)
         total = total_of(promised.values())
         ceiling = total_of(most.values()) if capped else {}
+        if sum(any(has.values()) for has in (most if capped else promised).values()) > 1:
+            self.notes.assumed("capacities of the partitions are added up: of one of them it may use more", path)
         weight = self._weight(path, promised, above)
         factor = self._of(path, "user-limit-factor", USER_LIMIT_FACTOR).strip()
         limit = None if factor == "-1" else self._parsed(f"{path}.user-limit-factor", factor)
@@ -210,7 +222,7 @@ class _Capacities:
 
     def _amounts(self, key: str, text: str, has: Mapping[str, Fraction]) -> dict[str, Fraction]:
         if text.startswith("[") and text.endswith("]"):
-            return amounts(text[1:-1], has, self._at(key))
+            return amounts(text[1:-1], has, self._at(key), self.units)
         part = self._parsed(key, text) / 100
         return {resource: amount * part for resource, amount in has.items()}
 

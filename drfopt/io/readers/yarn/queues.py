@@ -20,7 +20,7 @@ from ...text.yaml_xml import Element, root
 from ..conversion import Notes
 from ..queues.tree import QueueNode
 
-__all__ = ["UNITS", "amounts", "bounds_of_unlisted", "read_queues"]
+__all__ = ["UNITS", "YARN_UNITS", "amounts", "bounds_of_unlisted", "read_queues"]
 
 NAMES = {
     "mb": "memory-mb",
@@ -38,10 +38,11 @@ DEFAULT_BOUND = "queueMaxResourcesDefault"
 MOST_OF_CHILD = "maxChildResources"
 """The same of a queue that is not listed, below the one that says it."""
 
-UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40} | {
-    prefix: 1000**power for power, prefixes in enumerate(("kK", "M", "gG", "tT"), start=1) for prefix in prefixes
-}
-"""Units of amounts; memory is counted in Mi, which stands for none."""
+YARN_UNITS = {
+    unit: Fraction(1000) ** power for power, unit in enumerate(("p", "n", "u", "m", "", *"kMGTP"), start=-4)
+} | {f"{unit}i": Fraction(1024) ** power for power, unit in enumerate("KMGTP", start=1)}
+UNITS = YARN_UNITS | {"K": YARN_UNITS["k"], "g": YARN_UNITS["G"], "t": YARN_UNITS["T"]}
+"""Units of amounts, YARN's and what is meant by others; memory is counted in Mi, which stands for none."""
 
 TERM = re.compile(r"(?P<amount>[0-9.]+)\s*(?P<percent>%)?\s*(?P<name>[A-Za-z][\w./-]*)?")
 NAMED = re.compile(r"(?P<name>[\w./-]+)\s*=\s*(?P<amount>[0-9.]+)\s*(?P<percent>%)?\s*(?P<unit>[A-Za-z]*)")
@@ -61,8 +62,13 @@ IGNORED = (
 )
 
 
-def amounts(text: str, whole: Mapping[str, Fraction], place: str) -> dict[str, Fraction]:
-    """Return an amount of resources as the file writes it; `whole` is what the cluster has."""
+def amounts(
+    text: str, whole: Mapping[str, Fraction], place: str, units: Mapping[str, Fraction] | None = None
+) -> dict[str, Fraction]:
+    """Return an amount of resources as the file writes it; `whole` is what the cluster has.
+
+    `units` is how much a number without a unit counts of a type of resource: the cluster says it, not the file.
+    """
     found: dict[str, Fraction] = {}
     for term in filter(None, (part.strip() for part in text.split(","))):
         match = NAMED.fullmatch(term) or TERM.fullmatch(term)
@@ -76,17 +82,22 @@ def amounts(text: str, whole: Mapping[str, Fraction], place: str) -> dict[str, F
         unit = match.groupdict().get("unit") or ""
         if unit not in UNITS:
             raise failure(
-                place, f"{shown(text)} counts in {shown(unit)}: use percent or one of {', '.join(filter(None, UNITS))}"
+                place,
+                f"{shown(text)} counts in {shown(unit)}: use percent or one of {', '.join(filter(None, YARN_UNITS))}",
             )
         resources = list(whole) if name is None else [NAMES.get(name.lower(), name)]
         if unit:
-            amount *= Fraction(UNITS[unit], UNITS["Mi"] if resources == [NAMES["memory"]] else 1)
+            amount *= UNITS[unit] / (UNITS["Mi"] if resources == [NAMES["memory"]] else 1)
+        elif not match["percent"]:
+            amount *= (units or {}).get(resources[0], 1)
         for resource in resources:
             found[resource] = amount * whole.get(resource, Fraction(0)) / 100 if match["percent"] else amount
     return found
 
 
-def read_queues(file: File, whole: Mapping[str, Fraction], notes: Notes) -> list[QueueNode]:
+def read_queues(
+    file: File, whole: Mapping[str, Fraction], notes: Notes, units: Mapping[str, Fraction] | None = None
+) -> list[QueueNode]:
     """Return the queues of the file, called by their path without ``root.``.
 
     Parameters
@@ -94,6 +105,9 @@ def read_queues(file: File, whole: Mapping[str, Fraction], notes: Notes) -> list
     file : File
     whole : mapping from resource to Fraction
         What the cluster has, for percentages.
+    notes : Notes
+    units : mapping from resource to Fraction, optional
+        As `amounts`.
 
     Raises
     ------
@@ -111,13 +125,13 @@ def read_queues(file: File, whole: Mapping[str, Fraction], notes: Notes) -> list
     queues: list[QueueNode] = []
     for element in top.children:
         if element.tag in QUEUES:
-            queues += _below(element, "", whole, notes, file.place)
+            queues += _below(element, "", whole, notes, file.place, units)
         elif element.tag in ("user", "userMaxAppsDefault", "queueMaxAppsDefault"):
             notes.unused("limit on running apps", element.attributes.get("name", element.tag))
         elif element.tag != DEFAULT_BOUND:
             notes.unused(f"setting {element.tag}")
     if default is not None:
-        bound = amounts(default.text, whole, f"{file.place}: {DEFAULT_BOUND}")
+        bound = amounts(default.text, whole, f"{file.place}: {DEFAULT_BOUND}", units)
         queues = [q if q.maximum or q.name == "root" else replace(q, maximum=bound) for q in queues]
         if not any(queue.name == "root" and queue.maximum for queue in queues):
             notes.unused(f"{DEFAULT_BOUND} of the root queue, for all queues together: give root maxResources")
@@ -132,7 +146,9 @@ def _consistent(queue: QueueNode, notes: Notes) -> QueueNode:
     return replace(queue, maximum={**queue.maximum, **raised})
 
 
-def bounds_of_unlisted(file: File, whole: Mapping[str, Fraction]) -> dict[str, dict[str, Fraction]]:
+def bounds_of_unlisted(
+    file: File, whole: Mapping[str, Fraction], units: Mapping[str, Fraction] | None = None
+) -> dict[str, dict[str, Fraction]]:
     """Return the most that a queue may use that the file does not list, by the queue above it; under "" for any other.
 
     Raises
@@ -148,14 +164,19 @@ def bounds_of_unlisted(file: File, whole: Mapping[str, Fraction]) -> dict[str, d
                 label = child.attributes.get("name", "").strip()
                 look(child, label if path in ("", "root") else f"{path}.{label}")
             elif child.tag == (MOST_OF_CHILD if path else DEFAULT_BOUND):
-                found[path] = amounts(child.text, whole, f"{file.place}: queue {path}: {child.tag}")
+                found[path] = amounts(child.text, whole, f"{file.place}: queue {path}: {child.tag}", units)
 
     look(root(file), "")
     return found
 
 
 def _below(
-    element: Element, parent: str, whole: Mapping[str, Fraction], notes: Notes, place: str
+    element: Element,
+    parent: str,
+    whole: Mapping[str, Fraction],
+    notes: Notes,
+    place: str,
+    units: Mapping[str, Fraction] | None,
 ) -> Iterator[QueueNode]:
     label = element.attributes.get("name", "").strip()
     if not label:
@@ -167,7 +188,7 @@ def _below(
     bounds = {}
     for tag in ("minResources", "maxResources"):
         child = element.child(tag)
-        bounds[tag] = {} if child is None else amounts(child.text, whole, f"{at}: {tag}")
+        bounds[tag] = {} if child is None else amounts(child.text, whole, f"{at}: {tag}", units)
     try:
         worth = Fraction(1) if weight is None else parse(weight.text)
     except InstanceError as error:
@@ -178,7 +199,7 @@ def _below(
     yield QueueNode(name, parent, worth, minimum, bounds["maxResources"], label=label.rpartition(".")[2])
     for child in element.children:
         if child.tag in QUEUES:
-            yield from _below(child, name, whole, notes, place)
+            yield from _below(child, name, whole, notes, place, units)
         elif child.tag in IGNORED:
             notes.unused(f"{child.tag} of a queue", name)
         elif child.tag not in ("weight", "minResources", "maxResources", MOST_OF_CHILD):

@@ -9,7 +9,7 @@ from ..conversion import ListedMachine, Notes, Task
 from ..kubernetes.objects import tell_unused
 from ..queues.tree import QueueNode
 from .capacity import CapacityQueue
-from .queues import UNITS
+from .queues import UNITS, YARN_UNITS
 
 __all__ = [
     "SOMEWHERE",
@@ -22,6 +22,7 @@ __all__ = [
     "machine",
     "simulated_nodes",
     "simulated_tasks",
+    "units_of",
 ]
 
 MEMORY, CORES = "memory-mb", "vcores"
@@ -80,10 +81,17 @@ def resources(part: TreePart) -> dict[str, Fraction]:
     for one in detailed:
         name, unit = one["name"].text(), one["units"].text()
         if unit not in UNITS:
-            raise one["units"].wrong(f"use one of {', '.join(filter(None, UNITS))}")
-        scale = Fraction(UNITS[unit], UNITS["Mi"] if name == MEMORY else 1)
+            raise one["units"].wrong(f"use one of {', '.join(filter(None, YARN_UNITS))}")
+        scale = UNITS[unit] / (UNITS["Mi"] if name == MEMORY else 1)
         found[name] = one["value"].amount() * (scale if unit else 1)
     return found
+
+
+def units_of(part: TreePart) -> dict[str, Fraction]:
+    """Return what one is of a type of resource whose unit the cluster sets: files with queues count in it."""
+    detailed = part["resourceInformations"]["resourceInformation"].each() if part else ()
+    units = {one["name"].text(): one["units"].text() for one in detailed}
+    return {name: UNITS[unit] for name, unit in units.items() if unit in UNITS and name != MEMORY}
 
 
 def machine(part: TreePart, notes: Notes) -> ListedMachine | None:
@@ -180,7 +188,8 @@ def _capacities(part: TreePart, above: str, whole: Mapping[str, Fraction]) -> It
         promised, most = queue["absoluteCapacity"].amount(), queue["absoluteMaxCapacity"].amount(missing=100)
         node = _queue(
             path,
-            queue["capacity"].amount(),
+            # In weight mode the page prints a capacity of 0, in others a weight of -1.
+            queue["capacity"].amount() or max(Fraction(0), queue["weight"].number()),
             {resource: amount * promised / 100 for resource, amount in whole.items() if promised},
             {resource: amount * most / 100 for resource, amount in whole.items() if most < 100},
         )

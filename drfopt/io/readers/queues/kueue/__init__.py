@@ -87,10 +87,10 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         ]
     groups, members = organised(queues, dict.fromkeys(task.user for task in wanted), notes)
 
-    def why(needs: QueueNeeds, features: tuple[Class | None, Features | None]) -> str:
+    def why(needs: QueueNeeds, features: tuple[Class | None, Features | None]) -> list[str]:
         queue, asked_of = forest.queues[needs.queue], needs.pod
         if needs.uncovered:
-            return f"is of no use to {queue.name}, which has no quota of {' and '.join(needs.uncovered)}"
+            return [f"is of no use to {queue.name}, which has no quota of {' and '.join(needs.uncovered)}"]
         room, there = features
         if room is None:
             # A machine of another file: one of the flavors of the queue has to be of its kind.
@@ -98,13 +98,13 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
             for flavor in dict.fromkeys(key[0] for key in queue.nominal):
                 kind = flavors.get(flavor)
                 if kind is None or set(kind.labels) <= set(there.labels if there else ()):
-                    return missing(_of_flavor(asked_of, there), there) if there else ""
+                    return missing(_of_flavor(asked_of, there), there) if there else []
                 wanted.append(" and ".join(f"{label}={value}" for label, value in kind.labels))
-            return f"is of no flavor of {queue.name}, whose nodes have {' or '.join(wanted)}"
+            return [f"is of no flavor of {queue.name}, whose nodes have {' or '.join(wanted)}"]
         root, flavor = room
         if forest.root(queue).name != root or (flavor and all(key[0] != flavor for key in queue.nominal)):
-            return f"is not of the quota of {queue.name}"
-        return "" if there is None else missing(_of_flavor(asked_of, there), there)
+            return [f"is not of the quota of {queue.name}"]
+        return [] if there is None else missing(_of_flavor(asked_of, there), there)
 
     return Contents(
         f"kueue, {files[0].stem}",

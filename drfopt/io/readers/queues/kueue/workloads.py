@@ -107,7 +107,7 @@ def tasks(
     """
     workloads = objects.take("Workload", API)
     if not workloads:
-        return _of_pods(objects, forest, local, saturate, notes)
+        return _of_pods(objects, forest, classes, local, saturate, notes)
     for pod in pods(objects, Notes(), literal=True):
         notes.unused("pod, or what makes some: the Workloads are counted", f"{pod.namespace}/{pod.name}", pod.count)
     found: list[Task] = []
@@ -149,7 +149,12 @@ def _conditions(item: TreePart) -> set[str]:
 
 
 def _of_pods(
-    objects: Objects, forest: Quotas, local: LocalQueues, saturate: bool, notes: Notes
+    objects: Objects,
+    forest: Quotas,
+    classes: Mapping[tuple[str, str], str],
+    local: LocalQueues,
+    saturate: bool,
+    notes: Notes,
 ) -> tuple[list[Task], Collection[str]]:
     """Return the pods that name a LocalQueue, or whose owner does; without any, what every queue uses, or its quota."""
     found: list[Task] = []
@@ -172,10 +177,11 @@ def _of_pods(
             notes.unused("queue without quota, use and tasks", queue)
             continue
         notes.assumed(f"no Workload is listed: a queue wants ever more of what it {what}", queue)
-        found += [
-            Task(queue, demand, 1, QueueNeeds(queue), name)
-            for name, demand in _mix(quota, amounts[what], forest).items()
-        ]
+        root, flavors = forest.root(quota).name, [flavor for flavor, _ in quota.nominal]
+        for flavor, demand in _mix(quota, amounts[what], forest).items():
+            # What a queue uses is what it runs.
+            home = classes.get((root, flavor or flavors[0])) if what == "uses" else None
+            found.append(Task(queue, demand, 1, QueueNeeds(queue), flavor, home))
     return found, forest.queues.keys()
 
 
