@@ -522,7 +522,7 @@ def _bounded(
     """
     users = users or WholeUsers(instance, policy, exhaustive_search.playing(instance))
     own = [tasks[i] for i in users.members]
-    if more is not None and policy.objective == "alpha":
+    if more is not None:
         # The farther apart tasks, or utilities of a large alpha, are, the less prices of a tree in floats may say.
         more = min(more, room_above(users, own, tier))
     found = _parts_bound(users, tasks, deadline) or told(users, own, more, tier)
