@@ -290,12 +290,14 @@ class _Search:
         """Return something better that begins with these tasks, which fit; [] for nothing."""
         if len(chosen) == len(self.most):
             return chosen if self.worth(chosen) > self.own else []
-        if not self.worth([*chosen, *self.most[len(chosen) :]]) > self.own:
-            return []
-        alone = [self._alone(chosen, p) for p in range(len(chosen), len(self.most))]
-        if not self.worth([*chosen, *alone]) > self.own:
-            return []
-        return next(filter(None, (self.extend([*chosen, x]) for x in range(alone[0], -1, -1))), [])
+        most, *others = (self._alone(chosen, p) for p in range(len(chosen), len(self.most)))
+        for x in range(most, -1, -1):
+            self.budget.spend()
+            if not self.worth([*chosen, x, *others]) > self.own:
+                break  # Fewer are worth less.
+            if found := self.extend([*chosen, x]):
+                return found
+        return []
 
     def _alone(self, chosen: list[int], p: int) -> int:
         """Return the most tasks of a member that fit beside these."""

@@ -173,7 +173,7 @@ def _users(document: Document) -> Table:
         here, title = ("comparison", "allocations", place, "users", None), title_of(document["titles"][place])
         columns.append(Column("got", (*here, "tasks"), "number", title, beside=asked))
         if ends and place == document["shown"][0]:
-            columns.append(Column("met", (*here, "met"), "share", title, bar=_filled))
+            columns.append(Column("met", (*here, "met"), "met", title, bar=_filled))
         columns.append(Column("dominant share", (*here, "dominant_share"), "share", title))
         # Columns beyond the screen are columns nobody reads: what stops users is told of the first policy.
         if place == document["shown"][0]:

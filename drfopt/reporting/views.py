@@ -20,7 +20,9 @@ __all__ = ["Cell", "Column", "Path", "Table", "at", "collapsed", "shown"]
 
 Path = tuple[str | int | None, ...]
 
-NUMBERS = ("share", "index", "number", "count")
+SHARES = ("share", "met")
+
+NUMBERS = (*SHARES, "index", "number", "count")
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class Column:
     heading : str
     path : tuple
     kind : str
-        ``text``, ``share`` (a percentage), ``index`` (a part of 1), ``number`` or ``count``.
+        ``text``, ``share`` (a percentage), ``met`` (1 of all only, however little is missing), ``index`` (a part of
+        1), ``number`` or ``count``.
     group : str
         Heading above several columns, such as a policy's name.
     unit : tuple
@@ -213,8 +216,9 @@ def _cells(column: Column, values: list[Any], pool: list[Any], units: list[str])
     if any(units):
         texts = ["–" if v is None else in_units(v, unit if v else "") for v, unit in zip(values, units, strict=True)]
     else:
-        texts = fixed(values, pool, share=column.kind == "share", whole=1 if column.kind == "index" else None)
-    if column.kind == "share":
+        whole, error = 1 if column.kind == "index" else None, 0 if column.kind == "met" else LEVEL
+        texts = fixed(values, pool, share=column.kind in SHARES, whole=whole, error=error)
+    if column.kind in SHARES:
         texts = [text if value is None else f"{text} %" for text, value in zip(texts, values, strict=True)]
     full = ["" if value is None else repr(value) for value in values]
     return [Cell(text, "" if text == value else value) for text, value in zip(texts, full, strict=True)]

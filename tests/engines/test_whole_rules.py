@@ -124,8 +124,8 @@ def test_sums_and_products_equal_enumeration_at_length(kind, some):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_wants_time_has_a_bound_that_nothing_exceeds(kind):
-    """Of a sum or product that is not proven, whatever the rules."""
-    told = 0
+    """Of a sum or product that is not proven, whatever the rules; or what is better is found at once."""
+    told = found = 0
     for seed in range(8):
         instance, policy = awkward(seed, **KINDS[kind], market=True), policy_named(MARKETS[seed % len(MARKETS)])
         try:
@@ -138,6 +138,7 @@ def test_what_wants_time_has_a_bound_that_nothing_exceeds(kind):
         ]
         less = solve(Instance(**(instance.parts() | {"max_tasks": limits})), policy, integer=True)
         late = whole.certify(instance, policy, less.tasks, less.certificate.evidence.packing, Deadline.after(-1))
+        found += late.valid is False
         if late.valid is None:
             told += 1
             assert late.evidence.late
@@ -155,7 +156,7 @@ def test_what_wants_time_has_a_bound_that_nothing_exceeds(kind):
             if "have a task" in late.reason:
                 value = sum(bool(best.tasks[i]) for i in members)
             assert late.evidence.bound >= value
-    assert told > 1
+    assert told + found > 4
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -641,5 +641,7 @@ def test_a_bound_is_rounded_up_and_what_is_not_all_never_to_the_whole():
         "0.9999", "1.0000", "1.0000", "0.6667", "0.9999", "1.5000",
     ]  # fmt: skip
     assert fixed([0.99999, 0.1234], whole=1) == ["<1.000", "0.123"] and fixed([0.99999, 0.1234])[0] == "1.000"
+    assert fixed([1 - 5e-10, 0.5], share=True) == ["100.0", "50.0"]
+    assert fixed([1 - 5e-10, 0.5], share=True, error=0) == ["<100.0", "50.0"]
     assert part_of(100 * (1 - 1e-10), 100) == "100" and part_of(100 * (1 - 1e-10), 100, error=0) == "99.99999999"
     assert part_of(math.nextafter(100, 0), 100, error=0) == "<100"

@@ -182,6 +182,7 @@ def fixed(
     *,
     share: bool = False,
     whole: float | None = None,
+    error: float = LEVEL,
 ) -> list[str]:
     """Return the cells of a column, so that their points stand below each other; of shares as percentages.
 
@@ -191,14 +192,17 @@ def fixed(
     whole = 100 if share else whole
     shown = [None if value is None else times * value for value in values]
     places = decimals([None if value is None else times * value for value in pool or values])
-    return ["–" if value is None else in_places(value, places, whole) for value in shown]
+    return ["–" if value is None else in_places(value, places, whole, error) for value in shown]
 
 
-def in_places(value: float, places: int, whole: float | None = None) -> str:
-    """Return a number with so many decimals; what would print as none, or as the whole it is part of, as less."""
+def in_places(value: float, places: int, whole: float | None = None, error: float = LEVEL) -> str:
+    """Return a number with so many decimals; what would print as none, or as the whole it is part of, as less.
+
+    What is less by no more than the relative `error` is the whole.
+    """
     smallest = 10.0**-places
     if value and abs(value) < smallest / 2:
         return f"<{smallest:.{places}f}"
     text = f"{value:,.{places}f}"
-    less = whole is not None and value < whole * (1 - LEVEL) and text == f"{whole:,.{places}f}"
+    less = whole is not None and value < whole * (1 - error) and text == f"{whole:,.{places}f}"
     return f"<{text}" if less else text
