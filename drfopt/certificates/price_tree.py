@@ -18,13 +18,15 @@ by the verifier (`verifier.whole_values`) that also reads the tree when it is wr
 is left bounds the optimum whenever the search ends.
 """
 
+import contextlib
 import heapq
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from fractions import Fraction
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -35,6 +37,7 @@ from ..model.policies import Policy, policy_named
 from ..model.whole_values import WholeUsers
 from .document import Names, Node, stated
 from .exhaustive_search import powers
+from .machine_loads import MachineLoads
 from .packable import Packable
 from .packing_bound import Machines, worth_of
 from .price_program import BoxPoint, BoxProgram, OutOfTime
@@ -58,11 +61,14 @@ QUICK = 0.4
 PACE = ((50, 0.78), (100, 0.68), (200, 0.55))
 """Boxes split, and the part of the first bound that is left then of trees that end within `NODES`."""
 
-FARTHER = (1, 10**3, 10**6)
+FARTHER = (1, 10**3, 10**6, 10**9)
 """Times that prices of what is not possible are raised: they prove it, and have to outweigh what is worth much."""
 
 FINER = 16
 """Times that users' choices are worth less in a part of a box, from which on it is looked at in a smaller unit."""
+
+DIVES = 20
+"""Allocations that are worth more of which a packing is looked for, where first fit finds none."""
 
 SIMPLE = (100, 10**4, 10**7)
 """Denominators of prices that are tried where those of floats do not suffice: duals of a sum are often simple."""
@@ -73,13 +79,14 @@ class Searched:
     """What a search found: tasks (n,) that are worth more, or trees that prove that there are none, one a tier.
 
     `more` is by how much the value can be exceeded at most to a tier to which nothing is proven, the first of them: in
-    levels of a sum, in logarithms of a product.
+    levels of a sum, in logarithms of a product.  `slow` says that the search ended only as it came on too slowly.
     """
 
     better: list[int] | None
     trees: list[list[Node]] | None
     more: Fraction
     tier: int = 0
+    slow: bool = False
 
 
 def search(
@@ -167,7 +174,7 @@ class _Search:
         self.users = self.proof.cluster.users
         whole = WholeUsers(instance, policy, self.users)
         self.worth, self.names = worth_of(whole, deadline), Names(instance, [rows[0] for rows in whole.shapes])
-        self.whole, self.packable = whole, Packable(whole, deadline)
+        self.whole, self.packable, self.dives = whole, Packable(whole, deadline), DIVES
         self.turn = {p: t for t, mine in enumerate(self.proof.value.tiers) for p in mine}
         self.free = self.leaf([[Fraction(price) for price in row] for row in self.worth.free], [])
 
@@ -176,7 +183,7 @@ class _Search:
         self.tier, self.programs = tier, dict[int, BoxProgram]()
         self.counted = [p for mine in self.proof.value.tiers[: tier + 1] for p in mine]
         root = _Box({})
-        count, most_of_all = 0, Fraction(0)
+        count, most_of_all, left = 0, Fraction(0), Fraction(0)
         waiting: list[tuple[Any, int, _Box, Any]] = []
         unit = self.proof.value.unit
 
@@ -205,14 +212,21 @@ class _Search:
         pace = {1 + 2 * split: Fraction(str(part)) for split, part in PACE} if impatient else {}
         while waiting and point is None:
             # No box leaves more room than the first.
-            known = Searched(None, None, max(Fraction(-waiting[0][0]), Fraction(0)) / unit, tier)
+            known = Searched(None, None, max(Fraction(-waiting[0][0]), left, Fraction(0)) / unit, tier)
             slow = count in pace and -waiting[0][0] > pace[count] * most_of_all * unit
             if slow or count >= nodes or deadline.left() <= 0:
-                return known
+                return replace(known, slow=slow)
             report(f"proof: {count} parts of what could be better looked at, {len(waiting)} left")
-            _, _, box, found = heapq.heappop(waiting)
+            more, _, box, found = heapq.heappop(waiting)
             try:
-                for part in self.split(box, found):
+                parts = self.split(box, found)
+            except Undecided:
+                # Of one allocation only how it is packed decides.
+                left = max(left, Fraction(-more))
+                point = self.dived(box)
+                continue
+            try:
+                for part in parts:
                     point = look(part) if point is None else point
             except OutOfTime:
                 return known
@@ -221,6 +235,8 @@ class _Search:
             for i, x in zip(self.users, point, strict=True):
                 tasks[i] = x
             return Searched(tasks, None, most_of_all, tier)
+        if left:
+            return Searched(None, None, left / unit, tier)
         return Searched(None, [list(root.nodes())], Fraction(0))
 
     def is_better(self, point: Sequence[int]) -> bool:
@@ -245,6 +261,19 @@ class _Search:
             if within and self.is_better(near) and self.packable.placed(near, found.whole_loads):
                 return list(near)
         return None
+
+    def dived(self, box: _Box) -> list[int] | None:
+        """Return the tasks of a box of one allocation that is worth more, where loads of machines are found for it."""
+        tasks, instance = [low for low, _ in self.ends(box)], self.instance
+        if not self.is_better(tasks) or instance.machines is None or instance.has_devices or self.dives < 1:
+            return None
+        self.dives -= 1
+        asked = [0] * len(self.whole.shapes)
+        for goods, sequence, x in zip(self.whole.goods_of, self.whole.sequences, tasks, strict=True):
+            for good, count in zip(goods, sequence.started(x), strict=True):
+                asked[self.whole.goods[good][1]] += count
+        loads = MachineLoads(self.whole.cluster, [rows[0] for rows in self.whole.shapes], self.packable.deadline)
+        return None if loads.pack(asked) is None or not self.packable.within_totals(tasks) else tasks
 
     def ends(self, box: _Box) -> list[tuple[int, int]]:
         """Return the least and most tasks of each user in a box."""
@@ -303,10 +332,14 @@ class _Search:
     def best_leaf(self, box: _Box, found: BoxPoint, program: BoxProgram) -> tuple[Node, Fraction | None]:
         """Return a leaf of the prices that a program found, and how much more they leave room for: None for nothing."""
         known: list[tuple[Fraction, Node]] = []
-        for leaf in self.leaves(box, found, program):
-            if (room := self.proof.bound(self.tier, leaf, box.bounds)) is None:
-                return leaf, None
-            known.append((room, leaf))
+        for leaf in chain(self.leaves(box, found, program), [self.free]):
+            # Prices in floats may leave something of worth for nothing, which proves nothing.
+            with contextlib.suppress(Undecided):
+                if leaf is self.free and known:
+                    break
+                if (room := self.proof.bound(self.tier, leaf, box.bounds)) is None:
+                    return leaf, None
+                known.append((room, leaf))
         room, leaf = min(known, key=itemgetter(0))
         return leaf, room
 

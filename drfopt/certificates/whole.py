@@ -297,7 +297,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
         return Certificate("bound", True, 0.0, gap=0.0, evidence=WholeEvidence(judge="nobody to judge"))
     bound: Fraction | None = None
     own = [tasks[i] for i in members]
-    halves = priced = None
+    halves, priced, slow = None, None, False
     if policy.objective == "alpha" and (all(own) or policy.alpha < 1):
         with contextlib.suppress(TooManyChoices, TimeLimitError):
             users = WholeUsers(instance, policy, members)
@@ -308,7 +308,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
                 bound = priced.halves.room_above(own)
 
     def by_boxes(impatient: bool) -> Certificate | None:
-        nonlocal bound
+        nonlocal bound, slow
         with contextlib.suppress(price_tree.Undecided):
             outcome = price_tree.search(instance, policy, tasks, deadline.sooner(PATIENCE), impatient=impatient)
             if outcome.better is not None:
@@ -316,6 +316,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             if outcome.trees is not None:
                 return _verdict(BOXES, [], WholeEvidence(judge=BOXES, trees=partial(list, outcome.trees)))
             bound = outcome.more if bound is None else min(bound, outcome.more)
+            slow = outcome.slow
         return None
 
     if verdict := by_boxes(priced is not None or (halves is not None and len(members) > SMALL)):
@@ -328,7 +329,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
                 above = priced.better(own)
                 if above is None:
                     return _verdict(judge, [], WholeEvidence(judge=judge))
-            if verdict := by_boxes(False):
+            if slow and (verdict := by_boxes(False)):
                 return verdict
         if instance.machines is None:
             if halves is not None:
@@ -346,9 +347,7 @@ def _largest(instance: Instance, policy: Policy, tasks: list[int], deadline: Dea
             if better and not _can_run(WholeUsers(instance, policy, members), found, deadline):
                 return _bounded(instance, policy, tasks, bound, _beyond(judge))
             if theirs < ours:
-                raise SolverError(
-                    f"{judge} calls an allocation optimal that is worse than the one at hand: it is not believed"
-                )
+                return _bounded(instance, policy, tasks, bound, _worse(judge))
     except TimeLimitError:
         return _bounded(instance, policy, tasks, bound, late=True)
     except TooLargeToAsk:
@@ -475,6 +474,10 @@ def _beyond(solver: str) -> str:
     return f"what {solver} finds is more than the cluster is known to run, so that it is no judge here"
 
 
+def _worse(solver: str) -> str:
+    return f"{solver} calls optimal what is worth less than the allocation at hand, so that it is no judge here"
+
+
 def _blurred(solver: str) -> str:
     return f"{solver} lets the tiers before it have less than they have, so that it is no judge of the last"
 
@@ -519,7 +522,7 @@ def _bounded(
     """
     users = users or WholeUsers(instance, policy, exhaustive_search.playing(instance))
     own = [tasks[i] for i in users.members]
-    if more is not None and policy.objective == "alpha":
+    if more is not None:
         # The farther apart tasks, or utilities of a large alpha, are, the less prices of a tree in floats may say.
         more = min(more, room_above(users, own, tier))
     found = _parts_bound(users, tasks, deadline) or told(users, own, more, tier)

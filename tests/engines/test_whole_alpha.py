@@ -14,7 +14,7 @@ from whole_reference import awkward, equal
 from drfopt import CertificateError, Instance, Machine, PolicyError, SolverError, TaskType, crosscheck, solve, verify
 from drfopt.base.deadline import Deadline
 from drfopt.base.errors import TimeLimitError
-from drfopt.certificates import price_tree, whole
+from drfopt.certificates import exhaustive_search, price_tree, whole
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.exhaustive_search import playing, worth
 from drfopt.certificates.objective_bound import told
@@ -287,3 +287,43 @@ def test_what_is_climbed_from_on_many_machines_is_packed_in_bulk(monkeypatch):
     monkeypatch.setattr(filling_up, "TaskByTask", None)
     found = climbing.solve(problem)
     assert found.status == "feasible" and found.tasks.tolist() == best
+
+
+def test_a_program_of_products_ends_after_so_many_nodes_and_the_proof_goes_on(monkeypatch):
+    machines = [Machine("m", [156], 1), Machine("n", ["273/2"], 2)]
+    allowed = [[True, False], [True, True], [False, True], [False, True]]
+    instance = Instance([["0.7"], ["1"], ["1"], ["0.7"]], machines=machines, eligible=allowed)
+    problem = Problem(instance, policy_named("alpha:5/2"), integer=True)
+    monkeypatch.setattr(totals, "WORK", 0)
+    for nodes in (1, 300):
+        monkeypatch.setattr(totals, "FEWEST", nodes)
+        try:
+            # What has ended early does not call itself optimal, nor late: there is no time limit.
+            assert totals.solve_product(problem).status == "feasible"
+        except SolverError as error:
+            assert f"not solved after {nodes} nodes of branching" in str(error)
+
+
+def test_a_second_solver_that_calls_optimal_what_is_worse_is_no_judge(monkeypatch):
+    instance = Instance([[2, 3], [3, 2], [5, 4]], [97, 89])
+    best = solve(instance, "alpha:3", integer=True)
+    monkeypatch.setattr(price_tree, "NODES", 1)
+    monkeypatch.setattr(whole.MeetInTheMiddle, "within", lambda *_, **__: (_ for _ in ()).throw(whole.TooManyChoices))
+    monkeypatch.setattr(exhaustive_search, "NODES", 1)
+    monkeypatch.setattr(whole.second_solver, "optimum", lambda *_: [1, 1, 1])
+    found = whole.certify(instance, policy_named("alpha:3"), best.tasks, None)
+    assert found.valid is None and "CBC calls optimal what is worth less" in found.reason
+
+
+def test_where_marginal_utility_is_a_cost_floats_tell_as_decimals_do():
+    chance = np.random.default_rng(7)
+    for alpha in (Fraction(1), Fraction(5, 2), Fraction(20)):
+        utility = AlphaUtility(alpha)
+        for _ in range(200):
+            weight, rate = (Fraction(int(chance.integers(1, 10**6)), int(chance.integers(1, 10**6))) for _ in range(2))
+            x = int(chance.integers(1, 10**8 - 2))
+            # The cost at which so many tasks are the best, a little more or less than whole.
+            cost = weight * rate * Fraction(float(rate) * (x + 0.5)).limit_denominator(10**9) ** -int(alpha // 1)
+            found = utility.chosen(weight, rate, cost, 10**8 - 1)
+            slow = utility.chosen(weight, rate, cost, 10**8)
+            assert abs(found - min(slow, 10**8 - 1)) <= 1

@@ -24,6 +24,9 @@ __all__ = ["AlphaUtility"]
 GUARD = 25
 """Digits beyond those that are wanted: for a power of a rounded quotient."""
 
+FEW = 10**8
+"""Tasks below which floats, whose logarithms of numbers of thousands of digits err by 1e-11, tell single ones apart."""
+
 DIGITS = (40, 160, 640)
 """Digits to which sums are told apart, one after the other."""
 
@@ -68,6 +71,8 @@ class AlphaUtility:
         at = (self.log10(weight * rate / cost) / float(self.alpha)) - self.log10(rate)
         if at > len(str(most)):
             return most
+        if most < FEW and self.alpha >= 1:
+            return min(math.floor(10.0**at), most)
         context = Context(prec=len(str(most)) + GUARD, Emax=MAX_EMAX, Emin=MIN_EMIN)
         spend(4 * context.prec, 4)
         ratio, root = weight * rate / cost, 1 / self.alpha

@@ -165,6 +165,9 @@ class Value:
             more = served if self.curved else most - self.least[t]
             return (more > 0) - (more < 0)
         if self.utility is not None:
+            least = sum(self.low(self.users[p], tasks[p]) for p in mine)
+            if least > sum(self.high(self.users[p], self.own[p]) for p in mine):
+                return 1
             return self.utility.sign(
                 (sign * self.weight[self.users[p]], self.rates[self.users[p]] * row[p])
                 for sign, row in ((1, tasks), (-1, self.own))

@@ -18,6 +18,9 @@ from .milp import SEARCH
 
 __all__ = ["solve"]
 
+BOXES = 1_000
+"""Boxes in which something better is looked for: the proof looks at more, and what it meets is climbed to."""
+
 
 def solve(problem: Problem) -> Answer:
     """Return whole tasks; their status says that they are feasible, not that they are optimal."""
@@ -28,7 +31,7 @@ def solve(problem: Problem) -> Answer:
     own, deadline = answer.tasks.tolist(), problem.deadline.part(SEARCH)
     with contextlib.suppress(price_tree.Undecided):
         while not deadline.stopped:
-            better = price_tree.search(instance, problem.policy, users.spread(own), deadline).better
+            better = price_tree.search(instance, problem.policy, users.spread(own), deadline, BOXES).better
             if better is None:
                 break
             own = [better[i] for i in users.members]

@@ -34,6 +34,13 @@ MET = 1e-6
 """Part of a row's terms by which a point may miss the row: beyond every solver's own tolerance."""
 
 
+STOPPED = {
+    highspy.HighsModelStatus.kTimeLimit: "stopped",
+    highspy.HighsModelStatus.kInterrupt: "stopped",
+    highspy.HighsModelStatus.kSolutionLimit: "nodes",
+}
+"""How HiGHS ends before it knows what is best."""
+
 COLUMNS = 200_000
 """Largest program that is built at all."""
 
@@ -46,11 +53,11 @@ class TooLarge(SolverError):
 
 
 class UnfinishedProgram(TimeLimitError):
-    """The time ran out in an integer program; `point` is the best point found, or None."""
+    """The time ran out in an integer program, or the nodes to branch on; `point` is the best found, or None."""
 
-    def __init__(self, point: np.ndarray | None):
+    def __init__(self, point: np.ndarray | None, late: bool = True):
         super().__init__("the time limit ran out in an integer program")
-        self.point = point
+        self.point, self.late = point, late
 
 
 @dataclass
@@ -59,6 +66,8 @@ class Model:
 
     No solver is believed: a point is held against the rows, an optimum against a known point, and where a solver that
     was named finds no point HiGHS is asked as well.
+
+    `nodes` is how many HiGHS may branch on where no time limit says when to end, None for as many as it takes.
     """
 
     solver: str = DIRECT
@@ -67,6 +76,7 @@ class Model:
     cost: list[float] = field(default_factory=list)
     whole: list[bool] = field(default_factory=list)
     rows: list[tuple[float, float, Terms]] = field(default_factory=list)
+    nodes: int | None = None
 
     def column(self, high: float, cost: float = 0.0, low: float = 0.0, whole: bool = True) -> int:
         """Add a column and return its number."""
@@ -98,8 +108,8 @@ class Model:
         deadline.check("an integer program")
         ended, values = self._asked(deadline, start)
         point = None if values is None else self._rounded(values)
-        if ended == "stopped":
-            raise UnfinishedProgram(None if point is None or self._missed(point) else point)
+        if ended in ("stopped", "nodes"):
+            raise UnfinishedProgram(None if point is None or self._missed(point) else point, ended == "stopped")
         if point is None:
             if self.solver != DIRECT and replace(self, solver=DIRECT).solve(deadline) is not None:
                 raise SolverError(
@@ -126,11 +136,13 @@ class Model:
         return math.fsum(self.cost[column] * x for column, x in start.items())
 
     def _asked(self, deadline: Deadline, start: dict[int, float] | None) -> tuple[str, np.ndarray | None]:
-        """Return how the solver ended, ``optimal``, ``infeasible`` or ``stopped``, and its values, if any."""
+        """Return how the solver ended (optimal, infeasible, stopped, or nodes), and its values, if any."""
         if self.solver != DIRECT:
             return _through_pulp(self, self.solver, deadline)
         highs = self._load()
         highs.setOptionValue("time_limit", deadline.left())
+        if self.nodes is not None and deadline.left() == math.inf:
+            highs.setOptionValue("mip_max_nodes", self.nodes)
         if start:
             highs.setSolution(len(start), np.array(list(start), dtype=np.int32), np.array(list(start.values())))
         if deadline.stoppable:
@@ -140,9 +152,9 @@ class Model:
         if status == highspy.HighsModelStatus.kInfeasible:
             return "infeasible", None
         values = np.array(highs.getSolution().col_value)
-        if status in (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt):
+        if (ended := STOPPED.get(status)) is not None:
             feasible = highs.getInfo().primal_solution_status == highspy.kSolutionStatusFeasible
-            return "stopped", values if feasible else None
+            return ended, values if feasible else None
         if status != highspy.HighsModelStatus.kOptimal:
             raise SolverError(f"HiGHS ended an integer program with status {highs.modelStatusToString(status)!r}")
         return "optimal", values

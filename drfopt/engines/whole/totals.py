@@ -297,6 +297,12 @@ def _largest_sum(problem: Problem, kept: dict[int, int], tiers: Tiers) -> Answer
 
 ROUNDS = 200
 
+WORK, FEWEST = 1_000_000, 500
+"""Columns at all nodes that a program of products branches on without a time limit, some seconds, and nodes at least.
+
+What it has then goes on to branch and bound on prices, which mostly knows sooner what is best.
+"""
+
 BETTER = 1e-6
 """Part by which a program with more chords may seem better than the one before it: solvers print eight digits."""
 
@@ -326,7 +332,7 @@ def _in_time(problem: Problem, program: Callable[[], Answer]) -> Answer:
     # A program's first point may be next to nothing.
     if known is not None and not _worse(problem.whole_users, range(problem.n), known, other):
         return known
-    return replace(other, status="time_limit", engine="")
+    return replace(other, status="time_limit" if known is None else known.status, engine="")
 
 
 def _largest_product(problem: Problem, kept: dict[int, int], tiers: Tiers) -> Answer:
@@ -348,13 +354,20 @@ def _largest_product(problem: Problem, kept: dict[int, int], tiers: Tiers) -> An
                 model.cost[column] = -x
             if served is not None:
                 model.row(served, served, together(has, tiers.mine))
+            model.nodes = max(FEWEST, WORK // len(model.low))
             try:
                 values = model.solve(deadline)
             except UnfinishedProgram as error:
+                if error.point is None and not error.late:
+                    raise SolverError(
+                        f"the product's program is not solved after {model.nodes} nodes of branching: use engine "
+                        "'climbing', or give a time limit, which is then used"
+                    ) from None
                 if error.point is None:
                     raise
                 tasks = columns.tasks(error.point)
-                return placed(problem, columns.supplied, error.point, tasks, "time_limit", users), []
+                ended = "time_limit" if error.late else "feasible"
+                return placed(problem, columns.supplied, error.point, tasks, ended, users), []
             if values is None:
                 return None
             if (value := model.value(values)) < best - BETTER * max(1.0, abs(best)):
