@@ -136,14 +136,14 @@ def _complete(problem: Problem, promised: Promised, tasks: np.ndarray) -> None:
     """
     if problem.k > 1 or problem.instance.type_table is not None or problem.n > FEW:
         return
-    rising = ~promised.stopped & (promised.rates > 0) & (tasks < problem.limits * (1 - LEFT))
+    rising = ~promised.stopped & (promised.rates > 0) & (tasks < problem.limits * (1 - OVERLOOKED))
     left = 1 - tasks @ problem.shares
     with np.errstate(divide="ignore", invalid="ignore"):
         growth = np.where(problem.shares > 0, left / problem.shares, np.inf).min(axis=1)
         for bound in np.atleast_2d(promised.ceilings):
             growth = np.where(bound > 0, np.minimum(growth, (1 - bound @ tasks) / bound), growth)
     growth = np.minimum(growth, problem.limits - tasks)
-    if (rising & (growth > LEFT * _alone(problem))).any():
+    if (rising & (growth > OVERLOOKED * _alone(problem))).any():
         raise Unresolved("somebody has less than there is room for")
 
 
@@ -156,7 +156,7 @@ FELL = 1e-12
 FEW = 20_000
 """Pairs of users and classes up to which fractions take seconds: beyond, a tier may lose `SPARE` of its sum."""
 
-LEFT = 1e-6
+OVERLOOKED = 1e-6
 """Part of what one could have alone by which tasks may be too few where what they need is left over."""
 
 PRICED = 2.5e-10
