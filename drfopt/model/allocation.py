@@ -11,7 +11,7 @@ import numpy as np
 
 from ..base.numbers.enclosures import Enclosure, LongNumbers, beginning, text
 from ..base.numbers.rationals import integer_columns, weighted_sums
-from ..base.numbers.shown import apart, in_units, tenths
+from ..base.numbers.shown import DIGITS, apart, in_units, tenths, written_in
 from ..base.registry import door
 from ..base.results import Parts, Result
 from ..base.tables import Bar, Column, Percent, Sheet
@@ -653,8 +653,9 @@ def _cell(value: Any) -> Any:
 
 def _used_of(used: float, capacity: float, unit: str) -> str:
     """Return an amount used and what there is, which print alike only where all is used."""
-    told = in_units(used, unit), in_units(capacity, unit)
-    return " of ".join(apart(used, capacity) if told[0] == told[1] and used < capacity * (1 - LEVEL) else told)
+    if used < capacity * (1 - LEVEL):
+        return " of ".join(apart(used, capacity, DIGITS + 1, written_in(unit)))
+    return f"{in_units(used, unit)} of {in_units(capacity, unit)}"
 
 
 def _number(value: Any) -> float | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base.errors import InstanceError, listed, suggestion
 from ..base.numbers.quantities import MOST_COUNTED
-from ..base.numbers.shown import in_units
+from ..base.numbers.shown import DIGITS, apart, written_in
 from .arrays import amount_in_range
 from .naming import by_user, some, with_names
 
@@ -80,7 +80,7 @@ class Broken:
 
     def __str__(self) -> str:
         word, amounts = "group " if self.of_group else "", (float(self.held), float(self.promised))
-        held, promised = (in_units(x, self.unit) if self.unit else f"{x:.6g}" for x in amounts)
+        held, promised = apart(*amounts, DIGITS + 1, written_in(self.unit)) if self.unit else apart(*amounts)
         return f"{word}{self.owner} has {held} of {promised} {self.resource}"
 
 

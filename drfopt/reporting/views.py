@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..base.numbers.shown import DIGITS, apart, fixed, in_units, percent
+from ..base.numbers.shown import DIGITS, apart, fixed, in_units, percent, written_in
 from ..base.tables import clean
 from ..base.tolerances import LEVEL
 
@@ -196,7 +196,7 @@ def shown(document: dict[str, Any], path: Path, kind: str = "number", unit: str 
         "number": partial(in_units, unit=unit),
         "count": "{:,}".format,
     }
-    text = apart(value, at(document, beside), DIGITS + 1, _in(unit))[0] if beside else tell[kind](value)
+    text = apart(value, at(document, beside), DIGITS + 1, written_in(unit))[0] if beside else tell[kind](value)
     return Markup('<data value="{}" data-at="{}">{}</data>').format(repr(value), json.dumps(path), text)
 
 
@@ -232,13 +232,8 @@ def _tell_apart(
         if value is None or other is None or abs(value - other) <= LEVEL * abs(other):
             continue
         if _bare(cells[row].text) == _bare(other_cells[row].text):
-            one, two = apart(value, other, DIGITS + 1, _in(unit))
+            one, two = apart(value, other, DIGITS + 1, written_in(unit))
             cells[row], other_cells[row] = replace(cells[row], text=one), replace(other_cells[row], text=two)
-
-
-def _in(unit: str) -> Callable[[float, int], str]:
-    """Return how an amount is written in so many digits."""
-    return lambda amount, digits: in_units(amount, unit, digits)
 
 
 def _bare(text: str) -> str:

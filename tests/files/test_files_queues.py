@@ -935,3 +935,14 @@ def test_volcano_weights_that_differ_are_told(tmp_path: Path) -> None:
         "queue has the weight that is met first, of several in volcano.sh/hierarchy-weights and its own (root/eng)"
     )
     assert told_once in str(told(found))
+
+
+def test_a_weight_of_0_is_1_as_volcano_makes_it(tmp_path: Path) -> None:
+    queues = [
+        {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": name}, "spec": spec}
+        for name, spec in (("a", {}), ("b", {"weight": 0}))
+    ]
+    pods = [pod(name, annotations={"scheduling.volcano.sh/queue-name": name}) for name in "ab"]
+    found = read("volcano", [write(tmp_path / "all.json", *NODES, *queues, *pods)])
+    assert found.instance.exact_weights == (1, 1)
+    assert "assumed: weight of 0 is 1: Volcano makes it so (b)" in told(found)

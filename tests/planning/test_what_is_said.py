@@ -24,7 +24,7 @@ from drfopt import (
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import HOLDS, UNDECIDED
 from drfopt.base.errors import EngineError, InstanceError, PolicyError
-from drfopt.base.numbers.shown import apart, at_most, cut, fixed, not_above, not_below, part_of
+from drfopt.base.numbers.shown import apart, at_most, cut, fixed, not_above, not_below, part_of, written_in
 from drfopt.planning.advice import advise
 from drfopt.planning.pricing.binding_rounds import held
 
@@ -556,6 +556,10 @@ def test_guarantees_of_memory_that_cannot_be_met_are_told_as_tables_tell_memory(
     cluster = Instance(users, {"memory": 64 * gib}, organisation=Organisation(guarantees=rules))
     said = "guarantees that cannot be met: a has 32 GiB of 48 GiB memory, b has 32 GiB of 48 GiB memory"
     assert said in solve(cluster).notes() and said in str(explain(cluster))
+    rules = {"a": {"memory": 2**40 + 123 * 2**20}, "b": {"memory": 10**8}}
+    cluster = Instance({u: {"memory": gib} for u in "ab"}, rules["a"], organisation=Organisation(guarantees=rules))
+    said = "guarantees that cannot be met: a has 1 TiB of 1.0001 TiB memory, b has 95.36 MiB of 95.37 MiB memory"
+    assert said in solve(cluster).notes()
 
 
 def test_what_holds_up_to_an_amount_is_not_rounded_up():
@@ -563,6 +567,7 @@ def test_what_holds_up_to_an_amount_is_not_rounded_up():
     assert [not_above(x) for x in (2.9999997, 3.0000001, 3.0, 1234567.0)] == [2.99999, 3.0, 3.0, 1234560.0]
     assert apart(7.75000003, 7.75) == ("7.75000003", "7.75")
     assert apart(8.0, 7.75) == ("8", "7.75")
+    assert apart(2**40, 2**40 + 2**26, 4, written_in("bytes")) == ("1 TiB", "1.0001 TiB")
 
 
 def test_things_that_run_out_together_in_a_pool_are_all_named_by_fractions_and_floats():

@@ -21,6 +21,7 @@ __all__ = [
     "number",
     "part_of",
     "percent",
+    "written_in",
 ]
 
 DIGITS = 3
@@ -162,6 +163,11 @@ def in_units(value: float, unit: str = "", digits: int = DIGITS + 1) -> str:
     value *= 1024 ** BINARY.index(unit)
     power = min(int(math.log2(abs(value))) // 10, len(BINARY) - 1) if abs(value) >= 1 else 0
     return f"{number(value / 1024**power, digits)} {BINARY[power]}"
+
+
+def written_in(unit: str) -> Callable[[float, int], str]:
+    """Return how an amount is written in so many digits, for `apart`."""
+    return lambda value, digits: in_units(value, unit, digits)
 
 
 def decimals(values: Iterable[float | None], digits: int = DIGITS) -> int:

@@ -1,6 +1,6 @@
 """Volcano: ``kubectl get nodes,pods -A -o json`` and ``kubectl get queues,podgroups -A -o yaml``.
 
-    weight                        weight
+    weight                        weight; of 0 is 1, as Volcano makes it
     guarantee.resource, deserved  guarantee (the larger one: nodes are not reserved here, and what is deserved is lent)
     capability                    ceiling
     priority                      tier
@@ -51,11 +51,14 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
             notes.assumed("queue that is closed takes part with what is in it", name(item))
         promised, deserved = spec["guarantee"]["resource"].amounts(), spec["deserved"].amounts()
         parent, weight = spec["parent"].text(), spec["weight"].amount(missing=1)
+        if not weight:
+            notes.assumed("weight of 0 is 1: Volcano makes it so", name(item))
+            weight = Fraction(1)
         if HIERARCHY in marks:
             if parent:
                 notes.unused("parent of a queue: its hierarchy is annotated too", name(item))
             parent, weight = _ancestors(item, marks[HIERARCHY], marks.get(WEIGHTS, ""), found, notes)
-            if "weight" in spec and spec["weight"].amount() != weight:
+            if "weight" in spec and spec["weight"].amount() not in (0, weight):
                 notes.unused("weight of a queue: its hierarchy is annotated too", name(item))
         found[name(item)] = QueueNode(
             name(item),
