@@ -26,7 +26,7 @@ from ..base.tolerances import SPARE, TINY
 from ..certificates.stops import exact_room
 from ..model.evidence import BoundsEvidence, Evidence, PriceEvidence, TierEvidence
 from .linear_programs import INFINITY, Rows, Solution, basis_to_mend, capacity_rows, load, run, user_rows
-from .problem import Answer, Problem, exact_types
+from .problem import Answer, Problem, exact_types, in_floats
 from .promised import Promised, kept
 
 __all__ = [
@@ -114,11 +114,50 @@ def solve(problem: Problem) -> Answer:
     """Return an allocation of the largest sum, tier by tier, and the prices that prove it."""
     if "organisation" not in problem.instance.features:
         return _largest(problem, problem.rates, None)[0]
-    return _in_turn(problem, kept(problem), partial(_largest, problem))
+    promised = kept(problem)
+    try:
+        answer = _in_turn(problem, promised, partial(_largest, problem))
+        _complete(problem, promised, answer.tasks)
+    except Unresolved:
+        return replace(in_floats(solve_exactly(problem)), engine="bounded-rational-lp after bounded-lp")
+    return answer
+
+
+class Unresolved(SolverError):
+    """What is a rounding of a sum is much to some user: a program of so few users is solved in fractions."""
+
+
+def _complete(problem: Problem, promised: Promised, tasks: np.ndarray) -> None:
+    """Refuse tasks of a pool of which somebody's could grow though nobody's fell, beyond rounding.
+
+    Raises
+    ------
+    Unresolved
+    """
+    if problem.k > 1 or problem.instance.type_table is not None or problem.n > FEW:
+        return
+    rising = ~promised.stopped & (promised.rates > 0) & (tasks < problem.limits * (1 - OVERLOOKED))
+    left = 1 - tasks @ problem.shares
+    with np.errstate(divide="ignore", invalid="ignore"):
+        growth = np.where(problem.shares > 0, left / problem.shares, np.inf).min(axis=1)
+        for bound in np.atleast_2d(promised.ceilings):
+            growth = np.where(bound > 0, np.minimum(growth, (1 - bound @ tasks) / bound), growth)
+    growth = np.minimum(growth, problem.limits - tasks)
+    if (rising & (growth > OVERLOOKED * _alone(problem))).any():
+        raise Unresolved("somebody has less than there is room for")
 
 
 NOTHING = 1e-8
 """Part of what one of a tier could have alone that the spare of sums that are held may leave it: that is nothing."""
+
+FELL = 1e-12
+"""Part of the sum of a tier by which sums of floats may be off."""
+
+FEW = 20_000
+"""Pairs of users and classes up to which fractions take seconds: beyond, a tier may lose `SPARE` of its sum."""
+
+OVERLOOKED = 1e-6
+"""Part of what one could have alone by which tasks may be too few where what they need is left over."""
 
 PRICED = 2.5e-10
 """Part of a sum that what is priced and unused may be worth where prices are those of another program: a quarter of
@@ -154,9 +193,22 @@ def _in_turn(problem: Problem, promised: Promised, solve: Callable[[np.ndarray, 
         proofs.append(TierEvidence(turn, answer.prices, proof.bounds, held=weights))
         if value := own @ answer.tasks:
             now, held = replace(now, sums=(*now.sums, (own, value))), [*held, turn]
+    if rates.dtype != object and len(problem.pairs[0]) <= FEW:
+        _unchanged(now.sums[:-1], answer.tasks)
     answer = _without(problem, answer, nothing, promised.floors)
     proven = replace(whole, tiers=tuple(proofs))
     return replace(answer, evidence=proven, levels=promised.rates * answer.tasks)
+
+
+def _unchanged(sums: Sequence[tuple[np.ndarray, Any]], tasks: np.ndarray) -> None:
+    """Refuse tasks for which a tier before has less than its sum: a rounding of that may be much to others.
+
+    Raises
+    ------
+    Unresolved
+    """
+    if any(worth @ tasks < value * (1 - FELL) for worth, value in sums):
+        raise Unresolved("a tier has less than its sum")
 
 
 def _alone(problem: Problem) -> np.ndarray:

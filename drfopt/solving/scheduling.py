@@ -45,6 +45,9 @@ LONGEST = 1_000_000
 CHECKED = 1000
 """Tasks that are started between two looks at the clock."""
 
+ONE_BY_ONE = 10**8
+"""Tasks up to which they are started one by one without a time limit."""
+
 
 @dataclass(frozen=True, eq=False)
 class ScheduleDistance:
@@ -326,6 +329,11 @@ def schedule(
             raise PolicyError(
                 f"a trace of about {float(sum(tasks)):.0e} tasks is too long to keep: leave it out (--no-trace, "
                 "trace=False), or ask in larger tasks"
+            )
+        if time_limit is None and sum(tasks) > ONE_BY_ONE:
+            raise PolicyError(
+                f"about {float(sum(tasks)):.0e} tasks one by one take hours: leave out ties (--ties) and another rule, "
+                "ask in larger tasks, or give a time limit (--time-limit)"
             )
     if chosen.objective == "servers":
         with ending(deadline.share(1)):

@@ -9,6 +9,8 @@ import pytest
 SAMPLE = cells.covering()
 NO_TARGET = {("size", "unplaced"), ("size", "nobody placed")}
 """Who fits nowhere is no target of a purchase."""
+NO_PROGRAM = ("file", "nobody placed")
+"""Where nobody can run anything no file is asked, and none is refused."""
 
 
 def at_fault(chosen):
@@ -17,9 +19,11 @@ def at_fault(chosen):
     for cell, outcome in cells.outcomes(chosen):
         if not outcome.sound:
             faults.append(f"{cell}: {outcome}")
-        elif (cell.command != "whatif --sweep" and (cell.command, cell.feature) not in NO_TARGET) and (
-            outcome.status == 2
-        ) == (not (row := cells.told(cell, changes=True))):
+        elif (
+            cell.command != "whatif --sweep"
+            and (cell.command, cell.feature) not in NO_TARGET
+            and (cell.policy, cell.feature) != NO_PROGRAM
+        ) and (outcome.status == 2) == (not (row := cells.told(cell, changes=True))):
             # (A sweep of a weight changes what the table speaks of.)
             said = f"the table says refused ({row})" if row else "the table says answered"
             faults.append(f"{cell}: {said}, and it is not: {outcome.status} {outcome.words[-200:]}")

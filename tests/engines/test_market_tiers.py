@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 from drfopt import EngineError, Group, Instance, Machine, Organisation, PolicyError, crosscheck, explain, price, solve
 from drfopt.certificates import bounds
 from drfopt.certificates.document import certificate_document
+from drfopt.io.native.reading import built
 from drfopt.model.policies import policy_named
 from drfopt.solving.verifying import verify
 
@@ -244,3 +245,28 @@ def test_a_tier_that_gets_nothing_takes_nothing_from_the_sums_before():
     found = solve(pool, "utilitarian")
     assert found.tasks.tolist() == [0, 6]
     assert verify(certificate_document(found)).valid is True
+
+
+def test_no_tier_is_let_fall_for_those_after_it():
+    """A rounding of the sum of a tier is much to who has little: what floats do not keep apart fractions do."""
+    demands = {"A": {"cpu": "0.9"}, "B": {"cpu": 1}, "C": {"cpu": "0.6"}}
+    rules = Organisation(tiers={"A": 1, "C": 1})
+    cluster = Instance(demands, {"cpu": 7}, max_tasks={"B": "8e-3", "C": 2}, organisation=rules)
+    found = solve(cluster, "throughput")
+    assert found.tasks.tolist() == [pytest.approx(58 / 9, rel=1e-12), 0, 2]
+    assert verify(certificate_document(found)).valid
+    machines = [Machine("m", {"cpu": 2}), Machine("n", {"cpu": 70})]
+    demands = {"A": {"cpu": 9}, "B": {"cpu": 1}, "C": {"cpu": "0.006"}}
+    cluster = Instance(demands, machines=machines, max_tasks={"C": 9}, organisation=Organisation(tiers={"B": -1}))
+    assert solve(cluster, "utilitarian").tasks.tolist() == [pytest.approx(70 / 9), pytest.approx(1.946, rel=1e-12), 9]
+
+
+def test_who_has_nothing_beside_what_it_needs_is_seen():
+    """A third of a task is no part of 10^11 that a solver would notice."""
+    users = [
+        {"name": "A", "demand": {"cpu": 1, "mem": "1e-21"}, "guarantee": {"cpu": "1e11"}},
+        {"name": "B", "demand": {"mem": "1e-10"}, "max_tasks": "1/3"},
+        {"name": "C", "demand": {"cpu": "1e12"}, "weight": 0, "guarantee": {"cpu": "9.9999e11"}},
+    ]
+    cluster = built({"capacity": {"cpu": "1e12", "mem": "1e-9"}, "users": users}, "here")
+    assert solve(cluster, "throughput")["B"].tasks == pytest.approx(1 / 3)

@@ -189,3 +189,10 @@ def test_a_schedule_without_a_trace_stops_in_time(policy):
     room = {"machines": [Machine("m", [10**7])]} if policy == "per-server" else {"capacity": [10**7]}
     with pytest.raises(TimeLimitError, match=r"ran out in a schedule, task by task; .* tasks were started"):
         schedule(Instance([[1], [2]], **room), policy, rule="sequential-min-max", trace=False, time_limit=0.05)
+
+
+def test_billions_of_tasks_are_not_started_one_by_one():
+    cluster = Instance({"A": {"cpu": "1/3"}, "B": {"cpu": 1}}, {"cpu": 10**12}, weights=[1, 2])
+    with pytest.raises(PolicyError, match=r"about 2e\+12 tasks one by one take hours: leave out ties \(--ties\)"):
+        schedule(cluster, ties=["B", "A"], trace=False)
+    assert schedule(cluster, trace=False).tasks.sum() > 10**12
