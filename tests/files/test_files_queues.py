@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from kubernetes_objects import node, pod, write
 
-from drfopt import solve
+from drfopt import Instance, solve
 from drfopt.base.errors import InstanceError
+from drfopt.io.native.writing import dumps
 from drfopt.io.readers.asking import read
 from drfopt.io.readers.conversion import Notes
 from drfopt.io.readers.queues.tree import QueueNode, organised
@@ -946,3 +947,63 @@ def test_a_weight_of_0_is_1_as_volcano_makes_it(tmp_path: Path) -> None:
     found = read("volcano", [write(tmp_path / "all.json", *NODES, *queues, *pods)])
     assert found.instance.exact_weights == (1, 1)
     assert "assumed: weight of 0 is 1: Volcano makes it so (b)" in told(found)
+
+
+def test_min_resources_of_volcano_count_requests_as_a_resource_quota_does(tmp_path: Path) -> None:
+    """`requests.cpu` is the cpu, `requests.nvidia.com/gpu` stands for the GPUs, and of the rest no machine has any."""
+    amounts = {"count/pods": "2", "pods": "2", "cpu": "8", "requests.cpu": "8", "limits.cpu": "16"}
+    group = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "x"},
+        "spec": {"minMember": 2, "queue": "a", "minResources": {**amounts, "requests.nvidia.com/gpu": "2"}},
+    }
+    machine = node("g0")
+    machine["status"]["allocatable"]["nvidia.com/gpu"] = "8"
+    found = read("volcano", [write(tmp_path / "all.json", machine, group)])
+    demand = dict(zip(found.instance.resources, found.instance.exact_demands[0], strict=True))
+    assert demand == {"cpu": 4, "pods": 1, "nvidia.com/gpu": 1}
+
+
+def test_kueue_pods_that_are_reclaimable_have_ended(tmp_path: Path) -> None:
+    one = workload("w", "a", ("main", 8, "1"), ("other", 2, "1"), admitted="default")
+    one["status"]["reclaimablePods"] = [{"name": "main", "count": 3}, {"name": "other", "count": 2}]
+    items = [cluster_queue("A", quota("10")), local_queue("a", "A"), one]
+    found = read("kueue", write(tmp_path / "k.json", *items))
+    assert found.instance.exact_limits == (5,)
+    assert [sum(there.values()) for there in found.placement.values()] == [5]
+    assert "5 x pod of a Workload that has ended (reclaimablePods)" in told(found)
+
+
+def test_kai_counts_mig_devices_in_its_quota_of_gpus(tmp_path: Path) -> None:
+    """A device 2g is two GPUs of a quota; whole GPUs count in it, too, and each kind has its own number."""
+    machine = node("g0", cpu="64", memory="256Gi")
+    machine["status"]["allocatable"] |= {"nvidia.com/gpu": "4", "nvidia.com/mig-2g.10gb": "8"}
+    free = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+    items = [machine]
+    for queue, device, limit in (
+        ("a", "nvidia.com/mig-2g.10gb", 2),
+        ("b", "nvidia.com/gpu", 3),
+        ("c", "nvidia.com/gpu", -1),
+    ):
+        gpu = {"quota": 1, "limit": limit, "overQuotaWeight": 1, "lendingLimit": 0}
+        spec = {"resources": {"gpu": gpu, "cpu": free, "memory": free}}
+        items.append({"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": queue}, "spec": spec})
+        wants = {"containers": [{"resources": {"limits": {device: 1}}}]}
+        items += [pod(f"{queue}{i}", labels={"kai.scheduler/queue": queue}, **wants) for i in range(6)]
+    found = read("kai", [write(tmp_path / "all.json", *items)])
+    assert found.instance.organisation.ceilings == ({"gpu": 2}, {"gpu": 3}, {})
+    assert solve(found.instance, integer=True).tasks.tolist() == [1, 2, 2]
+    assert "3 x lendingLimit of gpu of a Queue" in told(found)
+
+
+def test_floors_are_told_where_the_scheduler_divides_what_is_above_them(tmp_path: Path) -> None:
+    """Of the 10 of an idle queue, each of the others borrows 5."""
+    items = [cluster_queue(name, quota(cpu), cohort="all") for name, cpu in (("A", "8"), ("B", "2"), ("C", "10"))]
+    items += [one for q in "ab" for one in (local_queue(q, q.upper()), workload(q, q, ("main", 30, "1")))]
+    found = read("kueue", write(tmp_path / "k.json", *items))
+    note = next(line for line in told(found).splitlines() if "guarantee is a floor" in line)
+    assert note.startswith("assumed: 3 x ") and 'guarantees = "surplus"' in note
+    assert solve(found.instance, exact=True).tasks.tolist() == [10, 10]
+    path = saved(tmp_path / "k.toml", 'guarantees = "surplus"\n' + dumps(found.instance, "toml"))
+    assert solve(Instance.load(path), exact=True).tasks.tolist() == [13, 7]

@@ -6,14 +6,19 @@
     priority        tier, above what a Queue has that says nothing
     parentQueue     the group above
 
-A pod is in the queue that its label ``kai.scheduler/queue`` names.
+A pod is in the queue that its label ``kai.scheduler/queue`` names.  Where tasks ask for MIG devices, queues have quotas
+of a resource ``gpu``, of which a whole GPU is 1 and a device ``nvidia.com/mig-Xg.Ygb`` is X.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
+from ...text.files import File
 from ...writers.queues import PRIORITY
-from ..conversion import Notes
+from ..conversion import Contents, Notes, ReadOptions
 from ..kubernetes.objects import Objects, name, tell_unused
 from ..kubernetes.pods import Pod
 from .tree import QueueNode, System
@@ -23,10 +28,15 @@ __all__ = ["read"]
 GROUPS = ("scheduling.run.ai", "scheduling.kai")
 LABELS = ("kai.scheduler/queue", "runai/queue")
 
+GPU, GPUS = "nvidia.com/gpu", "gpu"
+"""Whole GPUs, and what a quota counts where there are MIG devices, too."""
+
+MIG = re.compile(r"nvidia\.com/mig-(\d+)g\.")
+
 UNITS = {
     "cpu": ("cpu", Fraction(1, 1000)),
     "memory": ("memory", Fraction(10**6)),
-    "gpu": ("nvidia.com/gpu", Fraction(1)),
+    "gpu": (GPU, Fraction(1)),
 }
 """The resource of a pod, and how much of it is one."""
 
@@ -40,6 +50,7 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
             amounts: dict[str, dict[str, Fraction]] = {"quota": {}, "limit": {}, "overQuotaWeight": {}}
             for key, part in spec["resources"].pairs():
                 resource, unit = UNITS.get(key, (key, Fraction(1)))
+                tell_unused(part, amounts, f"{key} of a Queue", name(item), notes)
                 # Nothing is beyond a quota without bound, or one that is the limit.
                 weight = part["overQuotaWeight"].amount(missing=int("limit" not in part))
                 if weight or part["quota"].number() != -1:
@@ -74,4 +85,44 @@ def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
     return lambda pod: next((pod.labels[label] for label in LABELS if label in pod.labels), None)
 
 
-read = System("kai", _queues, _queue_of).read
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
+    """Read nodes, pods and queues, and count MIG devices in quotas.
+
+    Raises
+    ------
+    InstanceError
+        With file and place.
+    """
+    found = System("kai", _queues, _queue_of, surplus=True).read(files, asked)
+    devices = {resource for task in found.tasks for resource in task.demand if MIG.match(resource)}
+    if not devices:
+        return found
+    found.notes.assumed("MIG devices count in quotas: gpu is all GPUs, one of nvidia.com/mig-Xg.Ygb is X", min(devices))
+    return replace(
+        found,
+        nodes=[replace(node, capacity=_counted(node.capacity)) for node in found.nodes],
+        tasks=[replace(task, demand=_counted(task.demand)) for task in found.tasks],
+        pool=None if found.pool is None else _counted(found.pool),
+        shape=_counted(found.shape),
+        groups=[_in_gpus(group, devices) for group in found.groups],
+        members={user: _in_gpus(keys, devices) for user, keys in found.members.items()},
+    )
+
+
+def _counted(amounts: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """Return amounts with what a quota counts of them."""
+    parts = [(amount, MIG.match(resource)) for resource, amount in amounts.items()]
+    gpus = amounts.get(GPU, Fraction(0)) + sum((amount * int(m[1]) for amount, m in parts if m), Fraction(0))
+    return {**amounts, **({GPUS: gpus} if gpus else {})}
+
+
+def _in_gpus(entry: Mapping[str, Any], devices: set[str]) -> dict[str, Any]:
+    """Return the keys of a user or group, bounds of whole GPUs as those of all, and weights of each kind of them."""
+    kept = dict(entry)
+    for key in ("guarantee", "ceiling", "weight"):
+        amounts = kept.get(key)
+        if isinstance(amounts, Mapping) and GPU in amounts:
+            alike = dict.fromkeys((GPU, *sorted(devices)), amounts[GPU]) if key == "weight" else {}
+            others = {resource: amount for resource, amount in amounts.items() if resource != GPU}
+            kept[key] = {**others, GPUS: amounts[GPU], **alike}
+    return kept

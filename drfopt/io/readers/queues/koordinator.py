@@ -141,4 +141,4 @@ def _pool(objects: Objects) -> dict[str, Fraction] | None:
     return total or None
 
 
-read = System("koordinator", _queues, _queue_of, pool=_pool, top=TOP).read
+read = System("koordinator", _queues, _queue_of, pool=_pool, top=TOP, surplus=True).read

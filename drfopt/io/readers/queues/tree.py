@@ -25,6 +25,12 @@ ROOT = ("root", "koordinator-root-quota")
 """Names of the one queue above all others; when it bounds nothing, it is no group of its own."""
 
 
+FLOORS = (
+    "guarantee is a floor and counts in what is compared; this scheduler divides what is above it: "
+    'guarantees = "surplus" on top of the file does so'
+)
+
+
 @dataclass(frozen=True)
 class QueueNode:
     """A queue of any of the schedulers.
@@ -101,7 +107,7 @@ def grown(
 
 
 def organised(
-    queues: Iterable[QueueNode], users: Iterable[str], notes: Notes, top: str = ""
+    queues: Iterable[QueueNode], users: Iterable[str], notes: Notes, top: str = "", surplus: bool = False
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     """Return the entries of the groups, and the further keys of each user.
 
@@ -112,6 +118,8 @@ def organised(
         Names of the queues that have tasks.
     top : str
         The queue above those that say none, where it is listed.
+    surplus : bool
+        Whether the scheduler divides what is above guarantees by weight, which an instance has to say.
 
     Raises
     ------
@@ -147,6 +155,10 @@ def organised(
         elif name in inner:
             # Tasks of the inner queue itself stand beside its children.
             members[name] = {"group": "/".join(paths[name])} if paths[name] else {}
+    entries = {entry["name"]: entry for entry in groups} | members
+    promised = [name for name, entry in entries.items() if any(entry.get("guarantee", {}).values())]
+    if surplus and promised:
+        notes.assumed(FLOORS, promised[0], len(promised))
     return groups, members
 
 
@@ -208,6 +220,8 @@ class System:
         What the queues' objects say that the whole cluster has, where no node is listed.
     top : str
         The queue that is above those that say none.
+    surplus : bool
+        Whether it divides what is above guarantees by weight.
     """
 
     name: str
@@ -218,6 +232,7 @@ class System:
     waiting: Callable[[Objects, list[Pod], Notes], list[Pod]] = lambda objects, found, notes: []
     pool: Callable[[Objects], Mapping[str, Fraction] | None] = lambda objects: None
     top: str = ""
+    surplus: bool = False
 
     def read(self, files: Sequence[File], asked: ReadOptions) -> Contents:
         """Read nodes, pods and queues.
@@ -251,7 +266,7 @@ class System:
         objects.tell_rest()
         if self.dotted and queues:
             queues = grown(queues, dict.fromkeys(users.values()), notes)
-        groups, members = organised(queues, dict.fromkeys(users.values()), notes, self.top)
+        groups, members = organised(queues, dict.fromkeys(users.values()), notes, self.top, self.surplus)
         return Contents(
             f"{self.name}, {files[0].stem}",
             SOURCE.format(

@@ -9,7 +9,8 @@
 
 A pod is in the queue that its annotation or label names, or its PodGroup, or the Job of ``batch.volcano.sh`` that makes
 it; ``default`` where Volcano places it. Where neither pods nor such Jobs of a PodGroup are listed, it stands for
-``minMember`` tasks of an equal part of ``minResources`` each.
+``minMember`` tasks of an equal part of ``minResources`` each: in these Volcano writes what a ResourceQuota would count,
+``requests.cpu`` beside cpu and ``requests.nvidia.com/gpu`` alone.
 """
 
 from collections.abc import Callable
@@ -107,6 +108,16 @@ def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
     return queue_of
 
 
+def _requests(counted: dict[str, Fraction]) -> dict[str, Fraction]:
+    """Return what pods request, of what a quota counts of them: limits and numbers of objects are no resources."""
+    found: dict[str, Fraction] = {}
+    for resource, amount in counted.items():
+        if not resource.startswith(("limits.", "count/")):
+            plain = resource.removeprefix("requests.")
+            found[plain] = max(amount, found.get(plain, amount))
+    return found
+
+
 def _waiting(objects: Objects, found: list[Pod], notes: Notes) -> list[Pod]:
     """Return what PodGroups ask for of which neither pods nor Jobs are listed."""
     known = {(pod.namespace, pod.annotations.get(key, "")) for pod in found for key in POD_GROUP}
@@ -121,7 +132,7 @@ def _waiting(objects: Objects, found: list[Pod], notes: Notes) -> list[Pod]:
             if "minMember" in spec:
                 notes.unused("gang of a PodGroup: that many of its pods start together or none (minMember)", named[1])
             continue
-        count, amounts = spec["minMember"].count(missing=1), spec["minResources"].amounts()
+        count, amounts = spec["minMember"].count(missing=1), _requests(spec["minResources"].amounts())
         if item["status"]["phase"].text() in DONE or not any(amounts.values()) or not count:
             notes.unused("PodGroup that is over, or does not say its minResources", named[1])
             continue

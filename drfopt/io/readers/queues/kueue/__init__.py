@@ -85,7 +85,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
             for key, (queue, weight) in local.queues.items()
             if queue in forest.queues
         ]
-    groups, members = organised(queues, dict.fromkeys(task.user for task in wanted), notes)
+    groups, members = organised(queues, dict.fromkeys(task.user for task in wanted), notes, surplus=True)
 
     def why(needs: QueueNeeds, features: tuple[Class | None, Features | None]) -> list[str]:
         queue, asked_of = forest.queues[needs.queue], needs.pod

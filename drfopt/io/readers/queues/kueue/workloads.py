@@ -132,9 +132,13 @@ def tasks(
             one["name"].text(): [flavor.text() for _, flavor in one["flavors"].pairs()]
             for one in admission["podSetAssignments"].each()
         }
+        ended = {one["name"].text("main"): one["count"].count() for one in item["status"]["reclaimablePods"].each()}
         for part in item["spec"]["podSets"].each():
             tell_unused(part, ("name", "count", "template"), "a pod set", text, notes)
-            pod = pod_of(part["template"], notes, [item], part["count"].count(missing=1), literal=True)
+            count = part["count"].count(missing=1)
+            if over := min(count, ended.get(part["name"].text("main"), 0)):
+                notes.no_task("pod of a Workload that has ended (reclaimablePods)", text, over)
+            pod = pod_of(part["template"], notes, [item], count - over, literal=True)
             assigned = flavors.get(part["name"].text("main"), []) if held & set(ADMITTED) else []
             home = next((classes[root, flavor] for flavor in assigned if (root, flavor) in classes), None)
             title = f"{name(item)}/{part['name'].text()}".rstrip("/")
