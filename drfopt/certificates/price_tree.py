@@ -190,7 +190,7 @@ class _Search:
         def look(box: _Box) -> list[int] | None:
             """Refute a box, or have what is left of it wait; return what is better in it."""
             nonlocal count, most_of_all
-            inner: _Box | None = self.narrowed(box, self.free) or box
+            inner: _Box | None = self.narrowed(box, self.free, self.beyond(box)) or box
             while inner is not None:
                 box, count = inner, count + 1
                 program = self.program(box)
@@ -202,7 +202,7 @@ class _Search:
                 most_of_all = most_of_all or Fraction(room, unit)
                 if (point := self.point(box, found)) is not None:
                     return point
-                inner = self.narrowed(box, leaf)
+                inner = self.narrowed(box, leaf, room)
             heapq.heappush(waiting, (-(room or 0), count, box, found))
             return None
 
@@ -285,6 +285,12 @@ class _Search:
         value, pairs = self.proof.value, ((self.users[p], *ends[p]) for p in self.counted)
         return max(value.low(i, high) - value.low(i, low) for i, low, high in pairs)
 
+    def beyond(self, box: _Box) -> int:
+        """Return how much more than the tasks at hand the most of everybody in a box is worth."""
+        value, ends = self.proof.value, self.ends(box)
+        mine = value.tiers[self.tier]
+        return sum(value.high(self.users[p], ends[p][1]) for p in mine) - value.least[self.tier]
+
     def program(self, box: _Box) -> BoxProgram:
         """Return the program of a box: of utilities in a unit of what there is to choose in it."""
         unit = 1
@@ -295,13 +301,16 @@ class _Search:
             self.programs[unit] = BoxProgram(self.proof, self.tier, self.worth, self.whole, unit)
         return self.programs[unit]
 
-    def narrowed(self, box: _Box, leaf: Node) -> _Box | None:
+    def narrowed(self, box: _Box, leaf: Node, room: Fraction | int) -> _Box | None:
         """Return what is left of a box beside what the prices of a leaf refute, where there is much less to choose.
+
+        `room` is how much more they leave room for.
 
         Utilities of few tasks are so far below those of many that a program in floats of all sees nothing beside them.
         """
         proof, value, before = self.proof, self.proof.value, self.ends(box)
-        if value.utility is None or (room := proof.bound(self.tier, leaf, box.bounds)) is None:
+        # Whoever is let lose all the room keeps as much to choose, or nearly.
+        if value.utility is None or room * FINER > self.choice(before):
             return None
         integer, counts = proof.scaled(self.tier, leaf)
         costs, _ = proof.cluster.priced(leaf, integer, box.bounds) or ([], 0)
@@ -356,9 +365,9 @@ class _Search:
         yield fractions()
         if found.ray:
             # Prices of a unit of the program have to outweigh all that what is not possible would be worth.
-            room = self.proof.bound(self.tier, self.free, box.bounds) if program.unit > 1 else None
+            room = self.beyond(box) if self.proof.value.utility is not None else 0
             for more in FARTHER:
-                yield fractions(more * (1 + math.floor((room or 0) / program.unit)))
+                yield fractions(more * (1 + max(room, 0) // program.unit))
         elif not self.proof.value.curved:
             for most in SIMPLE:
                 yield fractions(simple=most)
