@@ -247,6 +247,8 @@ def bounded(seed: int, number: int) -> Case:
     )
     policy = chance.choice(("ceei", "ceei", "alpha:0.5", "alpha:2", "utilitarian", "throughput"))
     mode = "exact" if chance.random() < 0.3 else "divisible"
+    if policy in ("utilitarian", "throughput") and not case.get("paths") and chance.random() < 0.5:
+        case["tiers"] = {i: chance.choice((0, 0, 1, -1)) for i in range(n)}
     return Case(style, policy, mode, **_with_averages({"demands": demands} | case))
 
 

@@ -10,7 +10,7 @@ whole tasks            all allocations, one after the other
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
@@ -335,9 +335,13 @@ def largest_sum(case: Case) -> Fraction:
 
 
 class Bounded(NamedTuple):
-    """Who has something to win beside what is promised, its share of one task and its income, and what is possible."""
+    """Who has something to win beside what is promised, its share of one task and its income, and what is possible.
+
+    Of those who have, in the order in which they are served, the ``ranks``.
+    """
 
     free: list[int]
+    ranks: list[list[int]]
     floors: list[Fraction]
     shares: list[Fraction]
     incomes: list[Fraction]
@@ -358,12 +362,22 @@ class Bounded(NamedTuple):
         assert found is not None
         return found
 
+    def in_turn(self, worth: Mapping[int, Fraction]) -> Iterator[tuple[list[int], Fraction]]:
+        """Yield those of each rank with the largest sum of theirs while the sums before it are what they are."""
+        for at, users in enumerate(self.ranks):
+            self.polytope.add(("turn", at), {("X", i): worth[i] for i in users}, Fraction(0), free=True)
+            most = self.polytope.maximise(("turn", at))
+            assert most is not None
+            yield users, most
+            self.polytope.hold(("turn", at))
 
-def bounded(case: Case) -> Bounded:
+
+def bounded(case: Case, sums: bool = False) -> Bounded:
     """Return what a market or a sum divides: guarantees held as far as they fit, and ceilings of groups as rows."""
     if any(group.guarantee for group in case.groups):
         raise NotDefinedHere("guarantees of groups")
-    if any(case.tiers.values()) or 0 in (case.weights or ()) or any(g.tier or not g.weight for g in case.groups):
+    turns = any(case.tiers.values()) or 0 in (case.weights or ())
+    if any(g.tier or not g.weight for g in case.groups) or (turns and (not sums or case.paths)):
         raise NotDefinedHere("tiers, each of what is left by those before it")
     model = Model(case)
     polytope = model.polytope()
@@ -378,7 +392,9 @@ def bounded(case: Case) -> Bounded:
     parts = _raised(polytope, promised, ("promise",), Fraction(1)) if promised else {}
     floors = [parts[i] / promised[i] if i in parts else Fraction(0) for i in range(model.n)]
     free = [i for i in model.playing if polytope.maximise(("X", i)) != floors[i]]
-    return Bounded(free, floors, [max(model.counted(i)) for i in range(model.n)],
+    places = {i: (-case.tiers.get(i, 0), case.last[i]) for i in free}
+    ranks = [[i for i in free if places[i] == place] for place in sorted(set(places.values()))]
+    return Bounded(free, ranks, floors, [max(model.counted(i)) for i in range(model.n)],
                    _incomes(model), polytope, uses)  # fmt: skip
 
 

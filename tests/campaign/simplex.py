@@ -79,6 +79,11 @@ class Polytope:
         for row in self.rows.values():
             del row[at]
 
+    def hold(self, name: Name) -> None:
+        """Keep a row at its largest value, at which it stands: whatever would lower it stays 0 for good."""
+        for column in [c for c, factor in zip(self.columns, self.rows[name], strict=False) if factor > 0]:
+            self.fix(column)
+
     def lower(self, column: Name, names: Sequence[Name]) -> None:
         """Add a variable, 0 here, that is subtracted from each of these."""
         new = dict.fromkeys(self.rows, 0)
