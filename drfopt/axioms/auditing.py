@@ -13,8 +13,9 @@ from ..base.errors import PolicyError, checked_flags
 from ..base.numbers.shown import counted
 from ..base.results import Result
 from ..base.tables import Column, Sheet
+from ..base.tolerances import FILE_TASKS
 from ..model.instance import FEATURES, Instance
-from ..model.policies import AnyPolicy, policy_on
+from ..model.policies import AnyPolicy, policy_named, policy_on
 from ..solving.allocating import in_whole_tasks
 from . import ruled
 from .economy import cluster_of
@@ -109,11 +110,21 @@ class Audit(Result):
                 "ones it gives, one each where divisions are compared (strategy-proofness, monotonicity)"
             )
         if not all(finding.exact for finding in self.results if finding.verdict == FAILS):
-            notes.append("a violation is shown beyond the error that the certificates of computed tasks allow")
+            notes.append(beyond_error(self.policy))
         return notes
 
     def __repr__(self) -> str:
         return f"<Audit {self.policy} of {self.instance!r}: {len(self.failed)} of {len(self.results)} fail>"
+
+
+def beyond_error(policy: str) -> str:
+    """Return what a violation in computed tasks has been shown to exceed."""
+    if policy_named(policy).objective == "formulation":
+        return (
+            f"a violation is shown beyond an error of {FILE_TASKS:g} of the tasks, which is granted to a formulation "
+            "and not proven: what its solver gives may be further off"
+        )
+    return "a violation is shown beyond the error that the certificates of computed tasks allow"
 
 
 def audit(

@@ -13,7 +13,7 @@ from ..base.deadline import Deadline
 from ..base.errors import PolicyError, suggestion
 from ..base.tables import Column, Sheet
 from ..model.paths import AMONG, BETWEEN
-from ..model.policies import AnyPolicy, Policy, policy_named
+from ..model.policies import ALIASES, AnyPolicy, Policy, policy_named
 from .auditing import Audit, audit
 from .certified import audits_document, proof_of
 from .claim_rows import (
@@ -78,6 +78,7 @@ def claim_for(policy: str, property: str, domain: str) -> PropertyClaim | None:
     PolicyError
         When the table has no such policy, property or domain.
     """
+    policy = ALIASES.get(policy, policy)
     for word, known in ((policy, POLICIES), (property, tuple(SHORT.values())), (domain, DOMAINS)):
         if word not in known:
             raise PolicyError(f"no claim speaks of {word!r}{suggestion(word, known)} (known: {', '.join(known)})")
@@ -248,6 +249,7 @@ def sheet(standings: Sequence[TestedClaim]) -> Sheet:
 
 def selected(policy: str | None = None, property: str | None = None) -> tuple[PropertyClaim, ...]:
     """Return the claims on a policy and a property, or on all of them."""
+    policy = None if policy is None else ALIASES.get(policy, policy)
     if policy is not None and policy not in POLICIES:
         raise PolicyError(f"no claim speaks of {policy!r}{suggestion(policy, POLICIES)} (known: {', '.join(POLICIES)})")
     names = {row.name for row in properties_named(property)} if property else set(SHORT.values())

@@ -256,12 +256,12 @@ def exactly(value: Number) -> bool:
     return not isinstance(value, Enclosure)
 
 
-def around(value: float, error: float) -> Number:
-    """Return the enclosure of a computed value whose relative error is at most `error`; 0 stays 0."""
+def around(value: float, error: float, least: float = 0.0) -> Number:
+    """Return the enclosure of a computed value with a relative `error`, at least of `least`; 0 stays 0."""
     if not value:
         return Fraction(0)
-    centre, width = Fraction(value), Fraction(abs(value)) * Fraction(error)
-    return Enclosure(centre - width, centre + width)
+    centre, width = Fraction(value), max(Fraction(abs(value)) * Fraction(error), Fraction(least))
+    return Enclosure(max(centre - width, Fraction(0)) if least else centre - width, centre + width)
 
 
 def times(factor: Fraction, value: Number) -> Number:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..base.errors import DrfoptError, EngineError
 from ..base.solvers.exact_lp import largest
-from ..base.tolerances import FILE_ERROR, LEVEL, LEVEL_CEEI
+from ..base.tolerances import FILE_TASKS, LEVEL, LEVEL_CEEI, NOTICED
 from ..engines.reference import enumeration
 from ..engines.reference.algorithm1 import Machines
 from ..engines.reference.path_filling import path_filling, progressive_filling
@@ -33,7 +33,18 @@ from ..solving.batches.batch import solve_many
 from .economy import Economy, Number, around, exactly, low
 from .exact_market import clear
 
-__all__ = ["Outcome", "batched", "computed", "outcome", "packed", "pays", "rates", "travellers", "whole_outcome"]
+__all__ = [
+    "Outcome",
+    "batched",
+    "computed",
+    "error_of",
+    "outcome",
+    "packed",
+    "pays",
+    "rates",
+    "travellers",
+    "whole_outcome",
+]
 
 
 NOTHING = Fraction(0)
@@ -194,12 +205,17 @@ def computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
         allocation, error = solve(instance, policy, exact=True), 0.0
     except EngineError:
         # No engine computes this exactly; its certificate says how far from the truth it may be.
-        allocation, error = solve(instance, policy), ERRORS.get(policy.objective, LEVEL)
+        allocation, error = solve(instance, policy), error_of(policy)
+    noise = [NOTICED * _alone(cluster, i) if policy.objective == "formulation" else 0.0 for i in range(cluster.n)]
     prices = () if allocation.prices is None or cluster.machines else allocation.prices.tolist()
     placement = allocation.placement
     return Outcome(
-        tuple(_known(x, error) for x in allocation.tasks.tolist()),
-        None if placement is None else tuple(tuple(_known(z, error) for z in row) for row in placement.tolist()),
+        tuple(_known(x, error, least) for x, least in zip(allocation.tasks.tolist(), noise, strict=True)),
+        None
+        if placement is None
+        else tuple(
+            tuple(_known(z, error, least) for z in row) for row, least in zip(placement.tolist(), noise, strict=True)
+        ),
         frozenset(j for j, p in enumerate(prices) if low(p) > 0),
         # Which of several largest sums a solver ends at says nothing.
         tied=policy.objective == "sum",
@@ -216,8 +232,14 @@ def whole_outcome(whole: Allocation) -> Outcome:
     return Outcome(tasks, packing=None if packing is None else tuple(packing), shared=shared)
 
 
-def _known(value: Any, error: float) -> Number:
-    return around(value, error) if error else value
+def _known(value: Any, error: float, least: float) -> Number:
+    return around(value, error, least) if error else value
+
+
+def _alone(cluster: Economy, i: int) -> float:
+    """Return the tasks that user i could run with the whole cluster: what a solver's noise is measured in."""
+    needs = [(j, d) for j, d in enumerate(cluster.demands[i]) if d]
+    return float(sum(min((room[j] / d for j, d in needs), default=NOTHING) for _, room in cluster.classes(i)))
 
 
 Takes = Callable[[Economy, Policy, bool], bool]
@@ -233,8 +255,14 @@ KINDS: tuple[tuple[Takes, Callable[[Economy, Policy], Outcome]], ...] = (
 )
 """The first row that takes the policy computes it; what none takes is solved and enclosed."""
 
-ERRORS = {"alpha": LEVEL_CEEI, "formulation": FILE_ERROR}
+ERRORS = {"alpha": LEVEL_CEEI, "formulation": FILE_TASKS}
 """Relative error of tasks that are computed in floats, by objective; `LEVEL` for all others."""
+
+
+def error_of(policy: Policy) -> float:
+    """Return the relative error of tasks that the policy computes in floats."""
+    return ERRORS.get(policy.objective, LEVEL)
+
 
 MANY = 6
 """Users up to which whole tasks are written down."""

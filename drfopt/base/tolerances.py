@@ -11,6 +11,7 @@ __all__ = [
     "DUAL_POSITIVE",
     "EXACT",
     "FILE_ERROR",
+    "FILE_TASKS",
     "FIRST_ORDER",
     "GAP",
     "LEVEL",
@@ -64,6 +65,10 @@ of those."""
 
 FILE_ERROR = 1e-6
 """Relative error granted to a user's formulation: it is solved as it is written, in its own units."""
+
+FILE_TASKS = 1e-4
+"""Relative error granted to its tasks where a verdict rests on them: a conic solver may stop at a gap of 1e-8, and an
+optimum is flat, so that tasks are off by the root of that."""
 
 SAME = 1e-8
 """Relative distance that a solver's tolerance may leave between its level and the one its prices prove."""

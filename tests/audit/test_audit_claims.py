@@ -146,6 +146,8 @@ def test_claims_are_of_equal_weights_and_drf_loses_some_properties_with_a_weight
 
 
 def test_what_is_not_claimed_is_told():
+    assert claims.selected("nash", "envy-freeness") == claims.selected("ceei", "envy-freeness")
+    assert claim_for("leximin", "envy-freeness", "positive demands") is not None
     with pytest.raises(PolicyError, match="no claim speaks of 'dfr': did you mean 'drf'"):
         claims.selected("dfr")
     with pytest.raises(PolicyError, match="no property"):

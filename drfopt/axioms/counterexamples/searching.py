@@ -28,7 +28,7 @@ from ...model.document import document as instance_document
 from ...model.instance import Instance
 from ...model.policies import AnyPolicy, Policy, policy_named
 from ...solving.allocating import in_whole_tasks
-from ..auditing import audit
+from ..auditing import audit, beyond_error
 from ..economy import Economy
 from ..outcomes import Outcome
 from ..properties.property_table import properties_named
@@ -165,6 +165,8 @@ class Search(Result):
         if by_a_tie:
             names = ", ".join(by_a_tie)
             notes.append(f"fails of the optimum given here, one of several, of which the others are not asked: {names}")
+        if not all(found.finding.exact for found in self.counterexamples):
+            notes.append(beyond_error(self.question.policy))
         if not self.complete:
             notes.append("stopped before the end: what holds so far is not shown to hold in the space")
         size = f"{counted(space.users, 'user')}, {counted(space.resources, 'resource')}"

@@ -12,11 +12,12 @@ from fractions import Fraction
 from ...base.deadline import Deadline
 from ...base.numbers.enclosures import Enclosure
 from ...base.numbers.shown import counted
-from ...base.tolerances import FILE_ERROR
+from ...base.tolerances import NOTICED
 from ...engines.reference import enumeration
 from ...engines.reference.algorithm1 import Machines
 from ..case import AuditCase
 from ..economy import Economy, Number, around, below, high, least, low, reaches, side_by_side, times, total
+from ..outcomes import error_of
 from ..ruled_whole import wasted
 from ..verdicts import FAILS, HOLDS, UNDECIDED, Finding, Witness
 
@@ -112,9 +113,10 @@ def _machines(case: AuditCase) -> Finding:
         return Finding(NAME, FAILS, Waste(cluster.users[i], truth.tasks[i], gains[i]), exact=True, tied=truth.tied)
     if truth.exact:
         return Finding(NAME, HOLDS, tied=truth.tied)
-    # The program starts from the least the tasks may be: what it gains within their error is nothing.
-    if gains[i] - held[i] > Fraction(FILE_ERROR) * (held[i] or 1):
-        witness = Waste(cluster.users[i], truth.tasks[i], around(float(gains[i]), FILE_ERROR))
+    # The program starts from the least the tasks may be: what it gains within the error of all is nothing.
+    error = max(NOTICED, 10 * error_of(case.policy))
+    if gains[i] - held[i] > Fraction(error) * (held[i] or 1):
+        witness = Waste(cluster.users[i], truth.tasks[i], around(float(gains[i]), error))
         return Finding(NAME, FAILS, witness, exact=False)
     return Finding(NAME, HOLDS, exact=False, note="to the error of the tasks, which are computed in floats")
 

@@ -376,9 +376,12 @@ class UserFile:
             )
         status: str = self._guarded(SOLVERS[family], model, self.deadline)
         if status == "unbounded":
-            raise FormulationError(
-                f"{self.path}: its program is unbounded: every user's tasks must be bounded by a capacity"
+            remedy = (
+                "it minimises what has no least value: is it to be maximised?"
+                if _minimises(model)
+                else "every user's tasks, and whatever else is maximised, must be bounded by a capacity"
             )
+            raise FormulationError(f"{self.path}: its program is unbounded: {remedy}")
         if status not in ("optimal", "infeasible", "feasible", "stopped"):
             raise SolverError(f"{self.path}: the solver ended with status {status!r}")
         return status
@@ -409,6 +412,11 @@ def _number(term: Any) -> float:
     value = getattr(term, "value", None)
     found = value() if callable(value) else (term if value is None else value)
     return float("nan") if found is None else float(found)
+
+
+def _minimises(model: Any) -> bool:
+    """Say whether a program of cvxpy or PuLP looks for the least: PuLP does so where nothing is said."""
+    return type(model.objective).__name__ == "Minimize" or getattr(model, "sense", 0) == 1
 
 
 def _higher(one: np.ndarray, other: np.ndarray | None) -> bool:
