@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ..base.numbers.shown import counted
+from ..base.numbers.shown import and_at_most, counted
 from ..model.whole_values import WholeUsers
 from .exhaustive_search import powers
 from .sequence_bound import most_served, room_above
@@ -59,7 +59,7 @@ def _of_tier(users: WholeUsers, own: Sequence[int], more: Fraction | None, tier:
 def _sum(users: WholeUsers, own: Sequence[int], more: Fraction, mine: Sequence[int]) -> ObjectiveBound:
     value = sum((users.rates[p] * own[p] for p in mine), Fraction(0))
     bound = value + more
-    words = f"the sum is {float(value):.6g} and can be {float(bound):.6g} at most"
+    words = f"the sum is {and_at_most(float(value), float(bound))}"
     return ObjectiveBound(value, bound, words, float(more / bound) if bound else 0.0)
 
 
@@ -71,7 +71,7 @@ def _product(users: WholeUsers, own: Sequence[int], more: Fraction, mine: Sequen
     value = Fraction(math.exp(math.fsum(w * math.log(x) for w, x in served) / whole))
     factor = math.exp(min(float(more / whole), LARGEST)) * ROUNDED
     mean, bound = f"{_weighted(users, mine)}geometric mean of tasks", value * Fraction(factor)
-    words = f"the {mean} is {float(value):.6g} and can be {float(bound):.6g} at most"
+    words = f"the {mean} is {and_at_most(float(value), float(bound))}"
     return ObjectiveBound(value, bound, words, 1 - 1 / factor)
 
 
@@ -85,7 +85,7 @@ def _utility(users: WholeUsers, own: Sequence[int], more: Fraction, mine: Sequen
     value = Fraction(_mean(users, own, mine) or 0)
     bound = max(value, Fraction(most * ROUNDED))
     mean = f"{_weighted(users, mine)}power mean of levels"
-    words = f"the {mean} is {float(value):.6g} and can be {float(bound):.6g} at most"
+    words = f"the {mean} is {and_at_most(float(value), float(bound))}"
     return ObjectiveBound(value, bound, words, 1 - float(value / bound) if bound else 0.0)
 
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from ..base.deadline import NEVER, PAST, Deadline
 from ..base.errors import InstanceError, SolverError, TimeLimitError
-from ..base.numbers.shown import counted
+from ..base.numbers.shown import and_at_most, counted
 from ..base.progress import report
 from ..model.certificate import Certificate
 from ..model.evidence import WholeEvidence
@@ -261,7 +261,7 @@ class _Levels:
         gap = float(1 - claim.value / bound) if bound else 0.0
         reason = (
             f"{why}: {counted(len(self.proven), 'level')} ({counted(below, 'user')}) proven; "
-            f"the next is {float(claim.value):.6g} and can be {float(bound):.6g} at most"
+            f"the next is {and_at_most(float(claim.value), float(bound))}"
         )
         if others:
             apart, number = max(one.apart for one in others), sum(one.count for one in others)
@@ -547,7 +547,7 @@ def _parts_bound(users: WholeUsers, tasks: list[int], deadline: Deadline) -> Obj
         bound = fair.told(lowest.bound)
     if bound == value:
         return None
-    words = f"the smallest part of a guarantee is {float(value):.6g} and can be {float(bound):.6g} at most"
+    words = f"the smallest part of a guarantee is {and_at_most(float(value), float(bound))}"
     return ObjectiveBound(value, bound, words, float(1 - value / bound))
 
 

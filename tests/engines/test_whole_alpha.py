@@ -145,11 +145,12 @@ def test_a_bound_is_told_in_means_of_levels():
     instance, policy = Instance({"A": [1, 4], "B": [3, 1]}, [9, 18]), policy_named("alpha:2")
     users = WholeUsers(instance, policy, [0, 1])
     # Harmonic means: of levels 4/9 and 2/3 it is 8/15, of the best 2/3 (utility -3.75 and -3), of all alone 16/17.
-    for more, most in ((Fraction(3, 4), 2 / 3), (Fraction(10), 16 / 17), (None, 2 / 3)):
+    thirds, alone = (2 / 3, "0.666667"), (16 / 17, "0.941177")
+    for more, (most, rounded_up) in ((Fraction(3, 4), thirds), (Fraction(10), alone), (None, thirds)):
         found = told(users, [2, 2], more)
         assert float(found.value) == pytest.approx(8 / 15)
         assert float(found.bound) == pytest.approx(most)
-        assert f"the power mean of levels is 0.533333 and can be {most:.6g} at most" == found.words
+        assert f"the power mean of levels is 0.533333 and can be {rounded_up} at most" == found.words
     assert told(users, [2, 0], None) is None or "users have a task" in told(users, [2, 0], None).words
 
 

@@ -9,6 +9,7 @@ __all__ = [
     "DIGITS",
     "DIGITS_OF_CELLS",
     "amount",
+    "and_at_most",
     "apart",
     "at_most",
     "counted",
@@ -91,6 +92,15 @@ def apart(
         if found[0] != found[1]:
             return found
     return told(one, digits), told(other, digits)
+
+
+def and_at_most(value: float, bound: float) -> str:
+    """Return a value and, rounded up, what it can be at most, in words and with the digits that tell them apart."""
+    for digits in range(DIGITS_OF_CELLS, ALL_DIGITS + 1):
+        one, other = f"{value:.{digits}g}", f"{not_below(bound, digits, error=0):.{digits}g}"
+        if one != other:
+            break
+    return f"{one} and can be {other} at most"
 
 
 def counted(count: float | str, noun: str) -> str:
