@@ -389,8 +389,10 @@ def _largest_under_rules(
             other = second_solver.larger(users, tasks, deadline.sooner(PATIENCE), judge)
             theirs, ours = score(instance, policy, other), score(instance, policy, tasks)
             found = other if theirs > ours else []
-            if (found and not _can_run(users, other, deadline)) or (several and theirs < ours):
-                return bounded(_beyond(judge) if found else _blurred(judge))
+            if found and not _can_run(users, other, deadline):
+                return bounded(_beyond(judge))
+            if theirs < ours:
+                return bounded(_blurred(judge) if several else _worse(judge))
     except TimeLimitError:
         return bounded(late=True)
     except TooLargeToAsk:
