@@ -334,9 +334,12 @@ def _bounded(case: Case, tasks: Sequence[Fraction], slack: Fraction) -> Verdict:
             raise Wrong(f"user {i} has {float(x)} and is promised {float(there.floors[i])}")
     if not market:
         worth = [Fraction(1) if case.policy == "throughput" else share for share in there.shares]
+        # A capacity may be exceeded by a rounding: in the sum of all, and of tiers in what others leave to each.
+        alone = len(there.ranks) == 1
+        rest = sum((worth[i] * there.floors[i] for i in range(case.n) if alone and i not in there.free), Fraction(0))
         for users, most in there.in_turn(dict(enumerate(worth))):
-            has = sum((worth[i] * tasks[i] for i in users), Fraction(0))
-            _near([has], [most], accuracy, f"the sum of {users}")
+            has = sum((worth[i] * tasks[i] for i in (range(case.n) if alone else users)), Fraction(0))
+            _near([has], [rest + most], accuracy, f"the sum of {users}")
         return Verdict("right")
     exponent = Fraction(1 if case.policy == "ceei" else case.policy.partition(":")[2])
     alpha = float(exponent)
