@@ -16,7 +16,7 @@ from .working import stoppable, working
 __all__ = ["rebalance", "size"]
 
 SECONDS = 100.0
-"""After which the command stops with the best purchase of machines known and a bound, unless told otherwise."""
+"""After which the command stops with the best purchase in pieces known and a bound, unless told otherwise."""
 
 
 def size(
@@ -68,8 +68,8 @@ def size(
 ) -> None:
     """Find the cheapest machines to buy so that the fair allocation meets the targets.
 
-    It stops after 100 seconds on machines and 20 where any amount may be bought, or --time-limit, with the best
-    purchase known and a bound for all.
+    It stops after 100 seconds, or 20 where any amount may be bought, or --time-limit, with the best purchase known
+    and a bound for all.
 
     Example: drfopt size nsdi2011 --target "A>=5,B>=4" --cost cpu=1,memory=1 --unit cpu=2,memory=4
     """
@@ -83,6 +83,8 @@ def size(
     cluster = options.read(instance)
     from ..planning.sizing.purchase import size as sized
 
+    if time_limit is None and (cluster.machines is not None or costs.keys() <= steps.keys()):
+        time_limit = SECONDS
     with stoppable(), working(f"sizing for {policy}"):
         found = sized(
             cluster,
@@ -93,7 +95,7 @@ def size(
             steps=steps,
             from_nothing=from_nothing,
             integer=integer,
-            time_limit=SECONDS if time_limit is None and cluster.machines is not None else time_limit,
+            time_limit=time_limit,
         )
     if cluster_file is not None and (larger := found.cluster) is not None:
         from ..io.native import writing

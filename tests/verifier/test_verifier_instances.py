@@ -185,6 +185,10 @@ def test_an_instance_is_refused(what):
 
 LETTERS = {
     "counts": (rack(), {"count": [2, 1], "room": [[8, 4], [2, 0]], "cluster": [10, 4], "pool": False}),
+    "as many machines as are counted": (rack(machine={"count": 2**53}), {"count": [2**53, 1]}),
+    "as many tasks as are counted": (pool({"tasks": [kind(count=2**53)]}), {"u": [2**53]}),
+    "tiers as far apart as they may be": (pool({"tier": 2**53}, {"tier": -(2**53)}), {
+        "rank": [(-(2**53), False), (2**53, False)]}),
     "weights": (pool({"weight": {"b": 3}}, {"weight": 0}), {"w": [[1, 3], [1, 1]], "weighed": True}),
     "one weight": (pool({"weight": "1/2"}, {}), {"w": [["1/2", "1/2"], [1, 1]], "weighed": False, "ordered": False}),
     "last": (pool({"weight": 0}), {"rank": [(0, True)], "ordered": True}),
