@@ -180,6 +180,8 @@ def _in_turn(problem: Problem, promised: Promised, solve: Callable[[np.ndarray, 
         own = np.where(turns == turn, rates, rates * 0)
         answer, worth = solve(own, now)
         if rates.dtype != object and own @ (answer.tasks - now.floors) <= NOTHING * (own * _alone(problem)).max():
+            if len(problem.pairs[0]) <= FEW:
+                raise Unresolved("a tier has nothing, or next to nothing")
             nothing |= turns == turn
             # What seemed left was taken from the sums before: everybody has what it had.
             had = answer if before is None else before
