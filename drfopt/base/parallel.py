@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from .errors import EngineError, SolverError
 from .progress import report
 
-__all__ = ["ALONE", "Workers", "checked_jobs", "connected", "cores", "one_thread", "spread"]
+__all__ = ["ALONE", "Workers", "checked_address", "checked_jobs", "connected", "cores", "one_thread", "spread"]
 
 
 Item = TypeVar("Item")

@@ -20,13 +20,13 @@ __all__ = [
     "FORMATS",
     "SHOWN",
     "WIDTH",
-    "AtLeast",
-    "AtMost",
     "Bar",
     "Column",
+    "From",
     "PartOfAll",
     "Percent",
     "Sheet",
+    "UpTo",
     "clean",
     "finite",
 ]
@@ -80,11 +80,11 @@ class Percent(PartOfAll):
     whole = 100.0
 
 
-class AtMost(float):
+class UpTo(float):
     """A number that holds up to here, and is shown as no more than it is."""
 
 
-class AtLeast(float):
+class From(float):
     """A number that holds from here on, and is shown as no less than it is."""
 
 
@@ -307,8 +307,8 @@ def _text(cell: Any) -> str:
         return f"{cell:,}"
     if isinstance(cell, PartOfAll):
         return part_of(cell, cell.whole, error=0)
-    if isinstance(cell, AtMost | AtLeast):
-        cell = (not_above if isinstance(cell, AtMost) else not_below)(float(cell), DIGITS_OF_CELLS)
+    if isinstance(cell, UpTo | From):
+        cell = (not_above if isinstance(cell, UpTo) else not_below)(float(cell), DIGITS_OF_CELLS)
     return number(cell, DIGITS_OF_CELLS) if isinstance(cell, float) else clean(str(cell))
 
 

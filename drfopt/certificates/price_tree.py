@@ -190,7 +190,9 @@ class _Search:
         def look(box: _Box) -> list[int] | None:
             """Refute a box, or have what is left of it wait; return what is better in it."""
             nonlocal count, most_of_all
-            inner: _Box | None = self.narrowed(box, self.free, self.beyond(box)) or box
+            # Of sums and products nothing is narrowed.
+            first = None if self.proof.value.utility is None else self.narrowed(box, self.free, self.beyond(box))
+            inner: _Box | None = first or box
             while inner is not None:
                 box, count = inner, count + 1
                 program = self.program(box)
@@ -209,11 +211,13 @@ class _Search:
         if nodes < 1:
             raise Undecided("the tree may not grow")
         point = look(root)
-        pace = {1 + 2 * split: Fraction(str(part)) for split, part in PACE} if impatient else {}
+        pace = [(1 + 2 * split, Fraction(str(part))) for split, part in PACE] if impatient else []
         while waiting and point is None:
             # No box leaves more room than the first.
             known = Searched(None, None, max(Fraction(-waiting[0][0]), left, Fraction(0)) / unit, tier)
-            slow = count in pace and -waiting[0][0] > pace[count] * most_of_all * unit
+            slow = False
+            while pace and count >= pace[0][0]:
+                slow = -waiting[0][0] > pace.pop(0)[1] * most_of_all * unit
             if slow or count >= nodes or deadline.left() <= 0:
                 return replace(known, slow=slow)
             report(f"proof: {count} parts of what could be better looked at, {len(waiting)} left")
@@ -313,7 +317,9 @@ class _Search:
         if value.utility is None or room * FINER > self.choice(before):
             return None
         integer, counts = proof.scaled(self.tier, leaf)
-        costs, _ = proof.cluster.priced(leaf, integer, box.bounds) or ([], 0)
+        if (priced := proof.cluster.priced(leaf, integer, box.bounds)) is None:
+            return None
+        costs, _ = priced
         after = list(before)
         for p in self.counted:
             i, count = self.users[p], counts[self.turn[p]]
@@ -333,9 +339,9 @@ class _Search:
             what = ("user", i)
             for most, ends in ((first - 1, (low, first - 1)), (last, (last + 1, high))):
                 if low <= most < high and proof.bound(self.tier, leaf, inner.bounds | {what: ends}) is None:
-                    parts = self.cut(inner, what, most)
-                    out = parts.pop(most == last)
-                    out.leaf, inner = leaf, parts[0]
+                    below, above = self.cut(inner, what, most)
+                    out, inner = (above, below) if most == last else (below, above)
+                    out.leaf = leaf
         return None if inner is box else inner
 
     def best_leaf(self, box: _Box, found: BoxPoint, program: BoxProgram) -> tuple[Node, Fraction | None]:
@@ -349,6 +355,8 @@ class _Search:
                 if (room := self.proof.bound(self.tier, leaf, box.bounds)) is None:
                     return leaf, None
                 known.append((room, leaf))
+        if not known:
+            raise Undecided("no prices of this box prove anything")
         room, leaf = min(known, key=itemgetter(0))
         return leaf, room
 

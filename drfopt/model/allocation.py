@@ -26,12 +26,13 @@ from .organisation import Broken
 from .policies import exact_shares, policy_named, shares_per_task
 from .shortfall import HAS_ALL, Shortfall, asked_by, counted_as_means, has_all, left_out
 
-__all__ = ["Allocation", "Portion", "stopped"]
+__all__ = ["STATUSES", "Allocation", "Portion", "stopped"]
 
 UNFINISHED = ("time_limit", "feasible")
 """Statuses of an answer that whoever gave it does not call the best."""
 
 STATUSES = ("optimal", "solved", *UNFINISHED)
+"""All statuses of an answer."""
 
 IN_FILES = ("branch and bound on prices", "multipliers", "nobody to judge")
 """Judges of whole tasks under rules, or of several types, whose proofs are written into files."""

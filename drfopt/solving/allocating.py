@@ -333,7 +333,8 @@ def _below_continuous(problem: Problem, tasks: np.ndarray, whole_part: np.ndarra
 def _nothing(problem: Problem, exact: bool) -> Answer:
     """Return the only allocation there is when nobody can run anything."""
     none = np.zeros(0, dtype=object if exact else float)
-    pool, prices = problem.instance.machines is None, None
+    pool = problem.instance.machines is None
+    prices = None
     if problem.policy.objective not in ("leximin", "path"):
         prices = np.full((problem.k, problem.m), Fraction(0) if exact else 0.0, dtype=none.dtype)
     proof: Evidence = ChainEvidence(packing=[])

@@ -3,6 +3,7 @@
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, Algorithm 1 and Table 1.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -330,7 +331,7 @@ def schedule(
                 f"a trace of about {float(sum(tasks)):.0e} tasks is too long to keep: leave it out (--no-trace, "
                 "trace=False), or ask in larger tasks"
             )
-        if time_limit is None and sum(tasks) > ONE_BY_ONE:
+        if deadline.left() == math.inf and sum(tasks) > ONE_BY_ONE:
             raise PolicyError(
                 f"about {float(sum(tasks)):.0e} tasks one by one take hours: leave out ties (--ties) and another rule, "
                 "ask in larger tasks, or give a time limit (--time-limit)"

@@ -18,7 +18,7 @@ from typing import Any
 from ...base.deadline import Deadline
 from ...base.errors import CertificateError, InstanceError, PolicyError, SolverError, checked_flags
 from ...base.numbers.shown import counted
-from ...base.parallel import Workers, spread
+from ...base.parallel import checked_address, checked_jobs, spread
 from ...base.progress import report
 from ...base.results import Result
 from ...base.tables import Column, Sheet
@@ -227,7 +227,8 @@ def search(
     ('user u1 ', True)
     """
     checked_flags(integer=integer, first=first)
-    Workers(jobs, dask)
+    checked_jobs(jobs)
+    checked_address(dask)
     chosen, asked = policy_named(policy), properties_named(properties)
     space = Space() if space is None else space
     if not isinstance(space, Space):

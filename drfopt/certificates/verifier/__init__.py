@@ -64,7 +64,9 @@ def verify(
         report.add("all that has to be checked", [], "that takes more work than a file may cost")
     except KeyError as error:
         raise ValueError(f"not a certificate: it has no {error}") from None
-    except (TypeError, AttributeError, IndexError, ArithmeticError):
+    except ArithmeticError as error:
+        raise ValueError(f"not a certificate: {error}") from None
+    except (TypeError, AttributeError, IndexError):
         raise ValueError(f"not a certificate: {misshapen(document)}") from None
     return report
 

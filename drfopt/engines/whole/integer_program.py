@@ -53,10 +53,10 @@ class TooLarge(SolverError):
 
 
 class UnfinishedProgram(TimeLimitError):
-    """The time ran out in an integer program, or the nodes to branch on; `point` is the best found, or None."""
+    """The time ran out in an integer program, or if not `late` the nodes; `point` is the best found, or None."""
 
     def __init__(self, point: np.ndarray | None, late: bool = True):
-        super().__init__("the time limit ran out in an integer program")
+        super().__init__(f"the {'time limit' if late else 'number of nodes'} ran out in an integer program")
         self.point, self.late = point, late
 
 

@@ -120,8 +120,8 @@ def _apart(frameworks: Mapping[tuple[str, str], list[Task]], notes: Notes) -> di
         if count > 1:
             notes.assumed("framework with the name of another: its user bears its id too", name, count)
     return {
-        (name, id): [replace(task, user=f"{name} ({id})") for task in runs] if id and named_so[name] > 1 else runs
-        for (name, id), runs in frameworks.items()
+        (name, own): [replace(task, user=f"{name} ({own})") for task in runs] if own and named_so[name] > 1 else runs
+        for (name, own), runs in frameworks.items()
     }
 
 

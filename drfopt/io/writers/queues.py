@@ -207,7 +207,8 @@ def whole_weights(weights: Sequence[Fraction], lines: list[str]) -> list[int]:
         scale *= ABOVE_NONE
     if positive and max(positive) * scale > LARGEST_WEIGHT:
         scale = LARGEST_WEIGHT / max(positive)
-        lines.append(f"weights are rounded to whole numbers up to {LARGEST_WEIGHT:,}")
+        if any((weight * scale).denominator > 1 for weight in positive):
+            lines.append(f"weights are rounded to whole numbers up to {LARGEST_WEIGHT:,}")
     found = [max(1, round(weight * scale)) for weight in weights]
     if positive and len(positive) < len(weights):
         least = min(whole for whole, weight in zip(found, weights, strict=True) if weight)

@@ -52,7 +52,7 @@ def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
             notes.assumed("queue that is closed takes part with what is in it", name(item))
         promised, deserved = spec["guarantee"]["resource"].amounts(), spec["deserved"].amounts()
         parent, weight = spec["parent"].text(), spec["weight"].amount(missing=1)
-        if not weight:
+        if not weight and HIERARCHY not in marks:
             notes.assumed("weight of 0 is 1: Volcano makes it so", name(item))
             weight = Fraction(1)
         if HIERARCHY in marks:

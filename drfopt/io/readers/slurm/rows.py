@@ -167,8 +167,8 @@ ENTRIES = {"NodeName": "nodes", "JobId": "jobs"}
 """How an entry of ``scontrol show`` begins."""
 
 LOADED = re.compile(r"(?P<what>Cluster|Parent|Account|User) - '(?P<name>[^']*)'(?P<rest>.*)")
-FIELD = re.compile(r"(?<!gres/gpu):(?=[A-Z][A-Za-z]*=)")
-"""What is before a field of ``sacctmgr dump``, and before no type of devices, ``gres/gpu:A=1``."""
+FIELD = re.compile(r"((?:gres/[\w.-]+:|[^:])*)(?::|$)")
+"""A field of ``sacctmgr dump``, up to a colon that is not before a type of devices, ``gres/gpu:A=1``."""
 
 COMPACT = {"PD": "PENDING", "R": "RUNNING", "CG": "COMPLETING", "CF": "CONFIGURING", "S": "SUSPENDED", "RQ": "REQUEUED"}
 
@@ -413,7 +413,7 @@ def _loaded(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow
         if match is None:
             raise failure(at, "is no line of sacctmgr dump: write Cluster, Parent, Account or User - 'name':...")
         name = match["name"]
-        fields = dict(part.partition("=")[::2] for part in FIELD.split(match["rest"].strip()) if "=" in part)
+        fields = dict(part.partition("=")[::2] for part in FIELD.findall(match["rest"].strip()) if "=" in part)
         cells = {"Share": fields.get("Fairshare", ""), "GrpTRES": fields.get("GrpTRES", "").strip("'")}
         for limit in fields:
             if limit.startswith(("Grp", "Max")) and limit != "GrpTRES":

@@ -162,7 +162,7 @@ def bounds_of_unlisted(
         for child in element.children:
             if child.tag in QUEUES:
                 label = child.attributes.get("name", "").strip()
-                look(child, label if path in ("", "root") else f"{path}.{label}")
+                look(child, (label if path in ("", "root") else f"{path}.{label}").removeprefix("root."))
             elif child.tag == (MOST_OF_CHILD if path else DEFAULT_BOUND):
                 found[path] = amounts(child.text, whole, f"{file.place}: queue {path}: {child.tag}", units)
 
