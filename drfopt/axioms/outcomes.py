@@ -201,12 +201,14 @@ def computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
     instance = cluster.instance()
     if integer:
         return whole_outcome(solve(instance, policy, integer=True))
+    noise = [0.0] * cluster.n
     try:
         allocation, error = solve(instance, policy, exact=True), 0.0
     except EngineError:
         # No engine computes this exactly; its certificate says how far from the truth it may be.
         allocation, error = solve(instance, policy), error_of(policy)
-    noise = [NOTICED * _alone(cluster, i) if policy.objective == "formulation" else 0.0 for i in range(cluster.n)]
+        if policy.objective == "formulation":
+            noise = [NOTICED * _alone(cluster, i) for i in range(cluster.n)]
     prices = () if allocation.prices is None or cluster.machines else allocation.prices.tolist()
     placement = allocation.placement
     return Outcome(

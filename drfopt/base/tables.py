@@ -14,7 +14,7 @@ from html import escape
 from itertools import islice, zip_longest
 from typing import Any
 
-from .numbers.shown import DIGITS_OF_CELLS, cut, not_above, not_below, number, part_of
+from .numbers.shown import DIGITS_OF_CELLS, not_above, not_below, number, part_of, share_of_all
 
 __all__ = [
     "FORMATS",
@@ -57,7 +57,7 @@ class Bar:
     share: float
 
     def __str__(self) -> str:
-        return cut(self.share)
+        return share_of_all(self.share)
 
     def drawn(self, blocks: bool = True) -> str:
         """Return the bar and the number; without `blocks` the bar is made of ``#``."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError, checked_flags, is_real
-from ..base.numbers.shown import counted, cut, tenths
+from ..base.numbers.shown import counted, share_of_all, tenths
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.naming import some
@@ -221,7 +221,7 @@ class Run(Result):
                 int(jobs),
                 _known(response),
                 int(tasks),
-                *map(cut, shares),
+                *map(share_of_all, shares),
                 int(running),
                 float(waiting),
             )

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..base.deadline import Deadline, ending
 from ..base.errors import PolicyError, checked_flags, listed, suggestion
-from ..base.numbers.shown import counted, cut
+from ..base.numbers.shown import counted, share_of_all
 from ..base.results import Result
 from ..base.tables import SHOWN, Column, Sheet
 from ..engines.problem import Problem
@@ -539,4 +539,4 @@ def _some(words: Sequence[str]) -> str:
 
 
 def _share(share: Fraction) -> str:
-    return str(share) if share.denominator < 1000 else cut(float(share))
+    return str(share) if share.denominator < 1000 else share_of_all(float(share))

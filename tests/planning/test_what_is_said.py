@@ -24,7 +24,7 @@ from drfopt import (
 from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import HOLDS, UNDECIDED
 from drfopt.base.errors import EngineError, InstanceError, PolicyError
-from drfopt.base.numbers.shown import apart, at_most, cut, fixed, not_above, not_below, part_of, written_in
+from drfopt.base.numbers.shown import apart, at_most, fixed, not_above, not_below, part_of, share_of_all, written_in
 from drfopt.planning.advice import advise
 from drfopt.planning.pricing.binding_rounds import held
 
@@ -642,7 +642,7 @@ def test_a_bound_is_rounded_up_and_what_is_not_all_never_to_the_whole():
         "99.99999%",
     ]
     assert [at_most(x) for x in (1.0, 1 - 1e-12, 0.0, 1e-9)] == ["100.0000%", "100.0000%", "0.0%", "0.0001%"]
-    assert [cut(x) for x in (0.99999, 1 - 1e-12, 1.0, 2 / 3, 0.99985, 1.5)] == [
+    assert [share_of_all(x) for x in (0.99999, 1 - 1e-12, 1.0, 2 / 3, 0.99985, 1.5)] == [
         "0.9999", "1.0000", "1.0000", "0.6667", "0.9999", "1.5000",
     ]  # fmt: skip
     assert fixed([0.99999, 0.1234], whole=1) == ["<1.000", "0.123"] and fixed([0.99999, 0.1234])[0] == "1.000"

@@ -13,7 +13,6 @@ __all__ = [
     "apart",
     "at_most",
     "counted",
-    "cut",
     "decimals",
     "fixed",
     "in_places",
@@ -22,6 +21,7 @@ __all__ = [
     "number",
     "part_of",
     "percent",
+    "share_of_all",
     "written_in",
 ]
 
@@ -126,7 +126,7 @@ def part_of(value: float, whole: float, digits: int = DIGITS_OF_CELLS, error: fl
     return text
 
 
-def cut(share: float, decimals: int = 4) -> str:
+def share_of_all(share: float, decimals: int = 4) -> str:
     """Return a share of all in decimals: the nearest, but of what is less than all no more than that."""
     less = share < 1 - LEVEL
     return f"{min(share, 1 - 10.0**-decimals) if less else share:.{decimals}f}"

@@ -25,10 +25,10 @@ from ...text.files import File, failure, shown
 from ...writers.amounts import SLURM
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
 from ..queues.tree import QueueNode, organised
-from .device_types import Features, apart, kinds, told_of_machine, with_totals
+from .device_types import Features, kinds, told_of_machine, types_apart, with_totals
 from .row import NOTHING, SlurmRow
 from .rows import DOWN, POWER, UP, node_states, rows
-from .tres import PLAIN, array_size, counted, gres, hosts, tres
+from .tres import PLAIN, array_size, gres, hosts, read_count, tres
 
 __all__ = ["read"]
 
@@ -76,7 +76,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     nodes = asked.nodes(_nodes(found["nodes"], notes), _features, notes)
     if asked.given:
         nodes = [told_of_machine(node, notes) for node in nodes]
-    tasks, nodes, queues = apart(tasks, nodes, asked.pool, queues, notes)
+    tasks, nodes, queues = types_apart(tasks, nodes, asked.pool, queues, notes)
     groups: list[dict[str, Any]] = []
     members: dict[str, dict[str, Any]] = {}
     if queues:
@@ -192,7 +192,7 @@ def _cpus(row: SlurmRow, notes: Notes, name: str) -> Fraction:
 
 
 def _amount(row: SlurmRow, column: str) -> Fraction:
-    amount = counted(row[column].rstrip("+"))
+    amount = read_count(row[column].rstrip("+"))
     if amount is None:
         raise failure(row.place, f"{column} is {shown(row[column])}: write a number, 0 or more")
     return amount

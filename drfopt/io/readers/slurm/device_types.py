@@ -14,7 +14,7 @@ from typing import cast
 from ..conversion import Amounts, ListedMachine, Notes, Task
 from ..queues.tree import QueueNode
 
-__all__ = ["Features", "apart", "kinds", "told_of_machine", "with_totals"]
+__all__ = ["Features", "kinds", "told_of_machine", "types_apart", "with_totals"]
 
 Features = tuple[frozenset[str], frozenset[str], frozenset[str]]
 """Partitions, types of devices and features of a node."""
@@ -54,7 +54,7 @@ def told_of_machine(node: ListedMachine, notes: Notes) -> ListedMachine:
     return replace(node, capacity=capacity, features=(partitions, types | held, marks))
 
 
-def apart(
+def types_apart(
     tasks: Sequence[Task],
     nodes: Sequence[ListedMachine],
     pool: Amounts | None,

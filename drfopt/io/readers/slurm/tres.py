@@ -8,7 +8,7 @@ from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
 from ...text.files import failure, shown
 
-__all__ = ["PLAIN", "array_size", "counted", "gres", "hosts", "tres"]
+__all__ = ["PLAIN", "array_size", "gres", "hosts", "read_count", "tres"]
 
 SCALES = {"": Fraction(1)} | {unit: Fraction(1024) ** power for power, unit in enumerate("KMGTPE", start=-1)}
 """MiB in a unit of memory; the unit that is not written is M."""
@@ -31,7 +31,7 @@ def _read(digits: str) -> Fraction:
     return parse(digits)
 
 
-def counted(text: str) -> Fraction | None:
+def read_count(text: str) -> Fraction | None:
     """Return a count as commands print it, ``2K`` for 2048; None where it is none."""
     match = AMOUNT.fullmatch(text)
     try:

@@ -162,12 +162,17 @@ def bounds_of_unlisted(
         for child in element.children:
             if child.tag in QUEUES:
                 label = child.attributes.get("name", "").strip()
-                look(child, (label if path in ("", "root") else f"{path}.{label}").removeprefix("root."))
+                look(child, _path(label, path))
             elif child.tag == (MOST_OF_CHILD if path else DEFAULT_BOUND):
                 found[path] = amounts(child.text, whole, f"{file.place}: queue {path}: {child.tag}", units)
 
     look(root(file), "")
     return found
+
+
+def _path(label: str, parent: str) -> str:
+    """Return what a queue is called that is `label` in the file: its path without ``root.``."""
+    return (label if parent in ("", "root") or label == "root" else f"{parent}.{label}").removeprefix("root.")
 
 
 def _below(
@@ -181,8 +186,7 @@ def _below(
     label = element.attributes.get("name", "").strip()
     if not label:
         raise failure(place, f"a <{element.tag}> has no name: write <{element.tag} name=...>")
-    name = label if not parent or parent == "root" or label == "root" else f"{parent}.{label}"
-    name = name.removeprefix("root.")
+    name = _path(label, parent)
     at = f"{place}: queue {name}"
     weight = element.child("weight")
     bounds = {}
