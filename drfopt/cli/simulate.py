@@ -212,7 +212,7 @@ def simulate(
     """
     out = Output.from_options(format, json, output)
     names = options.listed(rule, "drf", "--rule", "rule")
-    told, exponents = ", ".join(names), _exponents(slowdown)
+    told, exponents = ",".join(names), _exponents(slowdown)
     found = read(scenario)
     from ..simulation import Slowdown, simulate_each
     from ..simulation.preemption import Preemption
