@@ -30,10 +30,6 @@ class PricedTier(NamedTuple):
     full: list[Round]
     held: dict[int, Fraction]
 
-    def weight(self, turn: int) -> Fraction:
-        """Return what the sum of a turn counts for in this tier."""
-        return number(1) if turn == self.turn else self.held.get(turn, number(0))
-
 
 class MarketClaim(PossibleClaim):
     """The checks of markets, and the tiers of markets and sums."""
