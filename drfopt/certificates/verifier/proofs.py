@@ -1,14 +1,16 @@
 """Why nothing is better than what a document claims, in the order of the specification."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from .branches import Undecided
 from .clock import by_the_clock
 from .markets import MarketClaim, PricedTier
 from .order import ROUNDING, in_order, rounds_of
-from .reading import number, shown
+from .reading import number, shown, total
 from .rounds import finished_in_rounds
 from .trees import Carried
 from .whole import better, score
