@@ -195,6 +195,9 @@ def mutants(file: str) -> Iterator[Mutant]:
                 yield from of(top, tree, name, "")
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name != "__all__":
                 yield from of(value, top, name, "")
+            case ast.Assign(targets=[ast.Tuple(elts=several)], value=ast.Tuple(elts=values)):
+                for target, value in zip(several, values, strict=True):
+                    yield from of(value, value, target.id, "")
 
 
 def lines_of(mutant: Mutant) -> set[int]:
