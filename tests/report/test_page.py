@@ -439,6 +439,16 @@ def test_what_is_almost_all_does_not_print_as_all_beside_it():
     assert cells["mem"][1:4] == ["5", "5.000", "100.0 %"]
 
 
+@pytest.mark.parametrize(
+    ("memory", "until"), [(5, "1.666"), ("3.0001", "1.00003"), (3e8, "1e+08"), (314159, "104,719")]
+)
+def test_what_holds_up_to_an_amount_is_not_said_to_hold_beyond_it(memory, until):
+    """More CPU brings tasks to A until three times as much memory is used up."""
+    text = page(study(Instance({"A": {"cpu": 1, "disk": 3}}, {"cpu": 1, "disk": memory}), ["drf"]))
+    (rows,) = (table["rows"] for table in Reader(text).tables if table["places"][0][0][0] == "prices")
+    assert rows[0][1][4][1] == until
+
+
 def test_who_fits_nowhere_is_named_beside_those_who_are_short_or_ask_without_an_end():
     """Three of four name no end, one of whom fits nowhere."""
     users = {"a": {"cpu": 1}, "b": {"cpu": 1}, "c": {"cpu": 1}, "huge": {"cpu": 1, "gpu": 1}}
