@@ -439,12 +439,12 @@ def test_what_is_almost_all_does_not_print_as_all_beside_it():
     assert cells["mem"][1:4] == ["5", "5.000", "100.0 %"]
 
 
-@pytest.mark.parametrize(
-    ("memory", "until"), [(5, "1.666"), ("3.0001", "1.00003"), (3e8, "1e+08"), (314159, "104,719")]
-)
-def test_what_holds_up_to_an_amount_is_not_said_to_hold_beyond_it(memory, until):
-    """More CPU brings tasks to A until three times as much memory is used up."""
-    text = page(study(Instance({"A": {"cpu": 1, "disk": 3}}, {"cpu": 1, "disk": memory}), ["drf"]))
+@pytest.mark.parametrize(("cpu", "disk", "until"), [
+    (1, 5, "1.666"), (1, "3.0001", "1.00003"), (10**5, 314_159, "104,719"), (1, "4.5", "1.5"),
+])  # fmt: skip
+def test_what_holds_up_to_an_amount_is_not_said_to_hold_beyond_it(cpu, disk, until):
+    """More CPU brings tasks to A until three times as much disk is used up."""
+    text = page(study(Instance({"A": {"cpu": 1, "disk": 3}}, {"cpu": cpu, "disk": disk}), ["drf"]))
     (rows,) = (table["rows"] for table in Reader(text).tables if table["places"][0][0][0] == "prices")
     assert rows[0][1][4][1] == until
 
