@@ -282,7 +282,7 @@ class _Moment:
             way = np.where(rise > 0, (reached[:, None] - each[at]) / rise, np.inf).min(axis=1)
         end = np.where(at < len(bends) - 2, bends[at + 1], np.inf)
         found = np.minimum(bends[at] + np.maximum(way, 0.0), end)
-        return np.asarray(np.where(reached <= levels[0], 0.0, found))
+        return np.asarray(np.where(reached <= max(levels[0], 0.0), 0.0, found))
 
     def _added(self, node: _Node, users: np.ndarray, tasks: np.ndarray) -> np.ndarray:
         """Return what tasks (n,) of users add to the level of a group at the most, (users, columns or one sum)."""

@@ -244,6 +244,8 @@ class Needs:
             raise_ = _raise_sums if self.rates.summed else _raise
             fixed = np.ones((1, 1)) if self.rates.fixed else quotients
             raise_(self.rates.part, self.who, siblings, least, fixed)
+            # Nobody is as high as others whom its limit keeps it below.
+            least = np.minimum(least, self.limits)
         if self.clock is not None and able.any():
             least = self.clock.raised(self.who, able, least, quotients, low, high)
         least = np.minimum(least, self.limits)
