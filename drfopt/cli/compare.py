@@ -16,7 +16,7 @@ __all__ = ["compare", "crosscheck", "verify"]
 
 def compare(
     instance: options.InstanceName,
-    policies: options.PolicyNames = "drf,asset,ceei",
+    policies: options.PolicyNames = None,
     integer: options.WholeTasks = False,
     time_limit: options.TimeLimit = None,
     json: options.Json = False,
@@ -28,7 +28,7 @@ def compare(
     Example: drfopt compare nsdi2011 --policies drf,ceei,alpha:2
     """
     out = Output.from_options(format, json, output)
-    names = options.listed(policies, "--policies names no policy: write for example --policies drf,ceei")
+    names = options.listed(policies, options.COMPARED, "--policies", "policy")
     cluster = options.read(instance)
     from ..solving.comparing import compare as compared
 

@@ -106,7 +106,7 @@ def export(
 
 
 def _given(texts: list[str]) -> dict[str, str]:
-    names = {}
+    names: dict[str, str] = {}
     for text in texts:
         for pair in text.split(","):
             resource, equal, target = (part.strip() for part in pair.partition("="))
@@ -114,5 +114,6 @@ def _given(texts: list[str]) -> dict[str, str]:
                 raise InstanceError(
                     f"--resource {text!r}: write NAME=TARGET or NAME=TARGET:UNIT, such as memory=memory:Gi"
                 )
-            names[resource] = target
+            if (other := names.setdefault(resource, target)) != target:
+                raise InstanceError(f"--resource calls {resource!r} {other!r} and {target!r}: keep one of them")
     return names

@@ -16,6 +16,7 @@ from .status import USAGE_ERROR
 from .working import working
 
 __all__ = [
+    "COMPARED",
     "CertificateFile",
     "Dask",
     "EngineName",
@@ -74,17 +75,17 @@ def read(text: str) -> "Instance":
     raise InstanceError(f"{text!r} is neither a file nor a library instance{near} (see 'drfopt library')")
 
 
-def listed(text: str, nothing: str) -> list[str]:
-    """Return what is separated by commas.
+def listed(texts: list[str] | None, usual: str, flag: str, what: str) -> list[str]:
+    """Return what is separated by commas, or given one after the other; `usual` where nothing was asked for.
 
     Raises
     ------
     USAGE_ERROR
-        Where that is nothing, with the sentence given.
+        Where that is nothing.
     """
-    found = [part.strip() for part in text.split(",") if part.strip()]
+    found = [part.strip() for text in texts or [usual] for part in text.split(",") if part.strip()]
     if not found:
-        raise USAGE_ERROR(nothing)
+        raise USAGE_ERROR(f"{flag} names no {what}: write for example {flag} {usual}")
     return found
 
 
@@ -197,7 +198,15 @@ ProvenPolicy = Annotated[
         autocompletion=_policies,
     ),
 ]
-PolicyNames = Annotated[str, typer.Option("--policies", "-p", metavar="A,B,C", help="Policies, separated by commas.")]
+COMPARED = "drf,asset,ceei"
+"""Policies that are put side by side where none is named."""
+
+PolicyNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policies", "-p", metavar="A,B,C", help="Policies, separated by commas or given again.", show_default=COMPARED
+    ),
+]
 WholeTasks = Annotated[bool, typer.Option("--integer", help="Whole tasks instead of divisible ones.")]
 EngineName = Annotated[
     str,

@@ -21,7 +21,7 @@ SECONDS = 100.0
 
 def report(
     instance: options.InstanceName,
-    policies: options.PolicyNames = "drf,asset,ceei",
+    policies: options.PolicyNames = None,
     integer: options.WholeTasks = False,
     sweep: Annotated[
         list[str] | None,
@@ -62,7 +62,7 @@ def report(
 
     Example: drfopt report nsdi2011 -o report.html
     """
-    names = options.listed(policies, "--policies names no policy: write for example --policies drf,ceei")
+    names = options.listed(policies, options.COMPARED, "--policies", "policy")
     if any(not text.strip(" ;") for text in whatif or ()):
         raise USAGE_ERROR("--whatif names no change: write for example --whatif 'set-weight A=2'")
     if output is not None:

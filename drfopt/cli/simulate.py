@@ -108,11 +108,13 @@ def _exponents(text: str | None) -> dict[str, float]:
         name, sign, value = part.partition("=")
         if not part.strip():
             continue
+        if name.strip() in found:
+            raise USAGE_ERROR(f"--slowdown: {name.strip()!r} is given twice: give it once")
         try:
             found[name.strip()] = float(value)
         except ValueError:
             sign = ""
-        if not sign:
+        if not sign or not value.isascii():
             raise USAGE_ERROR(f"--slowdown has {part.strip()!r}: write resources and exponents, such as memory=4,cpu=1")
     return found
 
@@ -136,11 +138,16 @@ def _grace(text: str) -> float:
 def simulate(
     scenario: ScenarioName,
     rule: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
-            "--rule", "-r", metavar="A,B", help="One rule or several (see 'drfopt rules').", autocompletion=_rules
+            "--rule",
+            "-r",
+            metavar="A,B",
+            help="One rule or several (see 'drfopt rules'), separated by commas or given again.",
+            autocompletion=_rules,
+            show_default="drf",
         ),
-    ] = "drf",
+    ] = None,
     until: Annotated[
         float | None,
         typer.Option("--until", metavar="S", parser=_moment, help="Stop at S seconds.", show_default="scenario"),
@@ -204,8 +211,8 @@ def simulate(
     Example: drfopt simulate two-users --rule drf,fifo
     """
     out = Output.from_options(format, json, output)
-    names = options.listed(rule, "--rule names no rule: write for example --rule drf,fifo")
-    exponents = _exponents(slowdown)
+    names = options.listed(rule, "drf", "--rule", "rule")
+    told, exponents = ",".join(names), _exponents(slowdown)
     found = read(scenario)
     from ..simulation import Slowdown, simulate_each
     from ..simulation.preemption import Preemption
@@ -213,10 +220,10 @@ def simulate(
     from ..simulation.rules.table import rule_named
 
     if grace is not None and not any(rule_named(name).revokes for name in names):
-        raise USAGE_ERROR(f"--preempt is for users below their share, of which {rule} knows none: leave it out")
+        raise USAGE_ERROR(f"--preempt is for users below their share, of which {told} knows none: leave it out")
     if exponents and not any(rule_named(name).oversubscribes for name in names):
         raise USAGE_ERROR(
-            f"--slowdown is of machines that are overloaded, which {rule} does to none: leave it out, or simulate "
+            f"--slowdown is of machines that are overloaded, which {told} does to none: leave it out, or simulate "
             "slots:K or single:RESOURCE as well"
         )
 
@@ -228,7 +235,7 @@ def simulate(
         from ..reporting.charts import checked_picture
 
         check(checked_picture(plot))
-    with working(f"simulating {rule}"):
+    with working(f"simulating {told}"):
         trials = simulate_each(
             found,
             names,

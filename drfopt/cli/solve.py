@@ -183,11 +183,13 @@ def schedule(
         ),
     ] = "skip",
     ties: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
-            metavar="A,B", help="Who is served first of equals. [default: who is listed first]", show_default=False
+            metavar="A,B",
+            help="Who is served first of equals, separated by commas or given again.",
+            show_default="who is listed first",
         ),
-    ] = "",
+    ] = None,
     trace: Annotated[
         bool,
         typer.Option(
@@ -211,7 +213,7 @@ def schedule(
     cluster = options.read(instance)
     from ..solving.scheduling import schedule as scheduled
 
-    names = [name.strip() for name in ties.split(",")] if ties else []
+    names = [name.strip() for text in ties or () if text for name in text.split(",")]
     with working(f"scheduling {policy}"):
         found = scheduled(
             cluster,

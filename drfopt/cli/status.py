@@ -6,6 +6,7 @@ The program around the commands: every exception becomes one line on standard er
 import os
 import sys
 import warnings
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,34 @@ def _usage(error: BaseException) -> str:
 
 
 class Command(TyperCommand):
-    """A command whose options do not write one file over another."""
+    """A command whose options say one thing each, and do not write one file over another."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the words of the command line apart; an option with one value is not given two.
+
+        Raises
+        ------
+        UsageError
+        """
+        given = [] if ctx.resilient_parsing else self._given(ctx, args)
+        for option, values in given:
+            _one_value(option, values)
+        rest = super().parse_args(ctx, args)
+        for option, values in given:
+            # Python reads the digits of every script.
+            if isinstance(ctx.params[option.name], int | float) and not str(values[0]).isascii():
+                raise USAGE_ERROR(f"{option.opts[0]} is given as {values[0]!r}: write it with the digits 0 to 9")
+        return rest
+
+    def _given(self, ctx: Any, args: list[str]) -> list[tuple[Any, list[Any]]]:
+        """Return the options that keep one value, and all that are given for each, as they are written."""
+        parser, single = self.make_parser(ctx), [p for p in self.params if p.opts[0][:1] == "-" and not p.multiple]
+        for option in single:
+            every = copy(option)
+            every.multiple = True
+            every.add_to_parser(parser, ctx)
+        given = parser.parse_args(list(args))[0]
+        return [(option, given[option.name]) for option in single if option.name in given]
 
     def invoke(self, ctx: Any) -> Any:
         """Run it; where two files to write are one, nothing is begun.
@@ -120,6 +148,15 @@ class Command(TyperCommand):
             if (path.is_file() or not path.exists()) and writers.setdefault(place, word) != word:
                 raise InstanceError(f"{writers[place]} and {word} both write {str(file)!r}: name two files")
         return super().invoke(ctx)
+
+
+def _one_value(option: Any, values: list[Any]) -> None:
+    """Refuse two different values of an option."""
+    first, *others = dict.fromkeys(values)
+    if others and option.is_flag:
+        raise USAGE_ERROR(f"{option.opts[0]} and {option.secondary_opts[0]} are both given: keep one of them")
+    if others:
+        raise USAGE_ERROR(f"{option.opts[0]} is given as {first!r} and as {others[0]!r}: keep one of them")
 
 
 class Program(TyperGroup):

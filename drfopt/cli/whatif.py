@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Texts = list[str] | None
 
+FACTORS = "1/2,1,2"
+
 
 def _change(flag: str, grammar: str, help: str) -> Any:
     return options.valued(flag, grammar, f"{help} May be given several times.")
@@ -138,8 +140,14 @@ def _draw(found: "Sweep", path: Path) -> None:
 def sweep(
     instance: options.InstanceName,
     factors: Annotated[
-        str, typer.Option("--factors", metavar="A,B,C", help="What capacities are multiplied by, separated by commas.")
-    ] = "1/2,1,2",
+        Texts,
+        typer.Option(
+            "--factors",
+            metavar="A,B,C",
+            help="What capacities are multiplied by, separated by commas or given again.",
+            show_default=FACTORS,
+        ),
+    ] = None,
     resource: Annotated[
         str | None, typer.Option("--resource", metavar="R", help="Multiply this resource only.", show_default="all")
     ] = None,
@@ -158,7 +166,7 @@ def sweep(
     Example: drfopt sweep nsdi2011 --resource cpu --factors 1/2,1,3/2,2
     """
     out = Output.from_options(format, json, output)
-    wanted = options.listed(factors, "--factors names no factor: write for example --factors 1/2,1,2")
+    wanted = options.listed(factors, FACTORS, "--factors", "factor")
     cluster = options.read(instance)
     from ..planning.sweeping import sweep as swept
 

@@ -371,7 +371,7 @@ class LevelMethod:
         sums = sums + np.array([float(money.sum()), float(money @ ratio), float((money * ratio) @ ratio)])
         first, dual = far.lengths(given, 1 + ratio, -ratio, 1.0)
         after = sums[0] * (1 - first) + sums[1] * (dual - first - first * dual) - sums[2] * first * dual
-        aim = max(max(float(after) / float(sums[0]), 0.0) ** 3, FASTEST) * gap
+        aim = max(min(max(float(after) / float(sums[0]), 0.0), 1.0) ** 3, FASTEST) * gap
         aim = max(aim, LOWEST * self.t) / self.products
         # The corrector: products are to be `aim`, second-order terms of the predictor included.
         room = np.zeros(len(free))

@@ -488,7 +488,8 @@ def _with_argument(row: Policy, text: str, argument: str) -> Policy:
             raise PolicyError(f"{text!r} names no resource: write for example single:cpu")
         return replace(row, name=text, argument=argument)
     try:
-        alpha = float(Fraction(argument)) if "/" in argument else float(argument)
+        written = argument if argument.isascii() else ""
+        alpha = float(Fraction(written)) if "/" in written else float(written)
     except (ValueError, ArithmeticError):
         alpha = math.nan
     if not 0 <= alpha < math.inf:

@@ -76,12 +76,28 @@ def test_version_names_what_computes(drfopt):
         (["sweep", "nsdi2011", "--jobs", "0"], ["'0'", "1 or more"]),
         (["solve", "nsdi2011", "--jobs", "0"], ["'0'", "1 or more"]),
         (["convert", "x"], ["--from"]),
+        (["solve", "x", "-pdrf", "--policy=ceei"], ["--policy is given as 'drf' and as 'ceei': keep one of them"]),
+        (["solve", "x", "-o", "a", "--output", "b"], ["--output is given as 'a' and as 'b'"]),
+        (["schedule", "x", "--trace", "--no-trace"], ["--trace and --no-trace are both given: keep one of them"]),
+        (["simulate", "x", "--slowdown", "cpu=1,cpu=2"], ["'cpu' is given twice"]),
+        (["export", "x", "--to", "csv", "--resource", "a=b,a=c"], ["'a'", "'b'", "'c'", "keep one of them"]),
+        (["solve", "x", "--jobs", "２"], ["--jobs is given as '２': write it with the digits 0 to 9"]),
+        (["solve", "nsdi2011", "-p", "alpha:２"], ["'alpha:２'"]),
         (["convert", "--from", "csv"], ["FILES"]),
     ],
     ids=" ".join,
 )
 def test_wrong_usage_is_one_line(drfopt, refused, arguments, words):
     refused(drfopt(*arguments), *words)
+
+
+def test_what_is_a_list_may_be_given_again_and_one_value_twice(drfopt):
+    together = drfopt("compare", "nsdi2011", "--policies", "drf,ceei")
+    assert together.status == 0
+    assert drfopt("compare", "nsdi2011", "-p", "drf", "-p", "ceei").out == together.out
+    assert drfopt("policies", "--format", "csv", "--format", "csv").status == 0
+    served = drfopt("schedule", "nsdi2011", "--ties", "B", "--ties", "A")
+    assert served.out == drfopt("schedule", "nsdi2011", "--ties", "B,A").out
 
 
 def test_a_name_that_is_nothing_names_both_possibilities_and_the_nearest(drfopt, refused):

@@ -198,6 +198,10 @@ TOML = {
     ),
     "key twice": (POOL + "cpu = 1\n" + A, r"line 5, column 8: a key is written twice"),
     "single brackets twice": (POOL + "[users]\nname = 1\n[users]\n", r"line 7, column 7: .*double brackets"),
+    "single brackets beside double ones": (
+        POOL + "[users]\nname = 1\n[[users]]\n",
+        r"line 7, column 8: users is there already: .*\[\[users\]\]",
+    ),
     "quantity without quotes": (
         "[capacity]\nmemory = 64Gi\n",
         r"line 2, column 12: .*\"4Gi\" .*stand in quotes",

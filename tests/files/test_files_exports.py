@@ -167,6 +167,19 @@ def test_ceilings_are_what_may_be_borrowed_beyond_the_quota(tmp_path: Path) -> N
     assert found.organisation.ceilings[found.users.index("bob")] == {"cpu": 4}
 
 
+def test_a_resource_may_be_called_as_a_column_that_the_table_does_not_have() -> None:
+    found = solve(Instance({"A": {"class": 1, "tasks": 1}}, {"class": 2, "tasks": 2}))
+    with pytest.raises(InstanceError, match="a resource and another column would be called 'tasks' there"):
+        export(found, "csv")
+    assert export(found, "csv", leave_out="tasks").splitlines()[0] == "user,tasks,class"
+
+
+def test_percent_of_the_whole_tell_that_they_have_no_names() -> None:
+    lines: list[str] = []
+    export(solve(cluster()), "capacity-scheduler", GIBS, lines=lines)
+    assert any("memory is not called memory:Gi here" in line for line in lines)
+
+
 def test_csv_has_a_row_for_each_user_and_class() -> None:
     machines = [Machine("big", {"cpu": 8, "memory": 32}, 2), Machine("small", {"cpu": 3, "memory": 5})]
     instance = Instance({"a": {"cpu": 1, "memory": 3}, "b": {"cpu": 7, "memory": 1}}, machines=machines)
@@ -234,6 +247,10 @@ WRONG = {
     "empty unit": ("kueue", {"memory": "memory:"}, "'' is no unit"),
     "unknown name": ("resourcequota", {"memory": "ram:Gi"}, "resource 'memory' has no name there"),
     "same name": ("kueue", {"memory": "cpu"}, "two resources would be called 'cpu' there: give other names"),
+    "same name in csv": ("csv", {"memory": "cpu"}, "two resources would be called 'cpu' there: give other names"),
+    "column of csv": ("csv", {"memory": "user"}, "a resource and another column would be called 'user' there"),
+    "no name of slurm": ("slurm", {"memory": "gres/a,b"}, "resource 'memory' has no name there"),
+    "no pages": ("kueue", {"memory": "hugepages-2Mi, 3"}, "resource 'memory' has no name there"),
     "unit in csv": ("csv", {"memory": "memory:Gi"}, "leave the unit out"),
     "format": ("kubernets", {}, r"there is no export 'kubernets' .known: csv, resourcequota, kueue, fair-scheduler"),
 }

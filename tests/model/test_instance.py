@@ -150,6 +150,10 @@ BAD = [
         "user 'A': demand of 'cpu' is -1: it must not be negative",
     ),
     ({"demands": {"A": {"cpu": "x"}}, "capacity": {"cpu": 1}}, "user 'A': demand of 'cpu': 'x' is not a number"),
+    (
+        {"demands": {"A": {"cpu": "１/٢"}}, "capacity": {"cpu": 1}},
+        "'cpu': '１/٢' has digits of another script.* 0 to 9",
+    ),
     ({"demands": {"A": {"cpu": 1}}, "capacity": {"cpu": float("nan")}}, "capacity of 'cpu': nan is not finite"),
     ({"demands": np.array([[np.inf]]), "capacity": [1]}, "'u1': demand of 'r1' is inf"),
     ({"demands": np.array([[1.0, -2.0]]), "capacity": [1, 1]}, "'u1': demand of 'r2' is -2"),

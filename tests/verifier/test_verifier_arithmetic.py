@@ -8,10 +8,16 @@ from fractions import Fraction as F
 
 import pytest
 
-from drfopt.certificates.verifier import alpha_utility, exact_sums, powers, work
+from drfopt.certificates.verifier import alpha_utility, exact_sums, powers, reading, work
 
 AMOUNTS = [F(v) for v in ("0", "1", "-2", "1/2", "-1/3", "5/6")]
 LISTS = [values for n in range(4) for values in itertools.product(AMOUNTS, repeat=n)]
+
+
+@pytest.mark.parametrize("text", ["１２", "1/٢", "0.٥"])
+def test_digits_of_other_scripts_are_no_numbers(text):
+    with pytest.raises(reading.Unread, match="is not a number"):
+        reading.number(text)
 
 
 def test_sums_are_those_of_fractions():

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import InstanceError
 
-__all__ = ["MOST_COUNTED", "NUMBERS", "Number", "amount", "counted_up_to", "exact", "parse"]
+__all__ = ["MOST_COUNTED", "NUMBERS", "Number", "amount", "counted_up_to", "exact", "only_digits", "parse"]
 
 Number = int | float | Fraction | Decimal | str
 
@@ -30,9 +30,9 @@ SUFFIXES = {
 }
 
 QUANTITY = re.compile(
-    r"(?P<digits>[+-]?(?:\d+\.?\d*|\.\d+))(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d+))?"
+    r"(?P<digits>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?"
 )
-FRACTION = re.compile(r"([+-]?\d+)\s*/\s*(\d+)")
+FRACTION = re.compile(r"([+-]?[0-9]+)\s*/\s*([0-9]+)")
 
 NUMBERS = "an integer, a decimal, a fraction such as '1/3' or a quantity such as '500m' or '4Gi'"
 """What to write where any number will do."""
@@ -72,6 +72,8 @@ def parse(text: str, write: str = NUMBERS) -> Fraction:
         return Fraction(numerator, denominator)
     match = QUANTITY.fullmatch(stripped)
     if not match:
+        if any(character.isdecimal() and not character.isascii() for character in stripped):
+            raise InstanceError(f"{shown} has digits of another script: write numbers with the digits 0 to 9")
         raise InstanceError(f"{shown} is not a number: write {write}")
     exponent = int(match["exponent"] or 0)
     if abs(exponent) > LONGEST:
@@ -110,6 +112,11 @@ def exact(value: Any, write: str = NUMBERS) -> Fraction:
             raise InstanceError(f"{float(value)} is not finite: write a finite number")
         return Fraction(repr(float(value)))
     raise InstanceError(f"{value!r} is not a real number: write an integer, a decimal, a fraction or a quantity")
+
+
+def only_digits(text: str) -> bool:
+    """Say whether a text is digits from 0 to 9 alone: for Python those of other scripts are digits, too."""
+    return text.isascii() and text.isdecimal()
 
 
 def amount(value: Any, place: str, write: str = NUMBERS) -> Fraction:

@@ -118,7 +118,9 @@ def number(value: Any) -> Fraction:
 
 
 def _written(given: str) -> Fraction:
-    """Return the value of a text."""
+    """Return the value of a text; the digits are those from 0 to 9."""
+    if not given.isascii():
+        raise ValueError
     hexadecimal = given.lstrip("-")[:2] == "0x"  # Long numbers are, which is read in one pass.
     grant(HALF_A_DIGIT * len(given) if hexadecimal else 0)
     spend((HALF_A_DIGIT if hexadecimal else BITS_A_DIGIT) * len(given))

@@ -183,7 +183,7 @@ class Barrier:
         after = sums[0] * (1 - first) + sums[1] * (dual - first - first * dual) - sums[2] * first * dual
         after += (p + dual * price) @ (z + first * dz)
         after += sums[3] + dual * sums[4] + first * sums[5] + first * dual * sums[6]
-        target = mean * min(max((float(after) / gap) ** 3, FASTEST), 1.0)
+        target = mean * max(min(max(float(after) / gap, 0.0), 1.0) ** 3, FASTEST)
         # Products far below what is asked for help nobody, and would drown in rounding.
         target = max(target, 0.01 * FINEST * self.money / self.products)
         # The corrector.

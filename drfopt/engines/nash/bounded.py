@@ -257,7 +257,7 @@ class _State:
         after = self._after(aim, primal, along) / self.count
         # Products that vanish before the equations hold leave nothing with which to mend them.
         slowest = BEHIND if self.error() > self.mean() else FASTEST
-        target = mean * max(min(after / mean, 1.0) ** 3, slowest)
+        target = mean * max(min(max(after / mean, 0.0), 1.0) ** 3, slowest)
         part = primal * along
         corrected = [
             target + product - part * getattr(aim, dual) * getattr(aim, slack)

@@ -47,6 +47,13 @@ TOML_WORDS = re.compile(
 HEADING = re.compile(r"\[\[?(?:[^\[\]{},]*\]|\s*[A-Za-z_'])")
 """How a heading of TOML begins, one without its last bracket as well, and no list of JSON that an instance could be."""
 
+HEADED = re.compile(r"\s*\[\[?\s*(?P<name>[^\]]*[^\]\s])")
+
+TWICE = (
+    "is there already: head every table of a list [[users]] or [[machines]], in double brackets, any other table once"
+)
+"""What is said of a heading that stands twice, and of one in single brackets beside one in double ones."""
+
 JSON_SPACE = re.compile(r"[ \t\r\n]*+")
 
 JSON_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|(?P<open>[\[{])|(?P<close>[\]}])', re.DOTALL)
@@ -191,7 +198,7 @@ def _toml(text: str, place: str) -> Any:
     try:
         return tomllib.loads(text, parse_float=_decimal)
     except tomllib.TOMLDecodeError as error:
-        reason, where = _toml_reason(str(error))
+        reason, where = _toml_reason(str(error), text)
         raise failure(place, f"{where}: {reason}: correct the TOML there") from None
     except _LongNumber as error:
         _too_long(text, str(error), place)
@@ -227,15 +234,15 @@ def _bare(key: str) -> str:
     return re.sub(r""""(?:[^"\\\n]++|\\.)*+"?+|'[^'\n]*+'?+""", lambda found: " " * len(found.group()), key, flags=re.S)
 
 
-def _toml_reason(message: str) -> tuple[str, str]:
+def _toml_reason(message: str, text: str) -> tuple[str, str]:
     found = re.fullmatch(r"(.*) \(at (.*)\)", message, re.DOTALL)
     reason, where = found.groups() if found else (message, "somewhere")
-    if reason == "Cannot overwrite a value":
-        reason = "a key is written twice in one table"
+    if reason == "Cannot overwrite a value" or reason.startswith("Cannot declare"):
+        line = re.match(r"line (\d+),", where)
+        heading = HEADED.match(text.split("\n")[int(line[1]) - 1]) if line else None
+        reason = f"{heading['name']} {TWICE}" if heading else "a key is written twice in one table"
     elif reason in UNQUOTED:
         reason += QUOTES
-    elif reason.startswith("Cannot declare"):
-        reason += " (tables of a list are headed [[users]] and [[machines]], in double brackets)"
     return reason, where
 
 

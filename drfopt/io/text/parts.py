@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...base.errors import InstanceError
-from ...base.numbers.quantities import exact, parse
+from ...base.numbers.quantities import exact, only_digits, parse
 from ..native.syntax import trees
 from .files import File, failure, shown
 
@@ -168,7 +168,7 @@ class CsvRow:
     def count(self, column: str, least: int = 0) -> int:
         """Return a column as a whole number, `least` or more."""
         text = WHOLE.sub("", self[column])  # a table with gaps prints 3.0
-        whole = text.isascii() and text.isdigit()
+        whole = only_digits(text)
         long = whole and len(text) > LONGEST_INTEGER
         if not whole or long or int(text) < least:
             most = f" and of at most {LONGEST_INTEGER} digits" if long else ""

@@ -17,7 +17,7 @@ from typing import Any
 from ...base.errors import InstanceError
 from ...model.allocation import Allocation
 from ...model.instance import Instance
-from .amounts import Names, TargetName, exact_amounts, rounded
+from .amounts import Names, TargetName, exact_amounts, rounded, told_apart
 from .exports import left_out
 
 __all__ = ["text"]
@@ -38,7 +38,7 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
     Raises
     ------
     InstanceError
-        When a name has a unit: amounts are those of the instance.
+        When a name has a unit: amounts are those of the instance; when two columns would have one name.
     """
     for resource, name in names.items():
         if name is not None and ":" in name:
@@ -57,6 +57,7 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
     called = [names.get(resource) or resource for resource in instance.resources]
     lines += [f"{r} is called {called[j]} here" for j, r in enumerate(instance.resources) if r != called[j]]
     lines += [f"{r} is left out" for j, r in enumerate(instance.resources) if j not in kept]
+    told_apart([called[j] for j in kept], heading)
     writer.writerow(heading + [called[j] for j in kept])
     for part, row in zip(parts, _rounded(parts, instance, targets), strict=True):
         cells = [

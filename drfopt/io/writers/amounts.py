@@ -38,6 +38,7 @@ __all__ = [
     "rounded",
     "shortfall",
     "slurm",
+    "told_apart",
     "yarn",
     "yunikorn",
 ]
@@ -167,6 +168,8 @@ YARN = _called(TargetName("vcores"), "memory-mb", 2**20, TargetName("yarn.io/gpu
 SLURM = _called(TargetName("cpu"), "mem", 2**20, TargetName("gres/gpu"))
 MESOS = _called(TargetName("cpus", step=MILLI), "mem", 2**20, TargetName("gpus", step=MILLI), TargetName("disk"))
 
+HUGE_PAGES = re.compile(r"hugepages-[\w.-]+", re.ASCII)
+OF_SLURM = re.compile(r"(gres|license|bb|fs)/[\w.:/-]+", re.ASCII)
 RESOURCE_NAME = re.compile(r"[A-Za-z0-9][\w./-]*", re.ASCII)
 QUALIFIED = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?", re.ASCII)
 """A name of a resource that Kubernetes and YARN take, and one of those with a domain before it."""
@@ -223,7 +226,7 @@ def kubernetes(allocation: Allocation, names: Names) -> Shares:
     InstanceError
         On a resource without a name there, or memory whose unit cannot be bytes.
     """
-    return _shares(allocation, names, KUBERNETES, lambda name: _qualified(name) or name.startswith("hugepages-"))
+    return _shares(allocation, names, KUBERNETES, _of_kubernetes)
 
 
 def kueue(allocation: Allocation, names: Names) -> Shares:
@@ -239,7 +242,7 @@ def kueue(allocation: Allocation, names: Names) -> Shares:
 
 def yunikorn(allocation: Allocation, names: Names) -> Shares:
     """Return what each user gets in YuniKorn: as in Kubernetes, but vcore for cpu."""
-    return _shares(allocation, names, YUNIKORN, lambda name: _qualified(name) or name.startswith("hugepages-"))
+    return _shares(allocation, names, YUNIKORN, _of_kubernetes)
 
 
 def kai(allocation: Allocation, names: Names) -> Shares:
@@ -264,7 +267,13 @@ def percent(allocation: Allocation, names: Names) -> Shares:
         r: TargetName(r, step=c / WHOLE_STEPS or Fraction(1), unit=0)
         for r, c in zip(allocation.resources, allocation.instance.exact_capacity, strict=True)
     }
-    return _shares(allocation, {r: None for r, name in names.items() if name is None}, parts, lambda name: False)
+    shares = _shares(allocation, {r: None for r, name in names.items() if name is None}, parts, lambda name: False)
+    shares.lines.extend(
+        f"{resource} is not called {name} here: parts of the whole have no names"
+        for resource, name in names.items()
+        if name
+    )
+    return shares
 
 
 def slurm(allocation: Allocation, names: Names) -> Shares:
@@ -275,12 +284,16 @@ def slurm(allocation: Allocation, names: Names) -> Shares:
     InstanceError
         As `kubernetes`.
     """
-    return _shares(allocation, names, SLURM, lambda name: name.startswith(("gres/", "license/", "bb/", "fs/")))
+    return _shares(allocation, names, SLURM, lambda name: OF_SLURM.fullmatch(name) is not None)
 
 
 def mesos(allocation: Allocation, names: Names) -> Shares:
     """Return what each user gets in Mesos: cpus and gpus in thousandths, others whole, mem in MB."""
     return _shares(allocation, names, MESOS, lambda name: False)
+
+
+def _of_kubernetes(name: str) -> bool:
+    return _qualified(name) or HUGE_PAGES.fullmatch(name) is not None
 
 
 def _qualified(name: str) -> bool:
@@ -298,13 +311,7 @@ def _shares(
     room, pool = (instance.room, capacity) if instance.machines is not None else (instance.room[:0], capacity)
     bytes_of = [in_bytes(instance.demands[:, j], room[:, j], pool[j]) for j in range(len(capacity))]
     targets = [_target(allocation.resources[j], capacity[j], bytes_of[j], names, known, taken) for j in kept]
-    called = [target.name for target in targets]
-    twice = next((name for i, name in enumerate(called) if name in called[:i]), None)
-    if twice is not None:
-        raise InstanceError(
-            f"two resources would be called {twice!r} there: give other names (--resource, in Python names), or leave "
-            "one out (--leave-out, in Python leave_out)"
-        )
+    told_apart([target.name for target in targets])
     amounts = [[row[j] for j in kept] for row in exact_amounts(allocation.usage)]
     steps = rounded(amounts, [capacity[j] for j in kept], targets)
     resources = [allocation.resources[j] for j in kept]
@@ -313,6 +320,17 @@ def _shares(
     ]
     lines += [f"{r} is left out" for j, r in enumerate(allocation.resources) if j not in kept]
     return Shares(resources, targets, steps, lines + shortfall(amounts, steps, targets))
+
+
+def told_apart(called: Sequence[str], columns: Sequence[str] = ()) -> None:
+    """Refuse resources of which two have one name there, or one that of another column of the table."""
+    twice = next((name for i, name in enumerate(called) if name in called[:i] or name in columns), None)
+    if twice is not None:
+        both = "a resource and another column" if twice in columns else "two resources"
+        raise InstanceError(
+            f"{both} would be called {twice!r} there: give other names (--resource, in Python names), or leave "
+            "one out (--leave-out, in Python leave_out)"
+        )
 
 
 def _target(

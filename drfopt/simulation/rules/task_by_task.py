@@ -40,6 +40,7 @@ Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 7.2, where
 from operator import add, mul
 
 from ...base.errors import PolicyError, suggestion
+from ...base.numbers.quantities import only_digits
 from ..levels import whole_rates, whole_weights
 from ..plan import Plan
 from ..state import ClusterState
@@ -150,7 +151,7 @@ class Slots(LowestFirst):
 
 def slots(argument: str = "") -> Slots:
     """Return the rule ``slots:K``."""
-    if not argument.isdecimal():
+    if not only_digits(argument):
         raise PolicyError(f"the rule slots:K is given {argument!r} slots: write a whole number, such as slots:4")
     return Slots(int(argument))
 

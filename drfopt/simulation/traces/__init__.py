@@ -58,7 +58,7 @@ def columns(path: str | Path, names: Sequence[str], *, header: bool, delimiter: 
 
 def _number(text: str, place: str, name: str) -> float:
     try:
-        value = float(text)
+        value = float(text) if text.isascii() else math.nan
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:

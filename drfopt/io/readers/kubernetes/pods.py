@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any
 
 from ....base.errors import InstanceError
-from ....base.numbers.quantities import parse
+from ....base.numbers.quantities import only_digits, parse
 from ...text.parts import TreePart
 from ..conversion import Notes
 from .eligibility import PodNeeds, needs_of
@@ -104,7 +104,7 @@ def _on_devices(asked: Amounts, marks: Mapping[str, str], title: str, notes: Not
         number = marks.get(SEVERAL, "1")
         if number != "1":
             notes.assumed("parts of several GPUs are whole ones", title)
-            part = Fraction(number) if number.isdecimal() else Fraction(1)
+            part = Fraction(number) if only_digits(number) else Fraction(1)
         found["nvidia.com/gpu"] = part
     elif MEMORY in marks:
         notes.unused(f"memory of a shared GPU ({MEMORY}): which part of a GPU it is is not told", title)

@@ -31,7 +31,7 @@ LABELS = ("kai.scheduler/queue", "runai/queue")
 GPU, GPUS = "nvidia.com/gpu", "gpu"
 """Whole GPUs, and what a quota counts where there are MIG devices, too."""
 
-MIG = re.compile(r"nvidia\.com/mig-(\d+)g\.")
+MIG = re.compile(r"nvidia\.com/mig-([0-9]+)g\.")
 
 UNITS = {
     "cpu": ("cpu", Fraction(1, 1000)),

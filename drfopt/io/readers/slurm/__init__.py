@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from ....base.numbers.quantities import only_digits
 from ...text.files import File, failure, shown
 from ...writers.amounts import SLURM
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
@@ -200,7 +201,7 @@ def _amount(row: SlurmRow, column: str) -> Fraction:
 
 def _mebibytes(row: SlurmRow, column: str) -> Fraction:
     """Return memory of a node, which Slurm prints and takes without a letter."""
-    if not row[column].rstrip("+")[-1:].isdecimal():
+    if not only_digits(row[column].rstrip("+")[-1:]):
         raise failure(row.place, f"{column} of a node is {shown(row[column])}: write a number of MiB without a letter")
     return _amount(row, column)
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ....base.numbers.quantities import only_digits
 from ...text.files import File, failure, shown
 from ..conversion import Notes
 from .row import SlurmRow
@@ -136,7 +137,7 @@ def _configured_node(at: str, host: str, fields: Mapping[str, str], homes: Seque
 
     def count(*keys: str) -> int:
         text = next((fields[key] for key in keys if key in fields), "1")
-        if not (text.isdecimal() and len(text) < 10):
+        if not (only_digits(text) and len(text) < 10):
             raise failure(at, f"{keys[0]} is {shown(text)}: write a whole number")
         return int(text)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ....base.errors import suggestion
+from ....base.numbers.quantities import only_digits
 from ...text.files import File, failure, shown
 from ...text.parts import parts
 from ..conversion import Notes
@@ -294,7 +295,7 @@ def _unsaid(line: str, at: str) -> _Header:
         return _Header("nodes", NODES, True, said=False)
     if len(cells) == len(LIMITS):
         account, _, share, bound = cells
-        if account and (share in ("", "parent") or share.isdecimal()) and (not bound or "=" in bound):
+        if account and (share in ("", "parent") or only_digits(share)) and (not bound or "=" in bound):
             return _Header("limits", LIMITS, True, said=False)
     if LONG_ROW.fullmatch(line.strip()):
         return _Header("nodes", LONG, False, said=False, free=True)
@@ -397,7 +398,7 @@ def _entry(kind: str, at: str, fields: Mapping[str, str], notes: Notes) -> Slurm
             if fields.get(key, "") not in NOTHING:
                 notes.unused(what, fields.get("jobid", ""))
         cells["NNodes"] = cells.get("NNodes", "").partition("-")[0]
-        if "ArrayTaskId" in cells and not cells["ArrayTaskId"].isdecimal():
+        if "ArrayTaskId" in cells and not only_digits(cells["ArrayTaskId"]):
             cells["JobID"] = f"{cells.get('JobID', '')}_[{cells['ArrayTaskId']}]"
     return SlurmRow(at, kind, _settled(cells))
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from ....base.errors import InstanceError
-from ....base.numbers.quantities import parse
+from ....base.numbers.quantities import only_digits, parse
 from ...text.files import failure, shown
 
 __all__ = ["PLAIN", "array_size", "gres", "hosts", "read_count", "tres"]
@@ -114,7 +114,7 @@ def _numbers(text: str, place: str) -> list[str]:
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
         high, _, step = high.partition(":")
-        if not all(word.isdecimal() and len(word) < 10 for word in (low, high or "0", step or "1")):
+        if not all(only_digits(word) and len(word) < 10 for word in (low, high or "0", step or "1")):
             raise failure(place, f"{shown(part)} is no range of numbers: write 1-8")
         last = int(high) if dash else int(low)
         if last - int(low) >= MOST_HOSTS or int(step or 1) == 0:

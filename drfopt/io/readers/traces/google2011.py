@@ -9,7 +9,7 @@ that were not removed, and tasks that were submitted (0) or scheduled (1) and ha
 
 from collections.abc import Sequence
 
-from ....base.numbers.quantities import parse
+from ....base.numbers.quantities import only_digits, parse
 from ...text.files import File, failure
 from ...text.parts import CsvRow, first_line, without_header
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task
@@ -101,7 +101,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
 def _beginning(file: File) -> tuple[int, str]:
     """Return when a file begins: the parts of a trace are followed in the order of time."""
     time = next(iter(first_line(file)), "")
-    return (int(time) if time.isdecimal() and len(time) <= LONGEST_TIME else 0), file.name
+    return (int(time) if only_digits(time) and len(time) <= LONGEST_TIME else 0), file.name
 
 
 def _follow(row: CsvRow, tasks: dict[TaskKey, tuple[CsvRow, str]], ended: dict[TaskKey, str]) -> None:

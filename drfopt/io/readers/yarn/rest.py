@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ....base.numbers.quantities import only_digits
 from ...text.parts import TreePart
 from ..conversion import ListedMachine, Notes, Task
 from ..kubernetes.objects import tell_unused
@@ -280,7 +281,7 @@ def simulated_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
 def _resource(key: str, value: object) -> str:
     """Return the resource of which a key of a container says an amount; empty for none."""
     name = key.removeprefix("container.")
-    if name == key or name in NO_RESOURCES or key.endswith(TIMES) or not str(value).replace(".", "", 1).isdigit():
+    if name == key or name in NO_RESOURCES or key.endswith(TIMES) or not only_digits(str(value).replace(".", "", 1)):
         return ""
     return MEMORY if name == OLD_MEMORY else name
 
