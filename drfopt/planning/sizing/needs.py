@@ -7,9 +7,9 @@ Nobody can be given much while others who could use the same machines have littl
 
 for otherwise less of i on it would leave room for more of l.  She must be on one where her target is more than fits on
 all machines that are closed to l.  Under tiers and in groups that is so of two siblings, directly in the same group and
-of the same tier, to whom nothing is promised: until one of them is finished they are at the same level, and what one
-gives up the other may have under every ceiling above both.  Levels are those of the cluster after the
-purchase, whose whole capacity is C: so with i at her target t_i,
+of the same tier, where i has more than is promised: until one of them is finished they are at the same level, and what
+one gives up the other may have under every ceiling above both.  Levels are those of the cluster after the purchase,
+whose whole capacity is C: so with i at her target t_i,
 
     x_l  >=  min(limit of l,  level(i) at t_i / level of one task of l).
 
@@ -17,7 +17,8 @@ Which of them that is depends on the proportions of the capacities alone, so the
 below here.  A user with several types of tasks gives up some of each, and gains where each of hers can use some of it,
 or may go where there is plenty (`drfopt.planning.sizing.plenty`).  Guarantees of users that all fit into the cluster as
 it is are kept in every larger one, before anybody has more.  What it means for users in other groups stands in
-`drfopt.planning.sizing.group_needs`.  All of it is computed in floats and rounded down.
+`drfopt.planning.sizing.clock_needs`, for markets in `drfopt.planning.sizing.market_needs`.  All of it is computed in
+floats and rounded down.
 
 Whole tasks of a user with several types are the first so many of its sequence, which may need less of something than as
 many average ones.  So many average ones as the type that has started least are needed in any case; where some type
@@ -38,6 +39,7 @@ from ...model.hierarchy import Clock
 from ...model.instance import Instance
 from ...model.policies import Policy
 from .clock_needs import clock_needs, past_ceilings, worth
+from .market_needs import market_needs
 from .rates import Rates, rates_of
 from .targets import Target
 
@@ -153,10 +155,12 @@ class Needs:
         if useful is not None:
             self.parts = replace(self.parts, fits=self.parts.fits & useful)
         self.held = np.flatnonzero(np.isin(self.parts.user, self.who))
-        self.alike = self._alike() if fair else np.zeros((len(self.held), len(self.parts.user)), dtype=bool)
-        self.mates, self.open = _siblings(instance, self.who), past_ceilings(instance, self.who)
-        self.promised = worth(instance)[1]
         self.clock = clock_needs(instance, policy, self.limits) if fair else None
+        self.market = None if integer else market_needs(instance, policy, self.rates, self.limits)
+        known = fair or self.market is not None
+        self.alike = self._alike() if known else np.zeros((len(self.held), len(self.parts.user)), dtype=bool)
+        self.mates, self.open = _siblings(instance, self.who) & fair, past_ceilings(instance, self.who)
+        self.promised = worth(instance)[1]
         self.plain_levels = (
             fair and policy.measure == "dominant" and not instance.weighted and bool(instance.counted.all())
         )
@@ -248,6 +252,8 @@ class Needs:
             least = np.minimum(least, self.limits)
         if self.clock is not None and able.any():
             least = self.clock.raised(self.who, able, least, quotients, low, high)
+        if self.market is not None and able.any():
+            least = self.market.raised(self.who, able, least, quotients)
         least = np.minimum(least, self.limits)
         if self.rates is not None and self.shared and not self.rates.fixed and not self.rates.summed:
             self._slope(self._floor(siblings), least, slopes, low, high, quotients)
