@@ -130,6 +130,12 @@ class Economy:
             return ((0, self.pool),)
         return tuple((k, c.room) for k, c in enumerate(self.machines) if c.fits(i, self.demands[i]))
 
+    def places(self, i: int, whole: bool) -> set[int]:
+        """Return the numbers of these classes; of a `whole` task that the empty pool is too small for, none."""
+        if whole and self.machines is None and any(d > c for d, c in zip(self.demands[i], self.pool, strict=True)):
+            return set()
+        return {k for k, _ in self.classes(i)}
+
     # ---- what if ----------------------------------------------------------------------------------------------
 
     def keeping(self, users: Sequence[int]) -> "Economy":
