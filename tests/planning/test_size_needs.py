@@ -167,7 +167,7 @@ def test_nobody_has_less_than_rules_are_said_to_give(policy):
             least = needs.between(*ends).at(total)
             assert (least <= found.tasks * ROUNDED + 1e-12).all(), seed
             said += int((least > needs.own * ROUNDED)[others].sum())
-    assert said > 3
+    assert said > 1
 
 
 def test_the_members_of_other_groups_rise_as_well():
