@@ -152,6 +152,17 @@ def test_guarantees_that_fill_a_resource_leave_nothing_in_fractions():
     assert 0 < more.tasks[2] < 1e-15
 
 
+def test_a_limit_beyond_what_there_is_fills_nothing():
+    """A, with C, stops where memory ends and a part of 5e-22 of the CPU is left, which is B's: floats see both end."""
+    first = Organisation(tiers={"A": 1, "C": 1})
+    users = {"A": {"cpu": "4e9", "memory": "2e-6"}, "B": {"cpu": "2e9"}, "C": {"memory": "2e9"}}
+    pool = Instance(users, {"cpu": "1e-6", "memory": 2}, organisation=first, max_tasks={"A": "1e-6", "B": 2})
+    found = solve(pool, "asset")
+    assert found.engine == "rational-tree after tree-filling"
+    assert off(found.tasks, solve(pool, "asset", exact=True).tasks) <= LEVEL
+    assert found.tasks[1] > 0
+
+
 def test_a_sum_that_highs_calls_impossible_is_answered_in_fractions():
     pool = Instance([[0, 3], [3, "1e-6"], [1, 10**6]], [10**6, 10**6], max_tasks=["0.1", 2, 1])
     found = solve(pool, "utilitarian")
