@@ -253,7 +253,7 @@ def test_money_below_the_smallest_float_is_one_too():
 
 
 def test_a_predictor_that_falls_far_short_is_no_overflow():
-    """Its products were 10^103 times those before, which no float holds to the third power."""
+    """Its products were more than 10^102 times those before, which no float holds to the third power."""
     machines = [Machine("m", {"a": 7}, count=2), Machine("n", {"a": 1}), Machine("o", {"a": 10**6}, count=3)]
     cluster = Instance([["1e-12"]] * 2, machines=machines, weights=["1e-6", 1], max_tasks=[None, 2])
     found = solve(cluster, "alpha:7", exact=True)
