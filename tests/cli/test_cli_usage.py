@@ -81,6 +81,7 @@ def test_version_names_what_computes(drfopt):
         (["schedule", "x", "--trace", "--no-trace"], ["--trace and --no-trace are both given: keep one of them"]),
         (["simulate", "x", "--slowdown", "cpu=1,cpu=2"], ["'cpu' is given twice"]),
         (["export", "x", "--to", "csv", "--resource", "a=b,a=c"], ["'a'", "'b'", "'c'", "keep one of them"]),
+        (["search", "--policy", "drf", "--formulation", "x.py"], ["--policy and --formulation name two policies"]),
         (["solve", "x", "--jobs", "２"], ["--jobs is given as '２': write it with the digits 0 to 9"]),
         (["solve", "nsdi2011", "-p", "alpha:２"], ["'alpha:２'"]),
         (["convert", "--from", "csv"], ["FILES"]),
