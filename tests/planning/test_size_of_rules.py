@@ -214,6 +214,10 @@ def test_what_a_higher_tier_takes_is_not_to_be_bought(integer):
     small = Instance({"A": {"cpu": 3}, "B": {"cpu": 1}}, {"cpu": 3}, organisation=rules)
     assert size(small, "B>=1", {"cpu": 1}, steps={"cpu": 1}, most={"cpu": 9}, integer=True).cost == 1
     promised = served_before(guarantees={"B": {"cpu": 2}})
+    with pytest.raises(
+        InstanceError, match="leaves nothing that 'B' could use beyond its guarantee, whatever is bought"
+    ):
+        size(promised, "B>=2", {"cpu": 1}, steps={"cpu": 1}, integer=integer)
     found = size(promised, "B>=1", {"cpu": 1}, steps={"cpu": 1}, most={"cpu": 9}, integer=integer)
     assert found.status == "optimal"
 
