@@ -125,7 +125,7 @@ def test_siblings_hold_each_other_up():
     cluster = Instance({u: {"cpu": 1} for u in "abc"}, machines=[Machine("m", {"cpu": 4})], organisation=rules)
     (target,) = targets_of("a>=10", cluster)
     least = Needs(cluster, policy_named("drf"), (target,)).between(
-        cluster.capacity, cluster.capacity, np.ones((1, 1)), np.array([[np.inf]])
+        cluster.capacity, np.array([np.inf]), np.ones((1, 1)), np.array([[np.inf]])
     )
     assert least.tasks == pytest.approx([10, 10, 0], rel=1e-9)
 
