@@ -70,6 +70,7 @@ def add(document: Document, text: str) -> None:
         entry = entry_of(document["machines"], name, "machine class")
         entry["count"] = entry.get("count", 1) + whole(count)
         return
+    _forget_empty(document)
     if any(entry["name"] == name for entry in document["machines"]):
         raise InstanceError(f"there is a machine class {name!r} already: leave its capacity out, or give another name")
     known, given = resources_of(document), table_of(table)
@@ -92,16 +93,19 @@ def remove(document: Document, text: str) -> None:
     there = entry.get("count", 1)
     if less > there:
         raise InstanceError(f"{less} machines of class {name!r} cannot be removed: it has {there}")
-    if less < there:
-        entry["count"] = there - less
+    entry["count"] = there - less
+
+
+def _forget_empty(document: Document) -> None:
+    """Forget the classes without machines, which another change might have filled again."""
+    gone = {entry["name"] for entry in document.get("machines", ()) if entry.get("count", 1) == 0}
+    if not gone:
         return
-    document["machines"].remove(entry)
-    if not document["machines"]:
-        raise InstanceError("no machine would be left")
+    document["machines"] = [entry for entry in document["machines"] if entry["name"] not in gone]
     for user in document["users"]:
         for bearer in (user, *user.get("tasks", ())):
             if "machines" in bearer:
-                bearer["machines"] = [other for other in bearer["machines"] if other != name]
+                bearer["machines"] = [other for other in bearer["machines"] if other not in gone]
 
 
 def set_count(document: Document, text: str) -> None:
@@ -193,7 +197,16 @@ def set_weight(document: Document, text: str) -> None:
     """Say a user's weight."""
     name, value = sides(text, "USER=2")
     user = entry_of(document["users"], name, "user")
-    user["weight"] = amount(value, user.get("weight", 1))
+    now = user.get("weight", 1)
+    if isinstance(now, dict) and value[0] in "+-":
+        each = {exact(weight) for weight in now.values()}
+        if len(each) > 1:
+            raise InstanceError(
+                f"{value} changes an amount, and user {name!r} has one for each resource: write what it shall be, 0 or "
+                "more, unsigned"
+            )
+        now = each.pop()
+    user["weight"] = amount(value, now)
 
 
 def set_limit(document: Document, text: str) -> None:
@@ -294,6 +307,9 @@ def changed(instance: Instance, changes: Iterable[Change | str]) -> Instance:
             KINDS.named(change.kind).edit(document, change.text)
         except InstanceError as error:
             raise InstanceError(f"{change}: {error}") from None
+    _forget_empty(document)
+    if not document.get("machines", True):
+        raise InstanceError(f"{AFTER}: no machine would be left")
     if not resized:
         return reader.loads(json.dumps(document), "json", AFTER)
     # At the door of files the capacity is looked at with somebody beside it.

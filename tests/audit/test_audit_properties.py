@@ -431,3 +431,11 @@ def test_who_fits_nowhere_envies_nobody(cluster):
     found = audit(instance, "drf", ["envy-freeness", "envy-up-to-one-task"], integer=True)
     assert [one.verdict for one in found.results] == [HOLDS, HOLDS]
     assert verify(found.certificate()).valid
+
+
+def test_shares_by_weight_are_called_so():
+    users = {"A": {"cpu": 1}, "B": {"cpu": 2}}
+    for weights, per in (({}, ""), ({"B": 2}, ", each divided by the user's weight")):
+        found = audit(Instance(users, {"cpu": 8}, weights=weights), "throughput", ["bottleneck-fairness"], integer=True)
+        assert found.results[0].verdict == FAILS
+        assert str(found.results[0].witness).endswith(f"are possible and fairer{per}")

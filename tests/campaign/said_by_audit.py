@@ -255,8 +255,10 @@ def _row(text: str) -> list[Fraction]:
     return [number(word) for word in text.split(", ")]
 
 
-def _not_max_min(case: Audited, resource: str, shares: str, best: str) -> str | None:
+def _not_max_min(case: Audited, resource: str, shares: str, best: str, per: str | None) -> str | None:
     j = case.world.resources.index(resource)
+    if per is None and any(weights[j] != 1 for weights in case.world.weights):
+        return "weights are not 1, and nothing is said of them"
     has = sorted(_shares(case, i, j) for i in range(case.n))
     each = [case.world.demands[i][j] / case.world.capacity[j] / case.world.weights[i][j] for i in range(case.n)]
     top = max(sorted(e * x for e, x in zip(each, row, strict=True)) for row in case.world.vectors)
@@ -629,7 +631,8 @@ def _templates() -> Iterator[Template]:
     )
     yield Template(
         "not max-min",
-        rf"shares of (?P<resource>\S+) are {row('shares')}, but {row('best')} are possible and fairer",
+        rf"shares of (?P<resource>\S+) are {row('shares')}, but {row('best')} are possible and fairer"
+        r"(?P<per>, each divided by the user's weight)?",
         _not_max_min,
     )
     yield Template(

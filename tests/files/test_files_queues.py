@@ -404,6 +404,8 @@ def test_kueue_of_one_cohort_is_a_pool(tmp_path: Path, version: str) -> None:
         workload("w3", "b", ("main", 20, "1"), finished=True),
         workload("w4", "b", ("main", 20, "1"), active=False),
         workload("w5", "nowhere", ("main", 20, "1")),
+        local_queue("z", "Z"),
+        workload("w6", "z", ("main", 20, "1")),
     )
     found = read("kueue", [path])
     instance, organisation = found.instance, found.instance.organisation
@@ -424,6 +426,7 @@ def test_kueue_of_one_cohort_is_a_pool(tmp_path: Path, version: str) -> None:
         "Workload that has ended (a/w3)",
         "Workload that is not active (a/w4)",
         "Workload whose queue is not listed (a/w5, queue 'nowhere')",
+        "Workload whose ClusterQueue is not listed (a/w6, ClusterQueue 'Z')",
         "lendingLimit: the whole quota is lent while its queue does not need it (A)",
     ):
         assert line in notes, notes

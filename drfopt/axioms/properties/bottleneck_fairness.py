@@ -20,6 +20,8 @@ __all__ = ["NAME", "SINGLE", "NotMaxMin", "Uneven", "check", "check_single", "fa
 NAME = "bottleneck-fairness"
 SINGLE = "single-resource-fairness"
 
+BY_WEIGHT = ", each divided by the user's weight"
+
 
 @dataclass(frozen=True)
 class Uneven(Witness):
@@ -33,7 +35,7 @@ class Uneven(Witness):
     weighted: bool = False
 
     def __str__(self) -> str:
-        per = ", each divided by the user's weight" if self.weighted else ""
+        per = BY_WEIGHT if self.weighted else ""
         share, other = side_by_side(self.share, self.other_share)
         return (
             f"user {self.user} holds {share} of {self.resource} and could use more, "
@@ -48,9 +50,11 @@ class NotMaxMin(Witness):
     resource: str
     shares: tuple[Number, ...]
     best: tuple[Number, ...]
+    weighted: bool = False
 
     def __str__(self) -> str:
-        return f"shares of {self.resource} are {row(self.shares)}, but {row(self.best)} are possible and fairer"
+        per = BY_WEIGHT if self.weighted else ""
+        return f"shares of {self.resource} are {row(self.shares)}, but {row(self.best)} are possible and fairer{per}"
 
 
 def check(case: AuditCase) -> Finding:
@@ -108,7 +112,8 @@ def _whole(case: AuditCase, name: str, j: int, each: list[Fraction], shares: lis
     cluster, truth = case.cluster, case.given
     found, best = tuple(sorted(map(low, shares))), sorted_shares(each, fairest(cluster, j, each))
     if found != best:
-        return Finding(name, FAILS, NotMaxMin(cluster.resources[j], found, best), tied=truth.tied)
+        weighted = any(cluster.weight(i, j) != 1 for i in range(cluster.n))
+        return Finding(name, FAILS, NotMaxMin(cluster.resources[j], found, best, weighted), tied=truth.tied)
     return Finding(name, HOLDS, tied=truth.tied)
 
 

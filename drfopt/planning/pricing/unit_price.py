@@ -55,6 +55,9 @@ __all__ = ["LOOKS", "TOTAL", "Look", "Piece", "Sums", "price"]
 ON_LINE = 1e-9
 """Distance from a line, relative to the sum, that the solver's tolerances account for."""
 
+STANDS = 1e-6
+"""Part of a price by which a chord may be less steep that is as near to its line as the solver comes."""
+
 NEXT = 1e-7
 """Part of what there is, below which a piece is no piece: another begins right here."""
 
@@ -119,6 +122,7 @@ class Sums:
             # A sum is concave and never falls: what is worth nothing now never will be.
             return Piece(0.0, end)
         others: list[tuple[float, float]] = []
+        met: set[float] = set()
         for _ in range(CUTS):
             crossings = [(above / (slope - other), other) for above, other in others if other < slope]
             step, steeper = min(crossings, default=(end, slope))
@@ -135,8 +139,12 @@ class Sums:
                     raise
                 end = step / 2
                 continue
-            if value >= self.now + slope * step - ON_LINE * self.now:
+            below = self.now + slope * step - value
+            # Where the solver stands still at what it found before, the chord to there says how steep it is here.
+            stands = step in met and below <= STANDS * abs(slope) * step
+            if below <= ON_LINE * self.now or stands:
                 return Piece(sign * slope, step)
+            met.add(step)
             other = sign * float((prices * unit.growth).sum())
             others.append((max(value - other * step - self.now, 0.0), other))
         raise SolverError(f"{CUTS} programs do not tell how far the price of {unit.name!r} holds: use whatif instead")
