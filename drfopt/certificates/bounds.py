@@ -470,7 +470,8 @@ def _weights(tier: TierEvidence, turns: np.ndarray) -> np.ndarray:
     """Return how much everybody counts in a tier, (n,): its own in full, earlier ones as they are held."""
     found = np.where(turns == tier.turn, 1, 0)
     for turn, weight in tier.held.items():
-        found = np.where(turns == turn, weight, found)
+        if turn < tier.turn:
+            found = np.where(turns == turn, weight, found)
     return found
 
 

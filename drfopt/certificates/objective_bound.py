@@ -48,6 +48,8 @@ def _of_tier(users: WholeUsers, own: Sequence[int], more: Fraction | None, tier:
         if served < most:
             words = f"{served} of {len(mine)} users have a task, and {most} can at most"
             return ObjectiveBound(Fraction(served), Fraction(most), words, 1 - served / most)
+        if not served:  # A mean of nobody is no number.
+            return ObjectiveBound(Fraction(0), Fraction(0), "nobody has a task, and nobody can", 0.0)
         more = None
     if more is None:
         more = room_above(users, own, tier)

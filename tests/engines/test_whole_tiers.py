@@ -110,3 +110,12 @@ def test_a_second_solver_finds_what_the_first_tier_that_is_not_best_lacks(policy
 def test_what_is_not_proven_is_said_of_the_first_such_tier(policy, words):
     users = WholeUsers(pool(), policy_named(policy), [0, 1, 2, 3])
     assert told(users, [4, 0, 3, 1], Fraction(1), 2).words.startswith(f"2 tiers proven; of the next {words}")
+
+
+def test_of_a_tier_in_which_nobody_can_have_a_task_no_mean_is_told():
+    """A is promised one of two, and C needs both: a mean of nobody would be an empty product, which is 1."""
+    rules = Organisation(guarantees={"A": {"cpu": 1}}, tiers={"A": 1})
+    instance = Instance({"A": {"cpu": 1}, "C": {"cpu": 2}}, {"cpu": 2}, organisation=rules)
+    for policy in ("ceei", "alpha:2"):
+        found = told(WholeUsers(instance, policy_named(policy), [0, 1]), [2, 0], None, 1)
+        assert (found.words, found.gap) == ("1 tier proven; of the next nobody has a task, and nobody can", 0)

@@ -3,23 +3,30 @@
     python tests/verifier/mutants.py order.py paths.py    # which mutants of these files survive
     python tests/verifier/mutants.py --sample 60          # of so many, taken from all files
     python tests/verifier/mutants.py order.py --only "place: 1 -> 2"    # those whose names have this in them
+    python tests/verifier/mutants.py --since main~9   # those of lines that have changed since
 
-A mutant has the code of its functions put in the place of theirs, in this process, and then the tests that come by the
-changed function are run until one fails.  `equivalent_mutants.txt` names those that no test can catch, and why.
+A mutant has the code of its functions put in the place of theirs, in a process forked for it, and then the tests that
+come by the changed function are run until one fails.  Nothing else keeps one mutant from the next: where a fixture is
+ended because it takes too long, for one, pytest has it half made ever after.  `equivalent_mutants.txt` names those that
+no test can catch, and why.
 """
 
 import argparse
 import ast
+import os
 import pickle
 import random
+import re
 import resource
 import signal
+import subprocess
 import sys
 import time
+import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from contextvars import copy_context
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -188,6 +195,27 @@ def mutants(file: str) -> Iterator[Mutant]:
                 yield from of(top, tree, name, "")
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name != "__all__":
                 yield from of(value, top, name, "")
+            case ast.Assign(targets=[ast.Tuple(elts=several)], value=ast.Tuple(elts=values)):
+                for target, value in zip(several, values, strict=True):
+                    yield from of(value, value, target.id, "")
+
+
+def lines_of(mutant: Mutant) -> set[int]:
+    """Return the lines of what is changed: of a condition those of what is asked."""
+    what = mutant.node.test if isinstance(mutant.node, ast.If | ast.While) else mutant.node
+    spans = [(one.lineno, one.end_lineno) for one in ast.walk(what) if isinstance(one, ast.expr | ast.stmt)]
+    return {line for first, last in spans for line in range(first, (last or first) + 1)}
+
+
+def lines_since(commit: str) -> dict[str, set[int]]:
+    """Return the lines of each file of the verifier that have changed since a commit."""
+    how, found = ["git", "diff", "-U0", "--relative", commit, "--", "."], dict[str, set[int]]()
+    for line in subprocess.run(how, cwd=FOLDER, capture_output=True, text=True, check=True).stdout.splitlines():
+        if line.startswith("+++ b/"):
+            ours = found[line.removeprefix("+++ b/")] = set()
+        elif at := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line):
+            ours |= set(range(int(at[1]), int(at[1]) + int(at[2] or 1)))
+    return found
 
 
 class Put(ast.NodeTransformer):
@@ -266,7 +294,7 @@ class Judge:
     """The tests, the documents they have judged, and what they say of mutants."""
 
     def __init__(self, wanted: list[Mutant], kept: Path | None):
-        self.wanted, self.kept, self.survivors, self.killers = wanted, kept, list[Mutant](), set[int]()
+        self.wanted, self.kept, self.survivors, self.killers = wanted, kept, list[Mutant](), dict[int, Mutant]()
         self.cases: dict[bytes, Case] = {}
         self.seconds, self.calls = list[float](), list[set[Function]]()
         self.heat: Counter[Any] = Counter()
@@ -276,19 +304,33 @@ class Judge:
         signal.signal(signal.SIGVTALRM, _endless)
         self.look()
         print(f"{len(self.items)} tests, {sum(self.seconds):.0f} s, {len(self.cases)} documents", flush=True)
+        session.config._tmp_path_factory.getbasetemp()  # The one folder for files, below which each takes its own.
         for mutant in self.wanted:
-            start = time.process_time()
-            if not copy_context().run(self.caught, mutant):  # What it leaves behind is not there for the next one.
+            start = sum(os.times()[:4])
+            if (k := apart(partial(self.killer, mutant))) is not None:
+                where = (mutant.file, mutant.where)
+                self.killers.setdefault(k, mutant)
+                documents = (case.document for case in self.cases.values() if k in case.tests and where in case.calls)
+                self.heat.update(key for document in documents for key in ((where, document), document))
+            else:
                 self.survivors.append(mutant)
-                print(f"survives: {mutant}   ({time.process_time() - start:.1f} s)", flush=True)
-        if broken := [self.items[k].nodeid for k in self.killers if not self.run(k, 100 * LONG)]:
+                print(f"survives: {mutant}   ({sum(os.times()[:4]) - start:.1f} s)", flush=True)
+        broken = [
+            f"{self.items[k].nodeid} (caught {one})"
+            for k, one in self.killers.items()
+            if not apart(partial(self.run, k, 100 * LONG))
+        ]
+        if broken:
             raise SystemExit(f"without a mutant these fail now, so that nothing is proven: {broken}")
         return True
 
     def run(self, k: int, seconds: float) -> bool:
         """Run a test; say whether it passes."""
-        with at_most(seconds):
-            return not any(report.failed for report in runtestprotocol(self.items[k], nextitem=None, log=False))
+        try:
+            with at_most(seconds):
+                return not any(report.failed for report in runtestprotocol(self.items[k], nextitem=None, log=False))
+        except Endless:  # Between two parts of it.
+            return False
 
     def look(self) -> None:
         """Run all tests without a mutant, and see what they have judged and what they call besides."""
@@ -355,8 +397,8 @@ class Judge:
         # One check more or less is in every verdict: who looks at just that is a short test.
         yield from sorted(alike, key=lambda k: self.seconds[k])[:MANY]
 
-    def caught(self, mutant: Mutant) -> bool:
-        """Say whether a test fails: one whose document is judged otherwise, or one that calls the function itself."""
+    def killer(self, mutant: Mutant) -> int | None:
+        """Return a test that fails: one whose document is judged otherwise, or one that calls the function itself."""
         where = (mutant.file, mutant.where)
         named = mutant.where.isupper()
         cases = [case for case in self.cases.values() if where in case.calls or named]
@@ -367,17 +409,39 @@ class Judge:
                 if k not in tried:
                     tried.add(k)
                     if not self.run(k, 1 + SLOWER * self.seconds[k]):
-                        self.heat.update(
-                            key for case in cases if k in case.tests for key in ((where, case.document), case.document)
-                        )
-                        self.killers.add(k)
-                        return True
+                        return k
             for k in sorted(range(len(self.items)), key=lambda k: self.seconds[k]):
                 able = where in self.calls[k] or (named and self.calls[k])
                 if able and k not in tried and not self.run(k, 1 + SLOWER * self.seconds[k]):
-                    self.killers.add(k)
-                    return True
-        return False
+                    return k
+        return None
+
+
+def apart(work: Callable[[], Any]) -> Any:
+    """Return what work gives in a process forked for it, which leaves nothing behind in this one.
+
+    Raises
+    ------
+    SystemExit
+        When that process ends without an answer.
+    """
+    reading, writing = os.pipe()
+    if not (child := os.fork()):
+        try:
+            os.write(writing, pickle.dumps(work()))
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(0)  # Not by way of what has been begun here.
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        written = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if not written:
+        raise SystemExit(
+            f"a process that was forked ended without an answer, so that nothing is proven: status {status}"
+        )
+    return pickle.loads(written)
 
 
 @contextmanager
@@ -460,6 +524,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, help="so many mutants, by chance")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="mutants in whose names this is")
+    parser.add_argument("--since", metavar="COMMIT", help="mutants of the lines that have changed since then")
     parser.add_argument("--again", type=Path, help="those that survived by this output of an earlier run")
     parser.add_argument("--tests", nargs="*", default=[str(HERE)], help="files of tests")
     parser.add_argument("--kept", type=Path, help="where what was seen of the tests is kept for the next time")
@@ -469,6 +534,9 @@ def main() -> int:
     files = given.files or sorted(path.name for path in FOLDER.glob("*.py"))
     known = {} if given.every else equivalent()
     wanted = [one for file in files for one in mutants(file) if given.only in str(one) and str(one) not in known]
+    if given.since:
+        since = lines_since(given.since)
+        wanted = [one for one in wanted if lines_of(one) & since.get(one.file, set())]
     if given.again:
         lines = [line for line in given.again.read_text().splitlines() if line.startswith("survives: ")]
         before = {line.removeprefix("survives: ").rpartition("   (")[0] for line in lines}

@@ -323,7 +323,6 @@ def test_the_tiers_of_a_file_are_in_their_order_or_there_is_one_with_the_prices_
         assert (len(tiers), bool(why)) == (right, not right)
     (one,), _ = market((1, 1, 1), proof={"tiers": [later]}).tiers(set())
     assert one == PricedTier(1, told, [], [(told, [])], {0: F(1, 2)})
-    assert [one.weight(turn) for turn in (0, 1, 2)] == [F(1, 2), 1, 0]
 
 
 def test_who_could_rise_is_in_some_tier():

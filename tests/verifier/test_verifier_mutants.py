@@ -617,7 +617,7 @@ ORDER = [
     ("markets.py", "least = {i for i in playing if x[i] <= self.floor[i] * (1 + e)}", "least = set(playing)", [
         ruled([3, 1], {"guarantees": {"A": {"a": 1}}}, "ceei", prices={"a": "1"})]),
     ("markets.py", "floor.get(i, number(0))", "number(0)", [promised_to_a_group()]),
-    ("proofs.py", "each * (self.x[i] if i in stuck", "each * (self.x[i] if True", [limited()]),
+    ("markets.py", "if i in stuck:", "if True:", [limited()]),
 ]  # fmt: skip
 
 

@@ -1,13 +1,14 @@
 """Of the mutants of the verifier none is left that is neither caught nor told to be equivalent: a sample is run."""
 
+import ast
+import os
 import subprocess
 import sys
-from contextvars import copy_context
 
 import pytest
-from mutants import HERE, Loaded, equivalent, mutants
+from mutants import HERE, Loaded, apart, equivalent, lines_of, mutants
 
-from drfopt.certificates.verifier import reading
+from drfopt.certificates.verifier import number, reading
 
 CATCHING = (
     "arithmetic", "audits", "audits_forged", "branches", "claim_mutants", "clock", "comparisons", "fair", "fillings",
@@ -32,8 +33,35 @@ def test_a_mutant_of_a_function_within_a_decorator_is_loaded():
         return reading.KNOWN.get({})
 
     with Loaded(mutant):
-        assert copy_context().run(left) == {"n": 1}
-    assert not copy_context().run(left)
+        assert apart(left) == {"n": 1}
+    assert not apart(left)
+
+
+def test_a_mutant_and_what_it_leaves_are_gone_with_its_process():
+    """As pytest keeps a fixture half made that is ended, and a cache what is false."""
+    mutant = next(one for one in mutants("reading.py") if "without raise" in str(one) and "beyond" in str(one))
+    kept = list[object]()
+
+    def leaving():
+        Loaded(mutant).__enter__()
+        kept.append(number("1e999"))
+        return kept
+
+    assert apart(leaving)
+    assert not kept
+    with pytest.raises(ValueError, match="beyond the range"):
+        number("1e999")
+
+
+@pytest.mark.parametrize("end", [lambda: 1 // 0, lambda: os._exit(0)])
+def test_a_process_that_gives_no_answer_proves_nothing(end, capfd):
+    with pytest.raises(SystemExit, match="nothing is proven"):
+        apart(end)
+
+
+def test_lines_of_a_condition_are_those_of_what_is_asked():
+    branch = next(one for one in mutants("powers.py") if isinstance(one.node, ast.If))
+    assert lines_of(branch) == {branch.node.lineno}
 
 
 @pytest.mark.slow

@@ -129,8 +129,8 @@ def test_whole_tasks_are_divided_so_that_nothing_is_better_on_any_machine():
 
 
 def demands(needs):
-    """Return what a task of A, of B, and of C needs: no resource of which it is none."""
-    named = zip("ABC"[: len(needs)], needs, strict=True)
+    """Return what a task of A, of B and so on needs: no resource of which it is none."""
+    named = zip("ABCD"[: len(needs)], needs, strict=True)
     return {name: {r: x for r, x in zip("ab", need, strict=True) if x} for name, need in named}
 
 
@@ -164,6 +164,32 @@ def left_by_a_promise(**first):
     tasks, needs = ([0, 3.333333333333333, 0], [(1, 0), (0.3, 0), (1, 0)])
     n = 2 + ("C" in rules["tiers"])
     return claimed(tasks[:n], needs[:n], [1, 1], {"a": 1}, "utilitarian", False, **rules)
+
+
+def one_after_another(a, b, changed, limits=None):
+    """A comes first, and what it leaves of a is B's; of the two tiers some are said to be otherwise."""
+    rows = {0: tier(0) if limits else tier(0, a=1), 1: tier(1, "1", a=1)} | {row["turn"]: row for row in changed}
+    return claimed([a, b], ALIKE, [4, 4], [*rows.values()], tiers=FIRST, limits=limits)
+
+
+def three_before_one(policy, weight, b=5 / 2):
+    """A has its limit, B the rest, and C could have more, but is dearer; nothing is left to D."""
+    tasks, needs = [1, F(b), 0, 0], [(1, F(1, 2)), (2, F(1, 5)), (3, 0), (1, 0)]
+    rows = [tier(0, a="1/2" if policy == "throughput" else "1/6"), tier(1, str(F(weight) - F(1, 9)), a=1)]
+    first = dict.fromkeys("ABC", 1)
+    return claimed(tasks, needs, [6, 1], rows, policy, tiers=first, limits={"A": 1, "B": 9, "C": 9})
+
+
+def far_apart(a, b, most=1):
+    """A comes first, whose limit leaves B next to nothing; what its sum counts for is rounded."""
+    rows = [tier(0), tier(1, 1 - 1e-9, a=1)]
+    return claimed([a, b], ALIKE, [1 + 1e-10, 4], rows, exact=False, tiers=FIRST, limits={"A": most})
+
+
+def by_rounding(b):
+    """A comes first, and has all; B has a limit that is less than what floats round of it."""
+    rows, needs = [tier(0, a=1 / 3), tier(1, 3e12, a=1e12)], [(3, 0), (1e-12, 0)]
+    return claimed([1 / 3, b], needs, [1, 4], rows, exact=False, tiers=FIRST, limits={"B": 1})
 
 
 def hardly_limited(price):
@@ -235,6 +261,28 @@ SUMS = [
         False,
     ),
     ("what costs nothing", lambda: claimed([4, 3], APART, [4, 4], {"a": "1"}), False),
+    # What counts in a tier is its own sum, and weights of sums before it; these are rounded in files of floats.
+    (
+        "what a later tier has, held by the first",
+        lambda: one_after_another(3, 1, [tier(0, a=1) | {"held": {"1": 1}}]),
+        False,
+    ),
+    ("a weight of a sum before that is rounded", lambda: one_after_another(4, 0, [tier(1, "0.9999", a=1)]), True),
+    ("a weight of one who has a limit", lambda: one_after_another(3, 1, [tier(1, "9", a=1)], {"A": 3}), True),
+    (
+        "less than is left by one who has a limit",
+        lambda: one_after_another(3, "1/2", [tier(1, "9", a=1)], {"A": 3}),
+        False,
+    ),
+    ("a weight where the second is at its price", lambda: three_before_one("throughput", 2), True),
+    ("a weight of levels", lambda: three_before_one("utilitarian", 6), True),
+    ("less than three before one could have", lambda: three_before_one("throughput", 2, b=2), False),
+    ("amounts far apart", lambda: far_apart(1, 1e-10), True),
+    ("nearly half, of amounts far apart", lambda: far_apart(1, 5.1e-11), False),
+    ("taken from a tier before", lambda: far_apart(1 - 1e-10, 2e-10), False),
+    ("left by the limit of a tier before", lambda: far_apart(1 - 1e-10, 2e-10, 1 - 1e-10), True),
+    ("what may be rounding of others", lambda: by_rounding(0.0), None),
+    ("what may be taken by rounding of others", lambda: by_rounding(0.5), None),
 ]
 
 MARKETS = [

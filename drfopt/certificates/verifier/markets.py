@@ -30,10 +30,6 @@ class PricedTier(NamedTuple):
     full: list[Round]
     held: dict[int, Fraction]
 
-    def weight(self, turn: int) -> Fraction:
-        """Return what the sum of a turn counts for in this tier."""
-        return number(1) if turn == self.turn else self.held.get(turn, number(0))
-
 
 class MarketClaim(PossibleClaim):
     """The checks of markets, and the tiers of markets and sums."""
@@ -70,6 +66,51 @@ class MarketClaim(PossibleClaim):
         there = {tier.turn for tier in tiers}
         mine = (i for i in self.n if self.plays[i] and i not in stuck and self.u[i] != self.floor[i])
         return self.names((i for i in mine if self.turns[i] not in there), self.x)
+
+    def weight(self, turn: int, stuck: set[int], q: list[Fraction], rise: Fraction) -> Fraction:
+        """Return what the sum of an earlier turn counts for where the bound is least, that of the file being rounded.
+
+        The bound is convex and linear between weights at which a task of somebody costs what it is worth: it falls as
+        long as those whose tasks are worth more cannot have the sum.
+        """
+        there = [i for i in self.n if self.plays[i] and self.turns[i] == turn and i not in stuck and self.r[i]]
+        found, rising = number(0), total(self.r[i] * (self.floor[i] - self.x[i]) for i in there)
+        for weight, i in sorted((rise * q[i] / self.r[i], i) for i in there):
+            found = weight
+            if (most := self.u[i]) is None or (rising := rising + self.r[i] * (most - self.floor[i])) >= 0:
+                break
+        return found
+
+    def gain(self, i: int, stuck: set[int], worth: Fraction, cost: Fraction) -> Fraction:
+        """Return what other tasks of a user gain at most, beyond their cost."""
+        if i in stuck:
+            return number(0)
+        best = self.floor[i] if worth < cost else self.u[i] or self.x[i]
+        return max(number(0), (worth - cost) * (best - self.x[i]))
+
+    def overspent(self, tier: PricedTier) -> Fraction:
+        """Return what is used beyond capacities and ceilings, at their prices: money that is left does not pay it."""
+        cells = [
+            (price, self.used(k, j) - self.c.room[k][j]) for k, row in enumerate(tier.p) for j, price in enumerate(row)
+        ]
+        met = zip(tier.bounds, self.c.ceilings, strict=False)
+        cells += [(price, self.held_of(j, inside) - most) for price, (_, j, most, inside) in met]
+        return total(price * over for price, over in cells if over > 0)
+
+    def taken(self, turn: int, held: dict[int, Fraction], stuck: set[int], allowed: Fraction) -> Iterator[str]:
+        """Yield who of an earlier tier of a pool could have more than is allowed if later ones had their promises."""
+        later = [i for i in self.n if self.turns[i] >= turn and self.x[i] > self.floor[i]]
+        capped = stuck.union(*(members for *_, members in self.c.ceilings))
+        there = [i for i in self.n if self.plays[i] and held.get(self.turns[i]) and i not in capped]
+        left = [
+            c - self.used(0, j) + total(self.c.d[i][j] * (self.x[i] - self.floor[i]) for i in later)
+            for j, c in enumerate(self.c.cluster if there and self.c.pool else [])
+        ]
+        for i in there if left else ():
+            ends = [] if self.u[i] is None else [self.u[i] - self.x[i]]
+            more = min([*ends, *(c / need for c, need in zip(left, self.c.d[i], strict=True) if need)])
+            if held[self.turns[i]] * self.r[i] * more > allowed:
+                yield f"{self.c.users[i]} comes first, and could have {shown(more)} more"
 
     def fair(self, tier: PricedTier, stuck: set[int]) -> bool:
         """Check that everybody of a tier has what she would choose; say whether its prices could be read."""

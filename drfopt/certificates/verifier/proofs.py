@@ -9,7 +9,7 @@ from typing import Any
 from .branches import Undecided
 from .clock import by_the_clock
 from .markets import MarketClaim, PricedTier
-from .order import in_order, rounds_of
+from .order import ROUNDING, in_order, rounds_of
 from .reading import number, shown, total
 from .rounds import finished_in_rounds
 from .trees import Carried
@@ -107,36 +107,50 @@ class Proof(MarketClaim):
             return self.report.add("no sum is larger", [])
         stuck = self.promised()
         tiers, missing = self.tiers(stuck)
-        faults: list[str] = []
+        faults, unsure, above = list[str](), list[str](), dict[int, Fraction]()
         for tier in tiers:
-            faults += self.larger(tier, stuck)
+            faults += self.larger(tier, stuck, above, unsure)
         faults += [] if missing else self.left_out(tiers, stuck)
-        return self.report.add("no sum is larger", faults, missing)
+        return self.report.add("no sum is larger", faults, missing or next(iter(unsure), ""))
 
-    def larger(self, tier: PricedTier, stuck: set[int]) -> Iterator[str]:
-        """Yield what speaks against the prices of a tier."""
-        q, money, _ = self.market(tier.p, tier.bounds)
+    def larger(self, tier: PricedTier, stuck: set[int], above: dict[int, Fraction], unsure: list[str]) -> Iterator[str]:
+        """Yield what speaks against the prices of a tier, and add to `unsure` what may be rounding of other amounts.
+
+        By how much the prices of a tier bound its sum above it is noted in `above`.
+        """
+        q, money, unspent = self.market(tier.p, tier.bounds)
+        unspent += self.overspent(tier) if self.report.accuracy else 0
         playing = [i for i in self.n if self.plays[i]]
-        r = {i: self.r[i] * tier.weight(self.turns[i]) for i in playing}
-        free = [i for i in playing if self.u[i] is None and i not in stuck and r[i]]
+        mine = [i for i in playing if self.turns[i] == tier.turn]
+        free = [i for i in mine if self.u[i] is None and i not in stuck and self.r[i]]
         yield from (f"a task of {self.c.users[i]} costs nothing, and it has no limit" for i in free if not q[i])
-        least_rise = max([number(1)] + [r[i] / q[i] for i in free if q[i]])
+        least_rise = max([number(1)] + [self.r[i] / q[i] for i in free if q[i]])
         # Rounding of a price is much to whom its limit would let have far more than it has: a little more proves more.
         within = least_rise * (1 + self.report.accuracy)
-        slight = max([least_rise] + [r[i] / q[i] for i in playing if q[i] and r[i] <= within * q[i]])
+        slight = max([least_rise] + [self.r[i] / q[i] for i in mine if q[i] and self.r[i] <= within * q[i]])
+        earlier = [turn for turn in tier.held if turn < tier.turn]
 
-        def gain(i: int, rise: Fraction) -> Fraction:
-            """Return what tasks of a user that are possible gain beyond their cost at most."""
-            each, least = r[i] - rise * q[i], min(self.x[i], self.floor[i])
-            return each * (self.x[i] if i in stuck else least if each < 0 else self.u[i] or 0)
+        def beyond(rise: Fraction) -> tuple[Fraction, Fraction, dict[int, Fraction]]:
+            """Return by how much the prices bound the sum above it, times a rise; that, and what sums before count."""
+            held = {turn: self.weight(turn, stuck, q, rise) for turn in earlier}
+            worth = held | {tier.turn: number(1)}
+            gains = (self.gain(i, stuck, worth.get(self.turns[i], number(0)) * self.r[i], rise * q[i]) for i in playing)
+            return rise * unspent + total(gains), rise, held
 
-        value, mine = total(r[i] * self.x[i] for i in playing), [i for i in playing if self.turns[i] == tier.turn]
-        bound = min(rise * money + total(gain(i, rise) for i in playing) for rise in (least_rise, slight))
-        own = total(r[i] * self.x[i] for i in mine)
+        more, rise, held = min((beyond(rise) for rise in {least_rise, slight}), key=lambda found: found[0])
+        above[tier.turn] = more
+        own = value = total(self.r[i] * self.x[i] for i in mine)
         if not own:  # Of a tier that has nothing, a part of what one of it could have.
-            own = max((r[i] * most for i, most in self.most_of(mine).items()), default=own)
-        if mine and bound - value > self.report.accuracy * own:
-            yield f"the sum is {shown(value)}, the prices prove at most {shown(bound)}"
+            own = max((self.r[i] * most for i, most in self.most_of(mine).items()), default=own)
+        allowed, rounding = self.report.accuracy * own, ROUNDING * rise * money if self.report.accuracy else 0
+        if mine and more > allowed:
+            told = f"the sum is {shown(value)}, the prices prove at most {shown(value + more)}"
+            if more > allowed + rounding:
+                yield told
+            unsure.append(f"{told}, which may be rounding of what others have")
+        if mine and value and total(weight * above.get(turn, 0) for turn, weight in held.items()) > allowed:
+            yield from self.taken(tier.turn, held, stuck, allowed + rounding)
+            unsure.append(f"the sum is {shown(value)}, which may be taken from tiers before it")
         if min([*map(min, tier.p), *tier.bounds, *tier.held.values()]) < 0:
             yield "some price is negative"
 
