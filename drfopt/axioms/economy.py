@@ -263,8 +263,8 @@ def exactly(value: Number) -> bool:
 
 
 def around(value: float, error: float, least: float = 0.0) -> Number:
-    """Return the enclosure of a computed value with a relative `error`, at least of `least`; 0 stays 0."""
-    if not value:
+    """Return the enclosure of a computed value with a relative `error`, at least of `least`: without that 0 stays 0."""
+    if not value and not least:
         return Fraction(0)
     centre, width = Fraction(value), max(Fraction(abs(value)) * Fraction(error), Fraction(least))
     return Enclosure(max(centre - width, Fraction(0)) if least else centre - width, centre + width)

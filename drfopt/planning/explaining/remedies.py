@@ -27,7 +27,6 @@ from ...certificates.bottleneck import certify
 from ...certificates.chain import unit_costs
 from ...model.allocation import Allocation
 from ...model.instance import Instance
-from ...model.naming import some
 from ...model.policies import policy_on
 from ...solving.allocating import solve
 from ..pricing.binding_rounds import Held, held
@@ -154,16 +153,7 @@ class Remedies(RemedyTrials):
             if s > 0
         ]
         said = (self._gives(worth, i) for *_, worth in sorted(helping, key=lambda row: row[:2], reverse=True))
-        return next(filter(None, said), "") or self._not_known() or self._of_everything(i)
-
-    def _not_known(self) -> str:
-        """Return of what it is not known what more of it gives; empty where that is known of all."""
-        unknown = [worth for worth in self.prices.units if worth.unknown]
-        if not unknown:
-            return ""
-        name, names = unknown[0].name, some([worth.name for worth in unknown])
-        change = f"--add 1*{name}" if unknown[0].kind == "machine" else f"--set-capacity {name}=+1%"
-        return f"what more of {names} would give it is not known: 'drfopt whatif {change}' says what that changes"
+        return next(filter(None, said), "") or self._of_everything(i)
 
     @cached_property
     def prices(self) -> Prices:
@@ -236,6 +226,9 @@ class Remedies(RemedyTrials):
 
     def _of_everything(self, i: int) -> str:
         """Return what a hundredth more of everything does: where several things run out together, none alone helps."""
+        if unknown := [worth for worth in self.prices.units if worth.unknown]:
+            name = f"{unknown[0].name}{' machines' if unknown[0].kind == 'machine' else ''}"
+            return f"what a little more of {name} gives it is not known: compare two clusters with whatif instead"
         whole = Unit("all", "everything", 100.0, self.instance.room / 100, 0.0, np.inf)
         worth = price(self.instance, self.policy, units=(whole,)).units[0]
         if not _slope(worth, i) > 0:
