@@ -70,7 +70,6 @@ def add(document: Document, text: str) -> None:
         entry = entry_of(document["machines"], name, "machine class")
         entry["count"] = entry.get("count", 1) + whole(count)
         return
-    _forget_empty(document)
     if any(entry["name"] == name for entry in document["machines"]):
         raise InstanceError(f"there is a machine class {name!r} already: leave its capacity out, or give another name")
     known, given = resources_of(document), table_of(table)
@@ -93,19 +92,16 @@ def remove(document: Document, text: str) -> None:
     there = entry.get("count", 1)
     if less > there:
         raise InstanceError(f"{less} machines of class {name!r} cannot be removed: it has {there}")
-    entry["count"] = there - less
-
-
-def _forget_empty(document: Document) -> None:
-    """Forget the classes without machines, which another change might have filled again."""
-    gone = {entry["name"] for entry in document.get("machines", ()) if entry.get("count", 1) == 0}
-    if not gone:
+    if less < there:
+        entry["count"] = there - less
         return
-    document["machines"] = [entry for entry in document["machines"] if entry["name"] not in gone]
+    document["machines"].remove(entry)
+    if not document["machines"]:
+        raise InstanceError("no machine would be left")
     for user in document["users"]:
         for bearer in (user, *user.get("tasks", ())):
             if "machines" in bearer:
-                bearer["machines"] = [other for other in bearer["machines"] if other not in gone]
+                bearer["machines"] = [other for other in bearer["machines"] if other != name]
 
 
 def set_count(document: Document, text: str) -> None:
@@ -198,15 +194,9 @@ def set_weight(document: Document, text: str) -> None:
     name, value = sides(text, "USER=2")
     user = entry_of(document["users"], name, "user")
     now = user.get("weight", 1)
-    if isinstance(now, dict) and value[0] in "+-":
-        each = {exact(weight) for weight in now.values()}
-        if len(each) > 1:
-            raise InstanceError(
-                f"{value} changes an amount, and user {name!r} has one for each resource: write what it shall be, 0 or "
-                "more, unsigned"
-            )
-        now = each.pop()
-    user["weight"] = amount(value, now)
+    # By resource where somebody's is: what is set with a sign changes each.
+    by_resource = isinstance(now, dict) and value[0] in "+-"
+    user["weight"] = {r: amount(value, now[r]) for r in now} if by_resource else amount(value, now)
 
 
 def set_limit(document: Document, text: str) -> None:
@@ -307,9 +297,6 @@ def changed(instance: Instance, changes: Iterable[Change | str]) -> Instance:
             KINDS.named(change.kind).edit(document, change.text)
         except InstanceError as error:
             raise InstanceError(f"{change}: {error}") from None
-    _forget_empty(document)
-    if not document.get("machines", True):
-        raise InstanceError(f"{AFTER}: no machine would be left")
     if not resized:
         return reader.loads(json.dumps(document), "json", AFTER)
     # At the door of files the capacity is looked at with somebody beside it.
@@ -326,8 +313,8 @@ AFTER = "after the changes"
 
 
 KINDS = Registry(
-    ChangeKind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", remove, True),
     ChangeKind("add", "10*CLASS or 2*NEW{cpu=64}", "machines more; of a pool 10*RESOURCE", add, True),
+    ChangeKind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", remove, True),
     ChangeKind("set-count", "CLASS=12", "how many machines of a class", set_count, True),
     ChangeKind("set-capacity", "RESOURCE=100 or CLASS/RESOURCE=8", "a pool, or each machine",
                set_capacity, True),

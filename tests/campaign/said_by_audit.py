@@ -255,10 +255,8 @@ def _row(text: str) -> list[Fraction]:
     return [number(word) for word in text.split(", ")]
 
 
-def _not_max_min(case: Audited, resource: str, shares: str, best: str, per: str | None) -> str | None:
+def _not_max_min(case: Audited, resource: str, shares: str, best: str) -> str | None:
     j = case.world.resources.index(resource)
-    if per is None and any(weights[j] != 1 for weights in case.world.weights):
-        return "weights are not 1, and nothing is said of them"
     has = sorted(_shares(case, i, j) for i in range(case.n))
     each = [case.world.demands[i][j] / case.world.capacity[j] / case.world.weights[i][j] for i in range(case.n)]
     top = max(sorted(e * x for e, x in zip(each, row, strict=True)) for row in case.world.vectors)
@@ -631,8 +629,8 @@ def _templates() -> Iterator[Template]:
     )
     yield Template(
         "not max-min",
-        rf"shares of (?P<resource>\S+) are {row('shares')}, but {row('best')} are possible and fairer"
-        r"(?P<per>, each divided by the user's weight)?",
+        rf"shares of (?P<resource>\S+?)(?:, each divided by the user's weight,)? are {row('shares')}, the lowest "
+        rf"first, but {row('best')} are possible and fairer",
         _not_max_min,
     )
     yield Template(

@@ -20,8 +20,6 @@ __all__ = ["NAME", "SINGLE", "NotMaxMin", "Uneven", "check", "check_single", "fa
 NAME = "bottleneck-fairness"
 SINGLE = "single-resource-fairness"
 
-BY_WEIGHT = ", each divided by the user's weight"
-
 
 @dataclass(frozen=True)
 class Uneven(Witness):
@@ -35,7 +33,7 @@ class Uneven(Witness):
     weighted: bool = False
 
     def __str__(self) -> str:
-        per = BY_WEIGHT if self.weighted else ""
+        per = ", each divided by the user's weight" if self.weighted else ""
         share, other = side_by_side(self.share, self.other_share)
         return (
             f"user {self.user} holds {share} of {self.resource} and could use more, "
@@ -53,8 +51,9 @@ class NotMaxMin(Witness):
     weighted: bool = False
 
     def __str__(self) -> str:
-        per = BY_WEIGHT if self.weighted else ""
-        return f"shares of {self.resource} are {row(self.shares)}, but {row(self.best)} are possible and fairer{per}"
+        per = ", each divided by the user's weight," if self.weighted else ""
+        are = f"shares of {self.resource}{per} are {row(self.shares)}"
+        return f"{are}, the lowest first, but {row(self.best)} are possible and fairer"
 
 
 def check(case: AuditCase) -> Finding:
