@@ -907,6 +907,19 @@ def test_every_tree_of_quotas_divides_its_own_whole(tmp_path: Path) -> None:
     assert paths == {"a": "t20", "x": "t80", "b": "t80", "koordinator-default-quota": ""}
 
 
+def test_quotas_bound_a_cohort_on_machines_of_another_file(tmp_path: Path) -> None:
+    """Of 100 cpu the 15 of the quotas, as Kueue admits no more; a queue of no cohort has its own."""
+    items = [cluster_queue("A", quota("9"), cohort="c"), cluster_queue("B", quota("6"), cohort="c")]
+    alone = [cluster_queue("C", quota("5")), local_queue("c", "C"), workload("w3", "c", ("main", 90, "1"))]
+    items += [local_queue("a", "A"), local_queue("b", "B")]
+    items += [workload("w1", "a", ("main", 90, "1")), workload("w2", "b", ("main", 2, "1"))]
+    table = saved(tmp_path / "m.csv", "machine,count,cpu\nm,10,10\n")
+    for more, tasks in (([], [13, 2]), (alone, [13, 2, 5])):
+        found = read("kueue", [write(tmp_path / "k.json", *items, *more)], machines=table).instance
+        assert {group.name: dict(group.ceiling) for group in found.organisation.groups} == {"c": {"cpu": 15}}
+        assert solve(found, exact=True).tasks.tolist() == tasks
+
+
 def test_the_whole_of_a_tree_of_quotas_bounds_it_on_machines_of_another_file(tmp_path: Path) -> None:
     """As on the same nodes among the files: of 50 cpu 20 are of the only tree."""
     prefix = "quota.scheduling.koordinator.sh"
