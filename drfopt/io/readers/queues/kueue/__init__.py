@@ -76,8 +76,8 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     wanted = [task if task.needs.queue in counting else _podless(task) for task in wanted]
     _check_shares(forest, notes)
     if objects.take("Node"):
-        why = "the cluster is that of machines" if asked.given else "quotas are divided, not machines"
-        notes.unused(f"node: {why}", count=len(objects.take("Node")))
+        divided = "the cluster is that of machines" if asked.given else "quotas are divided, not machines"
+        notes.unused(f"node: {divided}", count=len(objects.take("Node")))
     objects.tell_rest()
     queues = _queues(forest, idle, notes, asked.given)
     if local.users:
