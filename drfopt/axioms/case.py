@@ -166,7 +166,7 @@ class AuditCase:
         """
         scale = scale or (Fraction(1),) * len(task)
         each = self.per_task(i, tuple(s * d for s, d in zip(scale, task, strict=True)))
-        open_to_me = {c for c, _ in self.cluster.classes(i)}
+        open_to_me = self.cluster.places(i, self.integer)
         if found.packing is None:
             amounts = found.amounts(k)
             return total(times(each, amounts[c]) for c in open_to_me)

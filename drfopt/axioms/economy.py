@@ -130,6 +130,12 @@ class Economy:
             return ((0, self.pool),)
         return tuple((k, c.room) for k, c in enumerate(self.machines) if c.fits(i, self.demands[i]))
 
+    def places(self, i: int, whole: bool) -> set[int]:
+        """Return the numbers of these classes; of a `whole` task that the empty pool is too small for, none."""
+        if whole and self.machines is None and any(d > c for d, c in zip(self.demands[i], self.pool, strict=True)):
+            return set()
+        return {k for k, _ in self.classes(i)}
+
     # ---- what if ----------------------------------------------------------------------------------------------
 
     def keeping(self, users: Sequence[int]) -> "Economy":
@@ -257,8 +263,8 @@ def exactly(value: Number) -> bool:
 
 
 def around(value: float, error: float, least: float = 0.0) -> Number:
-    """Return the enclosure of a computed value with a relative `error`, at least of `least`; 0 stays 0."""
-    if not value:
+    """Return the enclosure of a computed value with a relative `error`, at least of `least`: without that 0 stays 0."""
+    if not value and not least:
         return Fraction(0)
     centre, width = Fraction(value), max(Fraction(abs(value)) * Fraction(error), Fraction(least))
     return Enclosure(max(centre - width, Fraction(0)) if least else centre - width, centre + width)

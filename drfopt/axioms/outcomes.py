@@ -208,7 +208,7 @@ def computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
         # No engine computes this exactly; its certificate says how far from the truth it may be.
         allocation, error = solve(instance, policy), error_of(policy)
         if policy.objective == "formulation":
-            noise = [NOTICED * _alone(cluster, i) for i in range(cluster.n)]
+            noise = [0.0 if limit == 0 else NOTICED * _alone(cluster, i) for i, limit in enumerate(cluster.limits)]
     prices = () if allocation.prices is None or cluster.machines else allocation.prices.tolist()
     placement = allocation.placement
     return Outcome(
@@ -216,7 +216,9 @@ def computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
         None
         if placement is None
         else tuple(
-            tuple(_known(z, error, least) for z in row) for row, least in zip(placement.tolist(), noise, strict=True)
+            # Where its tasks do not fit a user has nothing, and no solver's noise.
+            tuple(_known(z, error, least if k in dict(cluster.classes(i)) else 0.0) for k, z in enumerate(row))
+            for i, (row, least) in enumerate(zip(placement.tolist(), noise, strict=True))
         ),
         frozenset(j for j, p in enumerate(prices) if low(p) > 0),
         # Which of several largest sums a solver ends at says nothing.

@@ -177,7 +177,7 @@ class _Replay:
                 money = float(prices.sum() + bounds.sum())
                 spent = np.where(price < np.inf, price, 0)
                 at_once = self._priced(prices, bounds) if clock.instance.machines is None else []
-                if fault := self._begun(trajectory, spent, money, done[there[done] == 0], at_once):
+                if fault := self._begun(trajectory, spent, money, there, done[there[done] == 0], at_once):
                     return f"{name} {fault}"
                 risen = np.where(waiting & (price < np.inf), there - state.has, 0)
                 self._hidden(risen, np.where(risen > 0, price, 0), money, there, done)
@@ -268,7 +268,13 @@ class _Replay:
         return [*np.flatnonzero(prices[0]), *(np.flatnonzero(bounds) + self.clock.instance.m + 1)]
 
     def _begun(
-        self, trajectory: Trajectory, price: np.ndarray, money: float, done: np.ndarray, at_once: list[int]
+        self,
+        trajectory: Trajectory,
+        price: np.ndarray,
+        money: float,
+        there: np.ndarray,
+        done: np.ndarray,
+        at_once: list[int],
     ) -> str:
         """Return, in words, who of some users that are stopped with nothing may be so by rounding only.
 
@@ -287,7 +293,8 @@ class _Replay:
         if not unsure.size:
             return ""
         begins = bisect_left(knots, True, key=lambda knot: bool(tasks(knot)[unsure].any()))
-        full = self._filled(tasks(max(begins - 1, 0)))
+        # What nobody comes to before the stop fills nothing.
+        full = self._filled(np.minimum(tasks(max(begins - 1, 0)), there))
         open_to = unsure[~(self.clock.columns[unsure][:, full] > 0).any(axis=1)]
         if not open_to.size:
             return ""

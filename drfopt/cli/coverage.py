@@ -16,6 +16,7 @@ import numpy as np
 from ..certificates.verifier.powers import DEGREE
 from ..engines.problem import Problem
 from ..engines.registry import engines_for
+from ..model.hierarchy.clock import Clock
 from ..model.instance import Instance
 from ..model.policies import Policy, policy_named, policy_on
 
@@ -90,15 +91,12 @@ class Inquiry:
 
     @property
     def typed_and_promised(self) -> bool:
-        """Whether somebody with several task types is promised something, itself or in a group."""
-        rules, kinds = self.instance.organisation, self.instance.task_types
-        if rules is None or kinds is None:
+        """Whether to somebody with several task types a guarantee, its own or of a group, is worth some task."""
+        kinds = self.instance.task_types
+        if self.family != "leximin" or self.instance.organisation is None or kinds is None:
             return False
-        promised = [group.name for group in rules.groups if group.guarantee]
-        return any(
-            mine is not None and (rules.guarantees[i] or any(f"{path}/".startswith(f"{name}/") for name in promised))
-            for i, (mine, path) in enumerate(zip(kinds, rules.paths, strict=True))
-        )
+        promised = Clock(self.instance, policy_on(self.policy, self.instance), exact=True).promised
+        return any(mine is not None and tasks for mine, tasks in zip(kinds, promised, strict=True))
 
     @property
     def unasked(self) -> list[str]:

@@ -194,7 +194,7 @@ def schedule(
         bool,
         typer.Option(
             "--trace/--no-trace",
-            help="Every task in its order, or the outcome alone: of Algorithm 1 without --ties as fast for billions.",
+            help="Every task in its order, or the outcome alone: fast for billions without rules and devices, too.",
         ),
     ] = True,
     optimum: Annotated[

@@ -15,6 +15,7 @@ __all__ = [
     "Packing",
     "dealt",
     "device_room",
+    "integer_rooms",
     "integer_rows",
     "machine_rows",
     "maximal_patterns",
@@ -56,14 +57,24 @@ def integer_rows(
 
     Capacities are rounded down, which no whole number of tasks can notice.
     """
-    columns, room = [], []
-    rows, scales = integer_columns(demands, len(capacity))
-    for j, (total, scale) in enumerate(zip(capacity, scales, strict=True)):
+    rows, (room,) = integer_rooms(demands, [capacity])
+    return rows, room
+
+
+def integer_rooms(
+    demands: Sequence[Sequence[Fraction]], capacities: Sequence[Sequence[Fraction]]
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the same of several capacities, k rows of m."""
+    columns, rooms = [], []
+    rows, scales = integer_columns(demands, len(capacities[0]))
+    for j, (totals, scale) in enumerate(zip(zip(*capacities, strict=True), scales, strict=True)):
         column = [row[j] for row in rows]
         step = math.gcd(*column) or 1
         columns.append([d // step for d in column])
-        room.append(math.floor(total * scale) // step)
-    return [list(row) for row in zip(*columns, strict=True)] if demands else [], room
+        rooms.append([math.floor(total * scale) // step for total in totals])
+    return [list(row) for row in zip(*columns, strict=True)] if demands else [], [
+        list(row) for row in zip(*rooms, strict=True)
+    ]
 
 
 def program_rows(demands: Sequence[Sequence[int]], room: Sequence[int]) -> Iterator[tuple[list[float], float]]:

@@ -257,10 +257,7 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
             return Advice(allocation, (), nowhere, _by_turns(instance, before))
     if allocation.exact:
         # Ends of enclosures and floats are not ordered; in floats both are.
-        time_limit = LONGEST if allocation.integer else None
-        allocation = solve(instance, policy, integer=allocation.integer, time_limit=time_limit)
-        if not allocation.finished:
-            return Advice(allocation, (), nowhere, TARGET if policy.path is None else TRY)
+        allocation = _in_floats(allocation) if allocation.integer else solve(instance, policy)
     wanted = list(_wanted(short, wanting, allocation.integer))[:TRIED]
     if not wanted:
         return Advice(allocation, (), nowhere, _rules(short, wanting, TARGET if policy.path is None else TRY))
@@ -271,6 +268,21 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
     # What meets most comes first; of what meets the same the smaller purchase.
     found.sort(key=lambda one: (-one.gained, one.amount))
     return Advice(allocation, tuple(found), nowhere, "" if found else _nothing_helps(allocation, short, wanting))
+
+
+def _in_floats(allocation: Allocation) -> Allocation:
+    """Return an exact answer in whole tasks as `solve` returns it otherwise."""
+
+    def whole(numbers: np.ndarray | None) -> np.ndarray | None:
+        return None if numbers is None else numbers.astype(np.int64)
+
+    return replace(
+        allocation,
+        tasks=allocation.tasks.astype(np.int64),
+        leveled=lambda: np.array([as_float(level) for level in allocation.levels]),
+        placed=lambda: whole(allocation.placement),
+        placed_by_type=whole(allocation.placed_by_type),
+    )
 
 
 def _wanted(short: Shortfall, users: np.ndarray, integer: bool) -> Iterator[tuple[str, Fraction]]:

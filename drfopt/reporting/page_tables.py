@@ -100,7 +100,7 @@ def _prices(document: Document) -> Table:
         Column("there is", (*here, "now"), "number", unit=unit),
         Column("tasks gained", (*here, "tasks"), "number"),
         Column("who\u00a0gains", (*here, "whom")),
-        Column("up\u00a0to", (*here, "until"), "number", unit=unit, beside=(*here, "now")),
+        Column("up\u00a0to", (*here, "until"), "up to", unit=unit, beside=(*here, "now")),
         Column("price", (*here, "price"), "number"),
     ]
     units = document["prices"]["units"]

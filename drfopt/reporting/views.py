@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..base.numbers.shown import DIGITS, apart, fixed, in_units, percent, written_in
+from ..base.numbers.shown import DIGITS, apart, fixed, in_units, number, percent, rounded_down, written_in
 from ..base.tables import clean
 from ..base.tolerances import LEVEL
 
@@ -22,7 +22,7 @@ Path = tuple[str | int | None, ...]
 
 SHARES = ("share", "met")
 
-NUMBERS = (*SHARES, "index", "number", "count")
+NUMBERS = (*SHARES, "index", "number", "up to", "count")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Column:
     path : tuple
     kind : str
         ``text``, ``share`` (a percentage), ``met`` (1 of all only, however little is missing), ``index`` (a part of
-        1), ``number`` or ``count``.
+        1), ``number``, ``up to`` (one that something holds up to, rounded down) or ``count``.
     group : str
         Heading above several columns, such as a policy's name.
     unit : tuple
@@ -134,7 +134,8 @@ class Table:
         for column, found, own in zip(columns, values, cells, strict=True):
             if column.beside in at_paths:
                 units = [at(document, column.unit, key) if column.unit else "" for key in keys]
-                _tell_apart(found, own, *at_paths[column.beside], units)
+                tell = [written_in(unit, _writer(column)) for unit in units]
+                _tell_apart(found, own, *at_paths[column.beside], tell)
         rows = zip(keys, zip(*cells, strict=True), strict=True)
         return cls(name, caption, unit, columns, tuple((json.dumps(key), row) for key, row in rows), left_out)
 
@@ -213,8 +214,9 @@ def _with_bar(document: dict[str, Any], column: Column, cell: Cell, value: Any, 
 def _cells(column: Column, values: list[Any], pool: list[Any], units: list[str]) -> list[Cell]:
     if not column.numeric:
         return [Cell("–" if value is None else _said(value)) for value in values]
-    if any(units):
-        texts = ["–" if v is None else in_units(v, unit if v else "") for v, unit in zip(values, units, strict=True)]
+    if any(units) or column.kind == "up to":
+        rows, told = zip(values, units, strict=True), _writer(column)
+        texts = ["–" if v is None else in_units(v, unit if v else "", told=told) for v, unit in rows]
     else:
         whole, error = 1 if column.kind == "index" else None, 0 if column.kind == "met" else LEVEL
         texts = fixed(values, pool, share=column.kind in SHARES, whole=whole, error=error)
@@ -224,15 +226,23 @@ def _cells(column: Column, values: list[Any], pool: list[Any], units: list[str])
     return [Cell(text, "" if text == value else value) for text, value in zip(texts, full, strict=True)]
 
 
+def _writer(column: Column) -> Callable[[float, int], str]:
+    return rounded_down if column.kind == "up to" else number
+
+
 def _tell_apart(
-    values: list[Any], cells: list[Cell], others: list[Any], other_cells: list[Cell], units: list[str]
+    values: list[Any],
+    cells: list[Cell],
+    others: list[Any],
+    other_cells: list[Cell],
+    tell: list[Callable[[float, int], str]],
 ) -> None:
     """Give cells, and those that they are read beside, the digits that tell their values apart."""
-    for row, (value, other, unit) in enumerate(zip(values, others, units, strict=True)):
+    for row, (value, other, told) in enumerate(zip(values, others, tell, strict=True)):
         if value is None or other is None or abs(value - other) <= LEVEL * abs(other):
             continue
         if _bare(cells[row].text) == _bare(other_cells[row].text):
-            one, two = apart(value, other, DIGITS + 1, written_in(unit))
+            one, two = apart(value, other, DIGITS + 1, told)
             cells[row], other_cells[row] = replace(cells[row], text=one), replace(other_cells[row], text=two)
 
 

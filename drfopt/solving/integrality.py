@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..engines.registry import engine_for
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.machine import Machine
-from ..model.policies import Policy, policy_on
+from ..model.policies import policy_on
 from ..model.single_machines import ON_EACH, machine_of
 from ..model.users import given_types
 from ..model.whole_values import WholeUsers
@@ -87,8 +88,8 @@ def integrality_cost(allocation: Allocation, time_limit: float | None = None) ->
     continuous = None
     # Types are started task by task in another order, and divisible guarantees are worth parts of tasks.
     if instance.task_types is None:
-        ways["greedy"] = _tasks(lambda: _greedy(instance, policy, "algorithm-1"))
-        ways["min_max"] = _tasks(lambda: _greedy(instance, policy, "sequential-min-max"))
+        for way, rule in (("greedy", "algorithm-1"), ("min_max", "sequential-min-max")):
+            ways[way] = _tasks(partial(_greedy, problem, rule))
     if not instance.features:
         served = _served(instance)
         continuous = _tasks(lambda: solve(served, policy, time_limit=problem.deadline.share(1)).tasks)
@@ -170,9 +171,11 @@ def _tasks(compute: Callable[[], np.ndarray | None]) -> np.ndarray | None:
     return None if tasks is None else np.asarray(tasks, dtype=float)
 
 
-def _greedy(instance: Instance, policy: Policy, rule: str) -> np.ndarray | None:
-    few = instance.machines is None or instance.counts.sum() <= MACHINES
-    return schedule(instance, policy, rule=rule, trace=False).tasks if policy.objective == "leximin" and few else None
+def _greedy(problem: Problem, rule: str) -> np.ndarray | None:
+    instance, policy = problem.instance, problem.policy
+    if policy.objective != "leximin" or not (instance.machines is None or instance.counts.sum() <= MACHINES):
+        return None
+    return schedule(instance, policy, rule=rule, trace=False, time_limit=problem.deadline.share(1)).tasks
 
 
 def _rounded(problem: Problem, continuous: np.ndarray | None) -> np.ndarray | None:

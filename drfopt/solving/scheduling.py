@@ -20,7 +20,8 @@ from ..base.results import Result
 from ..base.tables import SHOWN, Column, Sheet
 from ..engines.problem import Problem
 from ..engines.reference.algorithm1 import Free, Lines, Mix, Step, discrete_filling, kinds_started
-from ..engines.whole.bulk_filling import bulk_filling
+from ..engines.reference.device_by_device import NO_DEVICES, FreeDevices
+from ..engines.whole.bulk_filling import Filled, bulk_filling
 from ..model.evidence import WholeEvidence
 from ..model.hierarchy import Clock, TreeLine
 from ..model.instance import FEATURES, Instance
@@ -47,7 +48,10 @@ CHECKED = 1000
 """Tasks that are started between two looks at the clock."""
 
 ONE_BY_ONE = 10**8
-"""Tasks up to which they are started one by one without a time limit."""
+"""Tasks up to which they are started one by one without a time limit, and users by machines up to which in jumps."""
+
+FEW = 1000
+"""Tasks up to which one by one is as fast as in jumps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,8 +291,8 @@ def schedule(
         Users in the order in which they are served at equal levels; who is not among them comes after, in the
         instance's order. The paper's Table 1 has ``["B", "A"]``.
     trace : bool
-        Whether to keep the steps; each holds n shares, which for a large cluster is much.  Without them one pool is
-        filled in jumps by Algorithm 1, in a time that does not grow with the number of tasks.
+        Whether to keep the steps; each holds n shares, which for a large cluster is much.  Without them tasks of one
+        type are started in jumps where there are no devices and rules, in a time that grows with users and machines.
     optimum : bool
         Whether to solve for the optimum of whole tasks, too, and say how far the schedule is from it.
     time_limit : float, optional
@@ -322,27 +326,30 @@ def schedule(
     own = [instance.max_tasks[i] if i in mixes else limit for i, limit in enumerate(instance.exact_limits)]
     limits = [Fraction(0) if helpless[i] else limit for i, limit in enumerate(own)]
     rates = chosen.exact_rates(instance)
-    if instance.machines is None and not (mixes or lines):
-        tasks = bulk_filling(instance.exact_demands, instance.exact_capacity, rates, limits, when_full)
-        if not (trace or AHEAD[rule] or ties):
-            return Schedule(instance, chosen.name, when_full, _counted(instance, tasks), None, None, rule)
-        if trace and sum(tasks) > LONGEST:
-            raise PolicyError(
-                f"a trace of about {float(sum(tasks)):.0e} tasks is too long to keep: leave it out (--no-trace, "
-                "trace=False), or ask in larger tasks"
-            )
-        if deadline.left() == math.inf and sum(tasks) > ONE_BY_ONE:
-            raise PolicyError(
-                f"about {float(sum(tasks)):.0e} tasks one by one take hours: leave out ties (--ties) and another rule, "
-                "ask in larger tasks, or give a time limit (--time-limit)"
-            )
     if chosen.objective == "servers":
         with ending(deadline.share(1)):
             return _on_machines(instance, chosen, rule, when_full, ties, trace)
     machines = machine_rows(instance)
     eligible = None if instance.eligible is None else instance.eligible.tolist()
     run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule], mixes, lines, ranks)
-    steps = tuple(_counted_shares(instance, step) for step in discrete_filling(*run)[1]) if trace else None
+    copies = sum(count for _, count, _ in machines)
+    jumps = not (mixes or lines or any(devices for _, _, devices in machines))
+    about = 0 if jumps and copies == 1 else _in_one_pool(instance, limits)
+    if not trace and deadline.left() == math.inf and (min(about, instance.n * copies) if jumps else about) > ONE_BY_ONE:
+        raise PolicyError(
+            f"about {float(about):.0e} tasks one by one take hours: ask in larger tasks, or give a time limit "
+            "(--time-limit)"
+        )
+    if jumps and (copies == 1 or about > (LONGEST if trace else FEW)):
+        rows = [(row, count) for row, count, _ in machines]
+        filled = bulk_filling(run[0], rows, *run[2:7], ranks, deadline)
+        if not trace:
+            return _filled(instance, chosen, when_full, rule, filled)
+        _check_length(sum(filled.tasks))
+    steps = None
+    if trace:
+        steps = tuple(_counted_shares(instance, step) for step in discrete_filling(*run, most=LONGEST + 1)[1])
+        _check_length(len(steps))
     free: Free = []
     started = (
         _in_time(kinds_started(*run, free=free), deadline)
@@ -366,6 +373,21 @@ def schedule(
         {instance.users[i]: counts for i, counts in types.items()},
         free,
     )
+
+
+def _in_one_pool(instance: Instance, limits: Sequence[Fraction | None]) -> int:
+    """Return about how many tasks are started: as many as in one pool of everything, everybody's in turn."""
+    turns = [Fraction(1)] * instance.n
+    return sum(bulk_filling(instance.exact_demands, [(instance.exact_capacity, 1)], turns, limits).tasks)
+
+
+def _check_length(tasks: int) -> None:
+    """Refuse a trace of so many tasks where it is too long."""
+    if tasks > LONGEST:
+        raise PolicyError(
+            f"a trace of about {float(tasks):.0e} tasks is too long to keep: leave it out (--no-trace, trace=False), "
+            "or ask in larger tasks"
+        )
 
 
 def _in_time(started: Iterable[tuple[int, int, int]], deadline: Deadline) -> Iterator[tuple[int, int, int]]:
@@ -514,15 +536,18 @@ def _mixes(instance: Instance, policy: Policy) -> dict[int, Mix]:
     return mixes
 
 
-def _counted(instance: Instance, tasks: list[int]) -> np.ndarray:
-    """Return numbers of tasks as an array (n,)."""
-    most = max(tasks)
+def _filled(instance: Instance, policy: Policy, when_full: str, rule: str, found: Filled) -> Schedule:
+    """Return what was started in jumps."""
+    most = max(tasks := found.tasks)
     if most > np.iinfo(np.int64).max:
         raise PolicyError(
             f"user {instance.users[tasks.index(most)]!r} would start about {float(most):.0e} tasks, more than can be "
             "counted: give it a limit, or demands in larger units"
         )
-    return np.array(tasks, dtype=np.int64)
+    placement = None if instance.machines is None else np.array(found.placement, dtype=np.int64)
+    free = [[(room, FreeDevices(NO_DEVICES)) for room in rooms] for rooms in found.free]
+    counted = np.array(tasks, dtype=np.int64)
+    return Schedule(instance, policy.name, when_full, counted, placement, None, rule, {}, free)
 
 
 def _check(policy: Policy) -> None:

@@ -7,11 +7,12 @@ import pytest
 
 from drfopt import Instance, Machine, solve
 from drfopt.axioms import exact_market
-from drfopt.axioms.economy import around, below, cluster_of, least, reaches, shown, times, total
-from drfopt.axioms.outcomes import outcome
+from drfopt.axioms.economy import around, below, cluster_of, high, least, low, reaches, shown, times, total
+from drfopt.axioms.outcomes import computed, outcome
 from drfopt.base.numbers.enclosures import Enclosure
 from drfopt.base.numbers.polynomials import at, isolated, narrowed, product
 from drfopt.base.solvers.exact_lp import largest
+from drfopt.base.tolerances import NOTICED
 from drfopt.model.policies import policy_named
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
@@ -126,3 +127,20 @@ def test_roots_are_isolated(roots):
         assert a <= root <= b
         assert b - a <= Fraction(1, 1000)
         assert at(p, root) == 0
+
+
+def test_what_a_formulation_computes_to_be_nothing_may_be_noise_but_where_nothing_can_be(tmp_path):
+    """B comes last and has 0 or 1e-12; C has a limit of 0, and D fits nowhere."""
+    notion = tmp_path / "last_has_nothing.py"
+    notion.write_text(
+        '"""The first user has all."""\nfrom typing import NamedTuple\nimport pulp\n'
+        "class Model(NamedTuple):\n    problem: object\n    tasks: object\n    levels: object\n"
+        "def build(data, held):\n    x, problem = pulp.LpVariable('x', 0, 2), pulp.LpProblem('p', pulp.LpMaximize)\n"
+        "    problem += x\n    nothing = pulp.LpAffineExpression(constant=0)\n"
+        "    return Model(problem, [x, *[nothing] * (len(data.demands) - 1)], None)\n"
+    )
+    pool = Instance({"A": {"a": 1}, "B": {"a": 1}, "C": {"a": 1}, "D": {"b": 1}}, {"a": 2, "b": 0}, max_tasks={"C": 0})
+    a, b, c, d = computed(cluster_of(pool), policy_named(str(notion)), False).tasks
+    assert below(b, a) and below(c, a)
+    assert (low(b), high(b)) == (0, Fraction(NOTICED * 2))
+    assert c == d == Fraction(0)

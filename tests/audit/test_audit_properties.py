@@ -422,3 +422,12 @@ def test_resources_that_grow_together_are_another_question():
     grown = Instance(cluster.exact_demands, [2, 4, 1])
     assert solve(cluster, exact=True).tasks.tolist() == [Fraction(1, 8)] * 3
     assert solve(grown, exact=True).tasks.tolist() == [Fraction(1, 9), Fraction(1, 3), Fraction(1, 9)]
+
+
+@pytest.mark.parametrize("cluster", [{"capacity": {"cpu": 2}}, {"machines": [Machine("m", {"cpu": 2})]}])
+def test_who_fits_nowhere_envies_nobody(cluster):
+    """By its weight B would have 6 cpu, two tasks, of a cluster of 2; of parts of tasks a pool has enough."""
+    instance = Instance({"A": {"cpu": 1}, "B": {"cpu": 3}}, weights={"A": "1/3", "B": 1}, **cluster)
+    found = audit(instance, "drf", ["envy-freeness", "envy-up-to-one-task"], integer=True)
+    assert [one.verdict for one in found.results] == [HOLDS, HOLDS]
+    assert verify(found.certificate()).valid

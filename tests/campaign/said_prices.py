@@ -283,7 +283,8 @@ PRICED: tuple[Template, ...] = (
     ),
     Template(
         "drawn",
-        r"slopes are drawn between clusters next to this one; how far they hold is not known",
+        r"slopes are drawn between clusters next to this one, of users who would have a ten-millionth more or less "
+        r"with twice as much of it in the cluster; how far they hold is not known",
         true_by_itself,
     ),
     Template(

@@ -152,6 +152,17 @@ def test_guarantees_that_fill_a_resource_leave_nothing_in_fractions():
     assert 0 < more.tasks[2] < 1e-15
 
 
+def test_a_limit_beyond_what_there_is_fills_nothing():
+    """A, with C, stops where memory ends and a part of 5e-22 of the CPU is left, which is B's: floats see both end."""
+    first = Organisation(tiers={"A": 1, "C": 1})
+    users = {"A": {"cpu": "4e9", "memory": "2e-6"}, "B": {"cpu": "2e9"}, "C": {"memory": "2e9"}}
+    pool = Instance(users, {"cpu": "1e-6", "memory": 2}, organisation=first, max_tasks={"A": "1e-6", "B": 2})
+    found = solve(pool, "asset")
+    assert found.engine == "rational-tree after tree-filling"
+    assert off(found.tasks, solve(pool, "asset", exact=True).tasks) <= LEVEL
+    assert found.tasks[1] > 0
+
+
 def test_a_sum_that_highs_calls_impossible_is_answered_in_fractions():
     pool = Instance([[0, 3], [3, "1e-6"], [1, 10**6]], [10**6, 10**6], max_tasks=["0.1", 2, 1])
     found = solve(pool, "utilitarian")
@@ -242,7 +253,7 @@ def test_money_below_the_smallest_float_is_one_too():
 
 
 def test_a_predictor_that_falls_far_short_is_no_overflow():
-    """Its products were 10^103 times those before, which no float holds to the third power."""
+    """Its products were more than 10^102 times those before, which no float holds to the third power."""
     machines = [Machine("m", {"a": 7}, count=2), Machine("n", {"a": 1}), Machine("o", {"a": 10**6}, count=3)]
     cluster = Instance([["1e-12"]] * 2, machines=machines, weights=["1e-6", 1], max_tasks=[None, 2])
     found = solve(cluster, "alpha:7", exact=True)

@@ -10,7 +10,7 @@ from organised import on_machines, organised_pool
 from whole_pools import tied, tiny
 from whole_reference import awkward
 
-from drfopt import Allocation, Instance, Machine, PolicyError, TimeLimitError, solve
+from drfopt import Allocation, Instance, Machine, PolicyError, TimeLimitError, schedule, solve
 from drfopt.base import deadline as clock
 from drfopt.certificates import exhaustive_search, whole
 from drfopt.certificates.remaining_room import room_for_more
@@ -173,3 +173,12 @@ def test_billions_of_tasks_are_filled_up_at_once_when_time_has_run_out(monkeypat
     problem = Problem(Instance([[1, 2], [2, 1]], [10**12, 10**12]), policy_named("drf"), True, clock.PAST)
     first, second = filling_up.filled_pool(problem, [0, 0]).tasks.tolist()
     assert first + 2 * second > 10**12 - 2 or 2 * first + second > 10**12 - 2
+
+
+@pytest.mark.parametrize("machines", [False, True])
+def test_billions_of_tasks_are_filled_up_as_task_by_task(machines):
+    demands, room = [[1, 2], [2, 1], [3, 5]], [10**10, 10**10]
+    held = {"machines": [Machine("m", room, 2)]} if machines else {"capacity": room}
+    cluster = Instance(demands, max_tasks=[None, None, 10**9 + 1], **held)
+    found = filling_up.filled(Problem(cluster, policy_named("drf"), True)).tasks.tolist()
+    assert found == pytest.approx(schedule(cluster, trace=False).tasks.tolist(), abs=1 + machines)

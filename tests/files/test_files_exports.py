@@ -20,6 +20,7 @@ from drfopt.io.readers.kubernetes.objects import Objects
 from drfopt.io.readers.queues.kueue.quotas import quotas
 from drfopt.io.readers.yarn.queues import read_queues
 from drfopt.io.text.files import read_file
+from drfopt.io.text.yaml_xml import root
 from drfopt.io.writers.amounts import TargetName, quantity, rounded
 from drfopt.io.writers.exports import EXPORTS, export
 from drfopt.model.organisation import Group, Organisation
@@ -120,7 +121,10 @@ def test_cluster_queues_are_read_back_as_nominal_quotas(tmp_path: Path) -> None:
 def test_fair_scheduler_is_read_back_as_weights_and_minima(tmp_path: Path) -> None:
     text = export(solve(cluster(weights={"Ann": 2})), "fair-scheduler", GIBS)
     whole = {"vcores": Fraction(9), "memory-mb": Fraction(18432)}
-    queues = {queue.name: queue for queue in read_queues(read_file(saved(tmp_path / "fs.xml", text)), whole, Notes())}
+    queues = {
+        queue.name: queue
+        for queue in read_queues(root(read_file(saved(tmp_path / "fs.xml", text))), "", whole, Notes())
+    }
     allocation = solve(cluster(weights={"Ann": 2}))
     assert queues["Ann"].weight == 2
     for user, (cpu, memory) in zip(("Ann", "Bob"), allocation.usage, strict=True):
@@ -135,7 +139,9 @@ def test_groups_are_queues_around_their_members(tmp_path: Path) -> None:
     plain = solve(cluster())
     allocation = type(plain)(instance, "drf", plain.tasks, plain.levels, plain.certificate)
     text = export(allocation, "fair-scheduler", GIBS)
-    found = {queue.name: queue for queue in read_queues(read_file(saved(tmp_path / "fs.xml", text)), {}, Notes())}
+    found = {
+        queue.name: queue for queue in read_queues(root(read_file(saved(tmp_path / "fs.xml", text))), "", {}, Notes())
+    }
     assert found["eng"].weight == 3
     assert (found["eng.dev"].weight, found["eng.dev"].parent) == (2, "eng")
     assert found["eng.dev.Ann"].parent == "eng.dev"
@@ -599,9 +605,9 @@ def test_below_a_ceiling_of_0_queues_have_none():
     "to", ["slurm", "slurm-accounts", "yunikorn", "volcano", "kai", "fair-scheduler", "capacity-scheduler"]
 )
 def test_nothing_is_called_as_what_is_above_all(to):
-    for root, other in (("root", "g"), ("b", "root")):
+    for top, other in (("root", "g"), ("b", "root")):
         rules = Organisation(groups=(Group(other),), paths={"x": other})
-        allocation = solve(Instance({root: {"cpu": 1}, "x": {"cpu": 1}}, {"cpu": 90}, organisation=rules))
+        allocation = solve(Instance({top: {"cpu": 1}, "x": {"cpu": 1}}, {"cpu": 90}, organisation=rules))
         with pytest.raises(InstanceError, match="would be called 'root', as the one above all is: rename it"):
             export(allocation, to)
 

@@ -486,6 +486,14 @@ def test_parts_of_gpus_are_packed_on_devices(tmp_path, kind, asked):
     assert solve(found).tasks.sum() == 3 and solve(found, integer=True).tasks.sum() == 2
 
 
+def test_more_cores_than_a_gpu_has_are_all_of_it_and_told(tmp_path):
+    node = gpu_node("n", number="20", **{"hami.io/node-nvidia-register": REGISTER})
+    pod = shared("p", **{"nvidia.com/gpu": "1", "nvidia.com/gpucores": "150"})
+    found = read("kubernetes", [write(tmp_path / "all.json", node, pod)])
+    assert found.instance.exact_demands[0][found.instance.resources.index("nvidia.com/gpu")] == 1
+    assert any("nvidia.com/gpucores above 100 is all of each GPU" in str(note) for note in found.notes)
+
+
 def test_whole_gpus_are_no_devices_and_parts_are_checked(tmp_path):
     whole = shared("p", **{"nvidia.com/gpu": "1"})
     assert read("kubernetes", [write(tmp_path / "a.json", gpu_node("n"), whole)]).instance.machines[0].devices is None

@@ -107,6 +107,11 @@ BAD = {
     "no amount": (TWO_NODES, PODS + "p,1,1,2,,,\n", r"pods\.csv: line 2: gpu_milli is ''"),
     "nothing": (TWO_NODES, PODS + "p,0,0,0,0,,\n", r"pods\.csv: line 2: the pod demands nothing"),
     "quote": (TWO_NODES, PODS + '"' + "x" * 200_000, r"pods\.csv: line \d: field larger than field limit"),
+    "pod twice": (
+        TWO_NODES,
+        PODS + "p,1,1,0,0,,\nq,1,1,0,0,,\np,1,1,0,0,,\n",
+        r"pods\.csv: line 4: pod 'p' is listed above: keep one of them",
+    ),
     "node twice": (
         NODES + "n,1,1,0,\nn,2,1,0,\n",
         PODS + "p,1,1,0,0,,\n",

@@ -904,6 +904,25 @@ def test_every_tree_of_quotas_divides_its_own_whole(tmp_path: Path) -> None:
     assert paths == {"a": "t20", "x": "t80", "b": "t80", "koordinator-default-quota": ""}
 
 
+def test_the_whole_of_a_tree_of_quotas_bounds_it_on_machines_of_another_file(tmp_path: Path) -> None:
+    """As on the same nodes among the files: of 50 cpu 20 are of the only tree."""
+    prefix = "quota.scheduling.koordinator.sh"
+    tree = {
+        "kind": "ElasticQuota",
+        "metadata": {"name": "t", "annotations": {f"{prefix}/total-resource": '{"cpu":"20"}'}},
+        "spec": {"max": {"cpu": "90"}},
+    }
+    files, nodes = write(tmp_path / "k.json", tree), write(tmp_path / "n.json", node("n", cpu="50", memory="9Gi"))
+    table = saved(tmp_path / "m.csv", "machine,count,cpu,memory\nn,1,50,9Gi\n")
+    pool = saved(tmp_path / "p.toml", "[capacity]\ncpu = 50\nmemory = '9Gi'\n")
+    for machines in (nodes, table, pool):
+        found = read("koordinator", [files], saturate=True, machines=machines).instance
+        assert found.organisation.ceilings == ({"cpu": 20},)
+        assert found.exact_demands[0][0] * solve(found, exact=True).tasks[0] == 20
+    # Where nothing else is known, it is all there is.
+    assert read("koordinator", [files], saturate=True).instance.exact_capacity == (20,)
+
+
 def test_what_a_kueue_queue_uses_is_what_it_runs(tmp_path: Path) -> None:
     one = [cluster_queue("a", quota("9"), cohort="c", used="4"), cluster_queue("b", quota("6"), cohort="c")]
     assert read("kueue", [write(tmp_path / "pool.json", *one)]).current()["tasks"] == {"a": 1}

@@ -12,6 +12,7 @@ from drfopt.io.readers.asking import read
 from drfopt.io.readers.conversion import Notes
 from drfopt.io.readers.yarn.queues import amounts, read_queues
 from drfopt.io.text.files import read_file
+from drfopt.io.text.yaml_xml import root
 
 WHOLE = {"memory-mb": Fraction(16384), "vcores": Fraction(8), "yarn.io/gpu": Fraction(2)}
 
@@ -315,7 +316,7 @@ def test_queues_may_be_named_in_full(tmp_path: Path) -> None:
     (path,) = write(
         tmp_path, queues="<allocations><queue name='root.a'/><queue name='b'><queue name='c'/></queue></allocations>"
     )
-    assert [queue.name for queue in read_queues(read_file(path), WHOLE, Notes())] == ["a", "b", "b.c"]
+    assert [queue.name for queue in read_queues(root(read_file(path)), "", WHOLE, Notes())] == ["a", "b", "b.c"]
 
 
 # ---- the capacity scheduler --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from drfopt import Organisation, TaskType, price, what_if
+from drfopt import Organisation, TaskType, explain, price, what_if
 from drfopt.base.errors import DrfoptError, InstanceError, PolicyError, SolverError
 from drfopt.io.readers.asking import read
 from drfopt.model.instance import Instance
@@ -462,3 +462,12 @@ def test_whose_tasks_are_few_because_they_are_large_gains_by_its_share():
     small = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": 1}, weights={"A": 1e-12, "B": 1})
     for policy in ("drf", "ceei"):
         assert price(small, policy).units[0].more.tasks.tolist() == pytest.approx([1e-12, 1])
+
+
+def test_a_line_too_steep_to_be_seen_at_its_root_is_followed_to_it():
+    """The sum of shares falls by 2.8e7 for each io less where there is next to none: its price was not known."""
+    users = {"A": {"cpu": 8, "io": 7}, "B": {"io": 8}, "C": {"cpu": 10**9, "io": 4}}
+    cluster = Instance(users, {"cpu": 9, "io": 20})
+    io = price(cluster)["io"]
+    assert not io.unknown and io.more.tasks.tolist() == pytest.approx([0, 1 / 8, 0])
+    assert "1 more of io (now 20) would give it 2.13281 tasks instead of 2.00781" in explain(cluster).users[1].remedy

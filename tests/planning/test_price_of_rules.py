@@ -258,3 +258,50 @@ def test_under_weights_of_groups_the_price_is_of_a_level_that_is_printed():
     assert solve(cluster).levels.tolist() == pytest.approx([0.8, 0.2])
     assert found["cpu"].more.tasks == pytest.approx([0.5, 0])
     assert found["cpu"].more.price == found["cpu"].less.price == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei", "alpha:2"])
+def test_one_machine_of_a_hundred_thousand_moves_everybody_as_each_other_does(policy):
+    """A part of it moved nobody by more than tasks are exact to, and was said to be worth nothing to anybody."""
+    classes = [Machine("many", {"cpu": 8}, 100_000), Machine("one", {"cpu": 8})]
+    rules = Organisation(guarantees={"A": {"cpu": 5}})
+    cluster = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, machines=classes, organisation=rules)
+    for worth in price(cluster, policy, units=["many", "one"]).units:
+        assert worth.more.tasks.tolist() == pytest.approx([4, 4], rel=1e-3)
+
+
+def test_slopes_are_kept_of_whoever_has_far_fewer_tasks_than_another():
+    users = {"B": {"cpu": 0, "io": 5}, "C": {"cpu": 8, "io": 8}}
+    cluster = Instance(users, {"cpu": "1e-6", "io": 100}, organisation=Organisation(excluded=["cpu"]))
+    for policy in ("drf", "alpha:2"):
+        assert price(cluster, policy)["cpu"].more.tasks[1] == pytest.approx(1 / 8, rel=1e-3)
+    users = {"B": {"cpu": 2, "gpu": 20}, "C": {"cpu": 2, "gpu": 0}}
+    rules = Organisation(guarantees={"B": {"cpu": 4}})
+    cluster = Instance(users, {"cpu": "1e12", "gpu": 18}, organisation=rules)
+    for policy in ("drf", "ceei"):
+        assert price(cluster, policy)["gpu"].more.tasks.tolist() == pytest.approx([1 / 20, 0], rel=1e-3)
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei"])
+def test_of_what_is_used_up_a_little_is_no_rounding(policy):
+    """A program gave C the room of m2 whose last billionths of cpu others have: 113 tasks where it has 100."""
+    classes = [
+        Machine("m0", {"gpu": 18, "io": 10, "cpu": 4}, 5),
+        Machine("m1", {"gpu": 12, "cpu": 9}),
+        Machine("m2", {"gpu": 6, "io": 20, "cpu": 9}, 3),
+    ]
+    users = {
+        "B": {"io": 6, "cpu": 8},
+        "C": {"gpu": "0.1", "io": "0.5", "cpu": "1e-9"},
+        "D": {"gpu": "2/3", "cpu": 6},
+        "E": {"io": 1},
+    }
+    cluster = Instance(users, machines=classes)
+    worth = price(cluster, policy, units=["m2"]).units[0]
+    step = Fraction(1, 50)
+    grown = [Machine("m2", {"gpu": 6, "io": 20, "cpu": 9}, 151), Machine("m1", {"gpu": 12, "cpu": 9}, 50)]
+    after = solve(Instance(users, machines=[Machine("m0", dict(classes[0].capacity), 250), *grown]), policy)
+    drawn = (after.tasks / 50 - solve(cluster, policy).tasks) / float(step)
+    assert worth.more.tasks.tolist() == pytest.approx(drawn.tolist(), rel=1e-2, abs=1e-3)
+    # So it cannot be said how far.
+    assert worth.more.held is None

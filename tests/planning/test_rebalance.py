@@ -1,6 +1,7 @@
 """What to move: files of what runs today, plans that are refused, and what is said."""
 
 import json
+import re
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -8,7 +9,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from drfopt import CertificateError, Instance, InstanceError, Machine, PolicyError, rebalance, schedule
+from drfopt import (
+    CertificateError,
+    Group,
+    Instance,
+    InstanceError,
+    Machine,
+    Organisation,
+    PolicyError,
+    TaskType,
+    rebalance,
+    schedule,
+)
 from drfopt.engines.whole import integer_program
 from drfopt.model.whole_values import WholeUsers
 from drfopt.planning.rebalancing.current import current_of, load_current
@@ -254,10 +266,40 @@ def test_what_is_too_large_to_share_machines_or_devices_is_said(machine, users, 
     assert all(f"there runs what cannot: {line}" in str(found) for line in said)
     assert found.to_dict()["undecided_today"] == []
     if said:
-        with pytest.raises(InstanceError, match="does not fit where it runs"):
+        with pytest.raises(InstanceError, match=f"cannot stay as it is \\({re.escape(said[0])}"):
             rebalance(instance, current, moves=0)
     else:
         assert rebalance(instance, current, moves=0).status == "optimal"
+
+
+@pytest.mark.parametrize(
+    ("rules", "current", "said"),
+    [
+        ({"max_tasks": {"A": 3}}, {"A": 5, "B": 2}, "(A runs 5 tasks, and 3 may): of its tasks at least 2 must"),
+        (
+            {"organisation": Organisation(ceilings={"A": {"cpu": "3.5"}})},
+            {"A": 5, "B": 2},
+            "(A runs 5 tasks, and 3 may): of its tasks at least 2 must",
+        ),
+        (
+            {"organisation": Organisation(groups=[Group("g", ceiling={"cpu": 3})], paths={"A": "g", "B": "g"})},
+            {"A": 2, "B": 2},
+            "(A, B use 4 cpu together, and may use 3): of its tasks at least 1 must",
+        ),
+        ({"max_tasks": {"A": 3}}, {"A": 7, "B": 2}, "(m runs 9 cpu of 8; A runs 7 tasks, and 3 may): of its tasks at"),
+    ],
+)
+def test_what_may_not_stay_and_why(rules, current, said):
+    instance = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, machines=[Machine("m", {"cpu": 4}, 2)], **rules)
+    with pytest.raises(InstanceError, match=re.escape(f"cannot stay as it is {said}")):
+        rebalance(instance, {"placement": {user: {"m": x} for user, x in current.items()}}, moves=0)
+
+
+def test_types_run_in_their_sequence_or_cannot_stay():
+    job = [TaskType({"cpu": 1}, 2, name="one"), TaskType({"cpu": 2}, 2, name="two")]
+    instance = Instance({"job": job}, machines=[Machine("m", {"cpu": 2}, 1)])
+    with pytest.raises(InstanceError, match="tasks of its types that are not the first 2 of their sequence"):
+        rebalance(instance, {"placement": {"job": {"m": {"one": 2}}}}, moves=0)
 
 
 def test_where_there_is_no_time_to_pack_what_runs_today_that_is_said():

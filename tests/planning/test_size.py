@@ -1,6 +1,7 @@
 """What to buy: fairness costs more than room, proofs refuse wrong prices, and what cannot be is said."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -378,3 +379,17 @@ def test_costs_beyond_a_solver_are_named():
         costs = {"cpu": Fraction(1, 10**9), "memory": 10**12}
         most, steps = dict.fromkeys(costs, 100), dict.fromkeys(costs, 1)
         size(Instance.library("nsdi2011"), "A>=5", costs, most=most, steps=steps)
+
+
+def test_what_a_formulation_file_reaches_is_told_as_it_is():
+    """Its solver is off by more than a level may be: a millionth is granted, said so, and not hidden."""
+    cluster = Instance([[1]], [1])
+    (target,) = targets_of("u1>=4", cluster)
+    just, short = 4 * (1 - 9e-7), 4 * (1 - 2e-6)
+    assert [target.met(just), target.met(just, claimed=True), target.met(short, claimed=True)] == [False, True, False]
+    found = size(
+        cluster, "u1>=4", {"r1": 1}, policy=str(Path(__file__).parents[2] / "formulations" / "drf.py"), steps={"r1": 1}
+    )
+    assert found.cost == 3 and "a target counts as met from 1e-06 of it below" in str(found)
+    reached = found.to_dict()["targets"][0]["reached"]
+    assert reached == found.allocation.tasks[0]

@@ -11,12 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drfopt.base.errors import PolicyError
-from drfopt.engines.reference.algorithm1 import placements
+from drfopt.engines.reference.algorithm1 import Free, kinds_started, placements
 from drfopt.engines.whole import bulk_filling as module
 from drfopt.engines.whole.bulk_filling import bulk_filling
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
+from drfopt.model.organisation import Organisation
 from drfopt.solving.scheduling import schedule
+
+
+def pool_filling(demands, capacity, *others):
+    return bulk_filling(demands, [(capacity, 1)], *others).tasks
 
 
 def step_by_step(demands, capacity, rates, limits, when_full):
@@ -44,7 +49,7 @@ def runs(draw):
 @given(runs())
 @settings(max_examples=250)
 def test_same_as_step_by_step(run):
-    assert bulk_filling(*run) == step_by_step(*run)
+    assert pool_filling(*run) == step_by_step(*run)
 
 
 @given(runs())
@@ -53,7 +58,7 @@ def test_the_constants_change_the_way_and_not_the_answer(run):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "AHEAD", 1)
         patch.setattr(module, "ROOM", 0.4)
-        assert bulk_filling(*run) == step_by_step(*run)
+        assert pool_filling(*run) == step_by_step(*run)
 
 
 def small(chance):
@@ -94,7 +99,7 @@ def test_thousands_of_seeded_pools(kind):
         weights = [chance.choice([F(1), F(1), F(2), F(1, 3)]) for _ in demands]
         limits = [chance.choice([None, None, F(0), F(1, 2), F(5, 2), F(40), F(400)]) for _ in demands]
         run = (demands, capacity, dominant(demands, capacity, weights), limits, chance.choice(["skip", "stop"]))
-        assert bulk_filling(*run) == step_by_step(*run)
+        assert pool_filling(*run) == step_by_step(*run)
 
 
 def test_ties_that_floats_do_not_see():
@@ -102,23 +107,23 @@ def test_ties_that_floats_do_not_see():
     for early, late in ((0, 10**-30), (10**-30, 0)):
         rates = [F(1, 3) + F(early), F(1, 3) + F(late)]
         run = ([[F(1)], [F(1)]], [F(2001)], rates, [None, None], "skip")
-        assert bulk_filling(*run) == step_by_step(*run) == ([1001, 1000] if early <= late else [1000, 1001])
+        assert pool_filling(*run) == step_by_step(*run) == ([1001, 1000] if early <= late else [1000, 1001])
 
 
 def test_sums_that_floats_do_not_see():
     # 0.1 + 0.2 is 0.3 here, and one part in 10^40 less room is one task less.
     for room, tasks in ((F(3, 10), [1, 1]), (F(3, 10) - F(1, 10**40), [2, 0])):
-        assert bulk_filling([[F(1, 10)], [F(2, 10)]], [room], [F(1), F(1)], [None, None]) == tasks
+        assert pool_filling([[F(1, 10)], [F(2, 10)]], [room], [F(1), F(1)], [None, None]) == tasks
 
 
 def test_numbers_that_floats_do_not_hold():
     primes = [F(1, p) for p in (10**200 + 357, 10**200 + 627, 10**130 + 1113)]
     run = ([[p] for p in primes], [F(1, 10**130) * 20], [F(1), F(2), F(10) ** 299], [None] * 3, "skip")
     assert (
-        bulk_filling(*run[:3], [F(7), F(9), None]) == step_by_step(*run[:3], [F(7), F(9), None], "skip") == [7, 9, 19]
+        pool_filling(*run[:3], [F(7), F(9), None]) == step_by_step(*run[:3], [F(7), F(9), None], "skip") == [7, 9, 19]
     )
     with pytest.raises(PolicyError, match="differ by more than 1e300"):
-        bulk_filling([[F(1)], [F(1)]], [F(5)], [F(1), F(10) ** 301], [None, None])
+        pool_filling([[F(1)], [F(1)]], [F(5)], [F(1), F(10) ** 301], [None, None])
 
 
 def huge(seed, n=40, m=3):
@@ -135,7 +140,7 @@ def huge(seed, n=40, m=3):
 def test_stopping_on_a_huge_pool_is_the_end_of_algorithm_1(seed):
     demands, capacity, rates = huge(seed)
     n, m = len(demands), len(capacity)
-    found = bulk_filling(demands, capacity, rates, [None] * n, "stop")
+    found = pool_filling(demands, capacity, rates, [None] * n, "stop")
     # Before a little lower a level everything fits, so that is where Algorithm 1 passes; from there, step by step.
     level = max(rate * (x - 3) for rate, x in zip(rates, found, strict=True))
     tasks = [-int(-level // rate) for rate in rates]
@@ -154,16 +159,16 @@ def test_stopping_on_a_huge_pool_is_the_end_of_algorithm_1(seed):
 def test_a_huge_pool_in_different_jumps(seed, monkeypatch):
     demands, capacity, rates = huge(seed)
     limits = [F(10) ** (9 + i % 7) if i % 2 else None for i in range(len(demands))]
-    found = bulk_filling(demands, capacity, rates, limits)
+    found = pool_filling(demands, capacity, rates, limits)
     monkeypatch.setattr(module, "ROOM", 0.2)
-    assert bulk_filling(demands, capacity, rates, limits) == found
+    assert pool_filling(demands, capacity, rates, limits) == found
     monkeypatch.setattr(module, "AHEAD", 20)
-    assert bulk_filling(demands, capacity, rates, limits) == found
+    assert pool_filling(demands, capacity, rates, limits) == found
 
 
 def test_no_room_is_left_on_a_huge_pool():
     demands, capacity, rates = huge(1)
-    found = bulk_filling(demands, capacity, rates, [None] * len(demands))
+    found = pool_filling(demands, capacity, rates, [None] * len(demands))
     left = [c - sum(x * row[j] for x, row in zip(found, demands, strict=True)) for j, c in enumerate(capacity)]
     assert min(left) >= 0
     assert all(any(need > amount for need, amount in zip(row, left, strict=True)) for row in demands)
@@ -180,7 +185,7 @@ def test_more_tasks_are_not_more_jumps(monkeypatch):
     monkeypatch.setattr(module._Filling, "jump", counted)
     demands, capacity, rates = huge(2)
     for size in (1, 10**6, 10**12):
-        bulk_filling(demands, [c * size / 10**12 for c in capacity], rates, [None] * len(demands))
+        pool_filling(demands, [c * size / 10**12 for c in capacity], rates, [None] * len(demands))
     assert max(jumps.values()) < 60
 
 
@@ -215,14 +220,67 @@ def test_an_unplaced_user_is_passed_over_at_once():
         assert found.unplaced == ("huge", "gpu")
 
 
-def test_machines_go_step_by_step():
-    nodes = Instance([[1]], machines=[Machine("small", [3], 2)])
-    assert schedule(nodes, trace=False).placement.tolist() == [[6]]
+@pytest.mark.parametrize("rule", ["algorithm-1", "sequential-min-max"])
+def test_a_billion_tasks(rule):
+    cluster = Instance([[1, 4], [3, 1]], [9 * 10**9, 18 * 10**9])
+    for ties in ([], ["u2", "u1"]):
+        assert schedule(cluster, rule=rule, ties=ties, trace=False).tasks.tolist() == [3 * 10**9, 2 * 10**9]
 
 
-def test_a_billion_tasks():
-    found = schedule(Instance([[1, 4], [3, 1]], [9 * 10**9, 18 * 10**9]), trace=False)
-    assert found.tasks.tolist() == [3 * 10**9, 2 * 10**9]
+def test_a_billion_tasks_on_machines():
+    nodes = Instance([[1, 4], [3, 1]], machines=[Machine("a", [9 * 10**9, 18 * 10**9], 2), Machine("b", [3, 9])])
+    found = schedule(nodes, ties=["u2"], trace=False)
+    assert found.placement.tolist() == [[6 * 10**9, 2], [4 * 10**9, 0]]
+    # On the first machine is no room for a task of both.
+    assert found.free[0][0][0] == [0, 4 * 10**9]
+    with pytest.raises(PolicyError, match=r"a trace of about 1e\+10 tasks is too long to keep"):
+        schedule(nodes)
+
+
+def test_what_cannot_jump_is_not_begun():
+    cluster = Instance([[1], [2]], [10**9], organisation=Organisation(tiers={"u1": 1}))
+    with pytest.raises(PolicyError, match=r"about 7e\+08 tasks one by one take hours: ask in larger tasks, or give a"):
+        schedule(cluster, trace=False)
+
+
+MACHINES = st.lists(st.tuples(st.lists(ROOMS, min_size=2, max_size=2), st.integers(1, 4)), min_size=1, max_size=4)
+
+
+@st.composite
+def runs_on_machines(draw):
+    n, machines = draw(st.integers(1, 5)), draw(MACHINES)
+    demands = draw(demand_rows(n, 2))
+    size = draw(st.sampled_from([1, 10, 33]))
+    machines = [([room * size for room in row], count) for row, count in machines]
+    rates = [1 / weight for weight in draw(st.lists(WEIGHTS, min_size=n, max_size=n))]
+    limits = draw(st.lists(LIMITS, min_size=n, max_size=n))
+    some = st.lists(st.booleans(), min_size=len(machines), max_size=len(machines))
+    eligible = draw(st.one_of(st.none(), st.lists(some, min_size=n, max_size=n)))
+    ranks = draw(st.one_of(st.none(), st.permutations(range(n))))
+    return (
+        demands,
+        machines,
+        rates,
+        limits,
+        draw(st.sampled_from(["skip", "stop"])),
+        eligible,
+        draw(st.integers(0, 1)),
+        ranks,
+    )
+
+
+@given(runs_on_machines(), st.sampled_from([(3, 1e-9), (1, 0.4)]))
+@settings(max_examples=150)
+def test_same_as_step_by_step_on_machines(run, constants):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "AHEAD", constants[0])
+        patch.setattr(module, "ROOM", constants[1])
+        found = bulk_filling(*run)
+    free: Free = []
+    started = Counter((i, k) for i, _, k in kinds_started(*run[:7], ranks=run[7], free=free))
+    assert found.placement == [[started[i, k] for k in range(len(run[1]))] for i in range(len(run[0]))]
+    for (row, _), mine, other in zip(run[1], found.free, free, strict=True):
+        assert [room for room in mine if room != row] == [room for room, _ in other if room != row]
 
 
 def test_more_tasks_than_can_be_counted():

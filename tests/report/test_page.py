@@ -129,9 +129,8 @@ def test_every_number_of_every_table_is_the_jsons(shown):
                         assert float(full) == value
                         scale = 100 if said.endswith("%") else 1
                         places = len(digits.partition(".")[2])
-                        assert float(digits) == pytest.approx(
-                            scale * value, abs=0.51 * 10.0**-places * (2 if "<" in said else 1)
-                        )
+                        way = "<" in said or place[-1] == "until"
+                        assert float(digits) == pytest.approx(scale * value, abs=0.51 * 10.0**-places * (1 + way))
                     else:
                         assert float(digits) == value
                     counted += 1
@@ -437,6 +436,16 @@ def test_what_is_almost_all_does_not_print_as_all_beside_it():
     assert cells["B"][1:4] == ["5.00001", "5", "<100.0 %"]
     assert cells["cpu"][1:4] == ["1", "0.99999", "<100.0 %"]
     assert cells["mem"][1:4] == ["5", "5.000", "100.0 %"]
+
+
+@pytest.mark.parametrize(("cpu", "disk", "until"), [
+    (1, 5, "1.666"), (1, "3.0001", "1.00003"), (10**5, 314_159, "104,719"), (1, "4.5", "1.5"),
+])  # fmt: skip
+def test_what_holds_up_to_an_amount_is_not_said_to_hold_beyond_it(cpu, disk, until):
+    """More CPU brings tasks to A until three times as much disk is used up."""
+    text = page(study(Instance({"A": {"cpu": 1, "disk": 3}}, {"cpu": cpu, "disk": disk}), ["drf"]))
+    (rows,) = (table["rows"] for table in Reader(text).tables if table["places"][0][0][0] == "prices")
+    assert rows[0][1][4][1] == until
 
 
 def test_who_fits_nowhere_is_named_beside_those_who_are_short_or_ask_without_an_end():

@@ -2,8 +2,9 @@
 
     x[i] >= tasks that user i could run in (w[i] / w[k]) of what user k holds,     for all i, k;
 
-on machines class by class, on the classes that user i may use.  Without the weights, envy has no meaning where weights
-differ: who counts twice holds more.
+on machines class by class, on the classes that user i may use.  Whose whole task the empty cluster has no room for runs
+none with what a weight scales to more than there is.  Without the weights, envy has no meaning where weights differ:
+who counts twice holds more.
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, section 3.
 
 Most pairs need no look.  What k holds carries no more tasks of i than its amount of any one resource that i needs, so i

@@ -24,6 +24,7 @@ __all__ = [
     "beginning",
     "equal",
     "least",
+    "log10",
     "lower",
     "text",
     "upper",
@@ -145,7 +146,12 @@ def beginning(value: Exact, most: int = SHOWN) -> str:
 
 def _power(value: Fraction) -> int:
     """Return the power of ten of the first digit of a positive number, or the one below or above."""
-    return math.floor(math.log10(value.numerator) - math.log10(value.denominator))
+    return math.floor(log10(value))
+
+
+def log10(value: Fraction) -> float:
+    """Return the logarithm of a positive number, which may be smaller or larger than any float."""
+    return math.log10(value.numerator) - math.log10(value.denominator)
 
 
 def _scale(value: Fraction) -> str:

@@ -21,6 +21,7 @@ __all__ = [
     "number",
     "part_of",
     "percent",
+    "rounded_down",
     "share_of_all",
     "written_in",
 ]
@@ -166,18 +167,27 @@ def amount(value: float, unit: str = "") -> str:
     return f"{value / 1000**power:.3g}{' kMGTPE'[power]}"
 
 
-def in_units(value: float, unit: str = "", digits: int = DIGITS + 1) -> str:
-    """Return an amount of a resource: of one counted in bytes or ``MiB`` as ``16 GiB``, of others as a number."""
+def in_units(value: float, unit: str = "", digits: int = DIGITS + 1, told: Callable[[float, int], str] = number) -> str:
+    """Return an amount of a resource: of one counted in bytes or ``MiB`` as ``16 GiB``, of others as a number.
+
+    `told` writes the number in so many digits.
+    """
     if unit not in BINARY or not math.isfinite(value):
-        return number(value, digits)
+        return told(value, digits)
     value *= 1024 ** BINARY.index(unit)
     power = min(int(math.log2(abs(value))) // 10, len(BINARY) - 1) if abs(value) >= 1 else 0
-    return f"{number(value / 1024**power, digits)} {BINARY[power]}"
+    return f"{told(value / 1024**power, digits)} {BINARY[power]}"
 
 
-def written_in(unit: str) -> Callable[[float, int], str]:
+def rounded_down(value: float, digits: int = DIGITS + 1) -> str:
+    """Return a number that something holds up to, as `number` has it, and no larger."""
+    whole = math.floor(math.log10(value)) + 1 if 0 < value < math.inf else 0
+    return number(not_above(value, max(digits, whole)), digits)
+
+
+def written_in(unit: str, told: Callable[[float, int], str] = number) -> Callable[[float, int], str]:
     """Return how an amount is written in so many digits, for `apart`."""
-    return lambda value, digits: in_units(value, unit, digits)
+    return lambda value, digits: in_units(value, unit, digits, told)
 
 
 def decimals(values: Iterable[float | None], digits: int = DIGITS) -> int:

@@ -47,7 +47,9 @@ class Answered:
         So many of i's tasks less than it carries, if that is asked for.
         """
         claim, other, mine = self.claim, held.claim, set(self.claim.fits[i])
-        if claim.whole and not self.c.pool:  # Parts of a task on two machines are none.
+        if not mine:  # A weight may scale what is held to more than there is.
+            found = number(0), number(0)
+        elif claim.whole and not self.c.pool:  # Parts of a task on two machines are none.
             packed, name, classes = other.proof["packing"], other.c.users[k], other.c.classes
             rows = ((row["machines"], number(row["tasks"].get(name, 0)), classes.index(row["class"])) for row in packed)
             amount = total(machines * number(math.floor(each * tasks)) for machines, tasks, at in rows if at in mine)

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import EngineError, SolverError, TimeLimitError
-from ...base.numbers.enclosures import Enclosure
+from ...base.numbers.enclosures import Enclosure, log10
 from ...base.progress import report
 from ...base.tolerances import AT_LIMIT
 from ...certificates.bounds import most_alone
@@ -119,7 +119,7 @@ class _Market:
         self.b = promised.ceilings
         self.n = len(self.members)
         self.all_pairs = list(zip(*(part.tolist() for part in problem.by_type.pairs), strict=True))
-        self.digits = math.ceil(-2 * math.log10(problem.precision) + math.log10(self.n + 1)) + SPARE
+        self.digits = math.ceil(-2 * log10(problem.precision) + math.log10(self.n + 1)) + SPARE
 
     def worth(self, i: int, x: Fraction) -> tuple[Fraction, Fraction]:
         """Return between what a task more is worth to user i with x tasks: of whole alpha, one number twice."""

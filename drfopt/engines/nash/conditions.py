@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from ...base.errors import EngineError, SolverError
-from ...base.numbers.enclosures import Enclosure
+from ...base.numbers.enclosures import Enclosure, log10
 from ...base.progress import report
 from ...base.tolerances import AT_LIMIT
 from ...certificates.task_errors import FinePoint
@@ -94,7 +94,7 @@ class Conditions:
         for i, k in zip(*(part.tolist() for part in problem.pairs), strict=True):
             self.open[i].append(k)
         self.n = len(members)
-        width = -math.log10(problem.precision)
+        width = -log10(problem.precision)
         self.digits = math.ceil(2 * width + math.log10(self.n + 1)) + SPARE
 
     @classmethod
@@ -450,5 +450,5 @@ def rounded(value: Fraction, places: int, to: Callable[[Fraction], int]) -> Frac
     """Return the value with so many significant places, rounded down (math.floor) or up (math.ceil)."""
     if not value:
         return value
-    scale = Fraction(10) ** (places - math.floor(math.log10(abs(value.numerator)) - math.log10(value.denominator)))
+    scale = Fraction(10) ** (places - math.floor(log10(abs(value))))
     return Fraction(to(value * scale)) / scale

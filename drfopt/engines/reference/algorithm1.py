@@ -30,6 +30,7 @@ Parkes, Procaccia and Shah, Beyond Dominant Resource Fairness, EC 2012, section 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from .device_by_device import DevicesOf, FreeDevices
@@ -208,8 +209,9 @@ def discrete_filling(
     mixes: Mapping[int, Mix] = NO_MIX,
     lines: Lines | None = None,
     ranks: Sequence[int] | None = None,
+    most: int | None = None,
 ) -> tuple[list[int], list[Step]]:
-    """Return the tasks of each user, (n,), and every step on the way; `placements` alone keeps none.
+    """Return the tasks of each user, (n,), and every step on the way, or so many; `placements` alone keeps none.
 
     >>> tasks, steps = discrete_filling([[3, 1], [1, 4]], [([9, 18], 1)], [3, 2], [None, None])
     >>> tasks, ["BA"[step.user] for step in steps]
@@ -221,7 +223,7 @@ def discrete_filling(
     rows = [tuple(row) for row in own]
     used, steps = [Fraction(0)] * len(total), []
     run = (demands, machines, rates, limits, when_full, eligible, ahead, mixes, lines, ranks)
-    for user, t, machine in kinds_started(*run):
+    for user, t, machine in islice(kinds_started(*run), most):
         demand = mixes[user].kinds[t][0] if user in mixes else demands[user]
         tasks[user] += 1
         own[user] = [u + d for u, d in zip(own[user], demand, strict=True)]

@@ -1,17 +1,20 @@
-"""Algorithm 1 on one pool without its steps: the tasks it starts, in a time that does not grow with their number.
+"""Algorithm 1 without its steps: the tasks it starts, in a time that does not grow with their number.
 
 Task a of user i (a = 0, 1, ...) has the key ``(rates[i] * a, i)``, the level at which she asks for it, and Algorithm 1
-tries all tasks in the order of their keys.  Until somebody is refused everything fits, so what is in use then does not
-depend on the order: whether all tasks up to a level fit is a sum, and the last level at which they do is found by
+tries all tasks in the order of their keys, each on the first machine on which it fits; a pool is one machine.  Until
+somebody is refused by the machine on which her tasks go everything fits, so what is in use then does not depend on the
+order: whether all tasks up to a level fit is a sum for each machine, and the last level at which they do is found by
 bisection.  That much is done in floats, with counts that err towards too many where fitting is asked and towards too
 few where tasks are started.  What is near the level, a few tasks of each user, is then tried one by one in the exact
-order, as Algorithm 1 would, with integers; after a refusal, from there.
+order, as Algorithm 1 would, with integers; after a refusal, from there, on the user's next machine.  SequentialMinMax,
+which looks at the level after a task, is the same with the key ``(rates[i] * (a + 1), i)``.
 
     jump     to just below the next refusal, whoever it is; whoever lags a little is served first afterwards
     window   the next tasks of all users by their exact keys, tried with exact comparisons
 
 What fits no more never fits again, so of the users who need more than is free all are left out at once, whoever of them
-would have asked first.  The number of jumps is that of the levels around which somebody is refused, at most n.
+would have asked first.  The number of jumps is that of the levels around which somebody is refused: at most n in a
+pool, and n by the number of machines that are filled.
 
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, Algorithm 1; `drfopt.engines.reference.algorithm1` goes
 step by step.
@@ -19,15 +22,17 @@ step by step.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from operator import mul
 
 import numpy as np
 
+from ...base.deadline import NEVER, Deadline
 from ...base.errors import PolicyError
-from ...model.packings import integer_rows
+from ...model.packings import integer_rooms
 
-__all__ = ["bulk_filling"]
+__all__ = ["Filled", "bulk_filling"]
 
 AHEAD = 3
 """Tasks of a user in a window: a jump leaves one or two, and a refusal is near."""
@@ -51,61 +56,125 @@ SMALLEST = 1e-300
 """Smallest float that stands for a positive number, and smallest ratio of two rates that floats can hold."""
 
 
+@dataclass(frozen=True)
+class Filled:
+    """What Algorithm 1 starts.
+
+    Attributes
+    ----------
+    placement : n rows of k
+        Tasks of each user on the machines of each class.
+    free : k lists
+        What is left, (m,), on each machine of a class on which some task was tried.
+    """
+
+    placement: list[list[int]]
+    free: list[list[list[Fraction]]]
+
+    @property
+    def tasks(self) -> list[int]:
+        """The tasks of each user, (n,)."""
+        return [sum(row) for row in self.placement]
+
+
 def bulk_filling(
     demands: Sequence[Sequence[Fraction]],
-    capacity: Sequence[Fraction],
+    machines: Sequence[tuple[Sequence[Fraction], int]],
     rates: Sequence[Fraction],
     limits: Sequence[Fraction | None],
     when_full: str = "skip",
-) -> list[int]:
-    """Return the tasks of each user, (n,), that Algorithm 1 starts on a pool.
+    eligible: Sequence[Sequence[bool]] | None = None,
+    ahead: int = 0,
+    ranks: Sequence[int] | None = None,
+    deadline: Deadline = NEVER,
+) -> Filled:
+    """Return the tasks that Algorithm 1 starts on machines without devices.
 
     Parameters
     ----------
     demands : n rows of m
         What one task of each user needs; every user needs something.
-    capacity : (m,)
+    machines : k rows
+        What one machine of a class has (m,), and their count.
     rates : (n,), positive
         Level of one task.
     limits : (n,)
         Most tasks, rounded down; None for no limit.
     when_full : str
         ``skip``: who does not fit is passed over; ``stop``: she ends it all.
+    eligible : n rows of k, optional
+        The classes that each user may use; all of them where it is not given.
+    ahead : int
+        How many tasks ahead a user's level is looked at: 1 for SequentialMinMax.
+    ranks : (n,), optional
+        Of equals the lowest is served first; the one listed first where they are not given.
+    deadline : Deadline
 
     Raises
     ------
     PolicyError
         When rates differ by more than floats can hold.
+    TimeLimitError
+        When the deadline has passed.
 
     Examples
     --------
-    >>> bulk_filling([[3, 1], [1, 4]], [9 * 10**12, 18 * 10**12], [Fraction(1, 3), Fraction(2, 9)], [None, None])
+    >>> pool = [9 * 10**12, 18 * 10**12]
+    >>> bulk_filling([[3, 1], [1, 4]], [(pool, 1)], [Fraction(1, 3), Fraction(2, 9)], [None, None]).tasks
     [2000000000000, 3000000000000]
     """
-    filling = _Filling(demands, capacity, rates, limits, when_full == "stop")
+    order = list(range(len(demands))) if ranks is None else sorted(range(len(demands)), key=ranks.__getitem__)
+    open_ = None if eligible is None else [eligible[i] for i in order]
+    filling = _Filling(
+        [demands[i] for i in order],
+        [rates[i] for i in order],
+        [limits[i] for i in order],
+        machines,
+        open_,
+        when_full == "stop",
+        ahead,
+    )
     while filling.going.size:
+        deadline.check("a schedule, task by task", f"{sum(filling.tasks):,} tasks were started")
         filling.window(filling.jump())
-    return filling.tasks
+    placement: list[list[int]] = [[]] * len(order)
+    for i, row in zip(order, filling.placement, strict=True):
+        placement[i] = row
+    return Filled(placement, filling.left_free())
 
 
 class _Filling:
-    """What has been started so far, exactly, and who goes on."""
+    """What has been started so far, exactly, on which machine each user's tasks go, and who goes on.
+
+    A machine comes into being when somebody's task is tried on it; machine 0 has nothing, for who fits nowhere.
+    """
 
     def __init__(
         self,
         demands: Sequence[Sequence[Fraction]],
-        capacity: Sequence[Fraction],
         rates: Sequence[Fraction],
         limits: Sequence[Fraction | None],
+        machines: Sequence[tuple[Sequence[Fraction], int]],
+        eligible: Sequence[Sequence[bool]] | None,
         stops: bool,
+        look: int,
     ):
-        self.needs, self.free = integer_rows(demands, capacity)
+        self._demands, self._machines = demands, machines
+        self.needs, self._rooms = integer_rooms(demands, [row for row, _ in machines])
         self.limits = [None if limit is None else math.floor(limit) for limit in limits]
-        self.stops = stops
-        self.tasks = [0] * len(self.needs)
-        self._units = [max(total, 1) for total in self.free]
+        self.stops, self._look, self._eligible = stops, look, eligible
+        n, m = len(self.needs), len(self._rooms[0])
+        self.tasks = [0] * n
+        self.placement = [[0] * len(machines) for _ in range(n)]
+        self.free, self._class = [[0] * m], [0]
+        self._copies: list[list[int]] = [[] for _ in machines]
+        self.at = [self._another(0)] * n
+        self._place = [(0, 0)] * n
+        self._units = [max(1, *column) for column in zip(*self._rooms, strict=True)]
         self._sizes = np.array([self._floats(row) for row in self.needs])
-        self.going = np.arange(len(self.needs))
+        self.going = np.arange(n)
+        for i in [] if eligible is None else [i for i, row in enumerate(eligible) if not row[0]]:
+            self._settles(i)
         self._drop()
         highest = max((rates[i] for i in self.going.tolist()), default=Fraction(1))
         self.rates = [(rate / highest).as_integer_ratio() for rate in rates]
@@ -117,7 +186,15 @@ class _Filling:
 
     def jump(self) -> np.ndarray:
         """Start most of the tasks that fit before somebody is refused, and return how far ahead everybody is then."""
-        ahead, rates, left, parts = self._ahead(), self._rates[self.going], self._left(), self._parts()
+        ahead, rates, left = self._ahead(), self._rates[self.going], self._left()
+        machines, at = np.unique([self.at[i] for i in self.going.tolist()], return_inverse=True)
+        parts = self._parts(machines, at)
+
+        def load(tasks: np.ndarray) -> float:
+            """Return the largest part of what is free on a machine that so many tasks take."""
+            if len(machines) == 1:
+                return float((tasks @ parts).max())
+            return max(float(np.bincount(at, tasks * part).max()) for part in parts.T)
 
         def counts(level: float, sign: int) -> np.ndarray:
             """Return the tasks with keys up to a level: for sign 1 at least as many as there are, for -1 at most."""
@@ -125,11 +202,10 @@ class _Filling:
             return np.minimum(np.maximum(steps, 0), left)
 
         def fits(level: float) -> bool:
-            return float((counts(level, 1) @ parts).max()) <= 1 - ROOM
+            return load(counts(level, 1)) <= 1 - ROOM
 
         # At this level everybody's next task, and after it what is free by the mean, would be started.
-        drain = float((parts / rates[:, None]).sum(axis=0).max())
-        low, high = 0.0, float(ahead.max() + rates.max()) + 1 / drain
+        low, high = 0.0, float(ahead.max() + rates.max()) + 1 / load(1 / rates)
         while fits(high):
             if (counts(high, 1) >= left).all():
                 low = high
@@ -146,16 +222,18 @@ class _Filling:
 
     def window(self, ahead: np.ndarray) -> None:
         """Try the next tasks of all users one by one, in the exact order."""
-        needs, limits, tasks, free = self.needs, self.limits, self.tasks, self.free
+        needs, limits, tasks = self.needs, self.limits, self.tasks
         gone: set[int] = set()
         for i in self._order(ahead):
             if i in gone:
                 continue
             if tasks[i] == limits[i]:
                 gone.add(i)
-            elif _fits(needs[i], free):
-                free[:] = [amount - need for amount, need in zip(free, needs[i], strict=True)]
+            elif self._settles(i):
+                at = self.at[i]
+                self.free[at] = [amount - need for amount, need in zip(self.free[at], needs[i], strict=True)]
                 tasks[i] += 1
+                self.placement[i][self._class[at]] += 1
             elif self.stops:
                 self.going = self.going[:0]
                 return
@@ -191,12 +269,12 @@ class _Filling:
     def _key(self, i: int, task: int) -> Fraction:
         """Return the level at which user i asks for her task of that number."""
         step, unit = self.rates[i]
-        return Fraction(task * step, unit)
+        return Fraction((task + self._look) * step, unit)
 
     def _ahead(self) -> np.ndarray:
         """Return how far each user's next key is above the lowest, as floats of the exact differences."""
         going = self.going.tolist()
-        tasks = [self.tasks[i] for i in going]
+        tasks = [self.tasks[i] + self._look for i in going]
         lowest = int((np.array(tasks, dtype=float) * self._rates[self.going]).argmin())
         while True:
             p, q = self.rates[going[lowest]]
@@ -216,29 +294,76 @@ class _Filling:
         limits = ((self.limits[i], self.tasks[i]) for i in self.going.tolist())
         return np.array([np.inf if limit is None else float(limit - tasks) for limit, tasks in limits])
 
-    def _parts(self) -> np.ndarray:
-        """Return the parts of what is free that a task of each user takes, as floats."""
-        free = np.array(self._floats(self.free))
+    def _parts(self, machines: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """Return the parts of what is free that a task of each user takes where it goes, as floats."""
+        free = np.array([self._floats(self.free[p]) for p in machines.tolist()])[at]
         sizes = self._sizes[self.going]
         needed = sizes > 0
         return np.divide(sizes, free, where=needed & (sizes <= free), out=np.where(needed, TOO_MUCH, 0.0))
 
     def _start(self, counts: list[int]) -> None:
-        going = self.going.tolist()
-        for i, count in zip(going, counts, strict=True):
-            self.tasks[i] += count
-        for j in range(len(self.free)):
-            self.free[j] -= sum(map(mul, counts, (self.needs[i][j] for i in going)))
+        users: dict[int, list[tuple[int, int]]] = {}
+        for i, count in zip(self.going.tolist(), counts, strict=True):
+            if count:
+                self.tasks[i] += count
+                self.placement[i][self._class[self.at[i]]] += count
+                users.setdefault(self.at[i], []).append((i, count))
+        for at, started in users.items():
+            mine, free = [count for _, count in started], self.free[at]
+            for j in range(len(free)):
+                free[j] -= sum(map(mul, mine, (self.needs[i][j] for i, _ in started)))
 
     def _drop(self) -> None:
-        """Leave out who is at her limit or, where such users are passed over, fits no more."""
+        """Find a machine for who fits no more where its tasks went; leave out who is at its limit or has none.
+
+        Where somebody without one ends it all, it stays until it is asked.
+        """
+        machines, at = np.unique([self.at[i] for i in self.going.tolist()], return_inverse=True)
+        free = np.array([self._floats(self.free[p]) for p in machines.tolist()]).reshape(len(machines), -1)[at]
+        fits = np.all(self._sizes[self.going] <= free * (1 - COUNT), axis=1)
+        fits[~fits] = [self._settles(i) for i in self.going[~fits].tolist()]
         if not self.stops:
-            sizes, free = self._sizes[self.going], np.array(self._floats(self.free))
-            fits = np.all(sizes <= free * (1 - COUNT), axis=1)
-            near = ~fits & np.all(sizes <= free * (1 + COUNT), axis=1)
-            fits[near] = [_fits(self.needs[i], self.free) for i in self.going[near].tolist()]
             self.going = self.going[fits]
         self.going = self.going[[self.tasks[i] != self.limits[i] for i in self.going.tolist()]]
+
+    def _settles(self, i: int) -> bool:
+        """Say whether a task of user i fits somewhere, and have it go to the first machine where it does.
+
+        What is free only shrinks, so machines before the one where her tasks went are full for good.
+        """
+        need = self.needs[i]
+        k, copy = self._place[i]
+        while k < len(self._rooms):
+            if (self._eligible is None or self._eligible[i][k]) and _fits(need, self._rooms[k]):
+                for here in range(copy, self._machines[k][1]):
+                    at = self._copies[k][here] if here < len(self._copies[k]) else self._another(k)
+                    if _fits(need, self.free[at]):
+                        self._place[i], self.at[i] = (k, here), at
+                        return True
+            k, copy = k + 1, 0
+        self._place[i], self.at[i] = (k, 0), 0
+        return False
+
+    def _another(self, k: int) -> int:
+        """Return one more machine of a class, on which nothing runs."""
+        self.free.append(list(self._rooms[k]))
+        self._class.append(k)
+        self._copies[k].append(len(self.free) - 1)
+        return len(self.free) - 1
+
+    def left_free(self) -> list[list[list[Fraction]]]:
+        """Return what is left on the machines of each class, in the units of the demands."""
+        units = []
+        for j in range(len(self._units)):
+            some = next((i for i, row in enumerate(self.needs) if row[j]), None)
+            units.append(Fraction(0) if some is None else Fraction(self._demands[some][j]) / self.needs[some][j])
+        return [
+            [
+                [c - (r - f) * unit for c, r, f, unit in zip(row, room, self.free[at], units, strict=True)]
+                for at in copies
+            ]
+            for copies, room, (row, _) in zip(self._copies, self._rooms, self._machines, strict=True)
+        ]
 
     def _floats(self, values: Sequence[int]) -> list[float]:
         """Return amounts of each resource in units of what is there, which floats can hold: 0 for nothing only."""

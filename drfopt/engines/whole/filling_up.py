@@ -16,10 +16,11 @@ of tasks of several types on machines as many as a second more allows, of millio
 
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import repeat
 
 import numpy as np
 
@@ -37,6 +38,12 @@ GRACE = 1.0
 
 LAST = 1.0
 """Seconds after that for tasks of several types on machines, which go one by one however many there are."""
+
+MANY = 100_000
+"""Tasks of a member that would fit above which it runs several at a time."""
+
+CAUGHT_UP = 8
+"""Of what would fit all members together run one part in so many before anybody's turn comes again."""
 
 Order = Callable[[int, int], tuple]
 """Where the next task of a member stands who has so many; the first goes first, and a later task is no earlier."""
@@ -108,6 +115,12 @@ class TaskByTask:
         self.left = [f - placed * d for f, d in zip(self.left, need, strict=True)]
         return placed
 
+    def rooms(self) -> list[int]:
+        """Return how many more tasks of each member would fit if what is left were on one machine."""
+        left = self.cluster.left.sum(axis=0, dtype=object)  # beyond 64 bits, too
+        rows = [self.cluster.demands[self.place[sequence.rows[0]]] for sequence in self.users.sequences]
+        return [min(int(f // d) for d, f in zip(row, left, strict=True) if d) for row in rows]
+
     def answer(self, status: str = "feasible") -> Answer:
         """Return what runs."""
         return packed(self.problem, self.tasks, self.cluster.packing(), status)
@@ -152,6 +165,11 @@ class PoolTasks:
             left = [f - (then - now) * d for f, d in zip(left, self.rows[good], strict=True)]
         return left
 
+    def rooms(self) -> list[int]:
+        """Return how many more tasks of each member would fit if nobody else had more."""
+        rows = [self.rows[goods[0]] for goods in self.users.goods_of]
+        return [min(f // d for d, f in zip(row, self.left, strict=True) if d) for row in rows]
+
     def answer(self, status: str = "feasible") -> Answer:
         """Return what runs."""
         return Answer(np.array(self.tasks, dtype=np.int64), status=status)
@@ -177,16 +195,30 @@ def _one_by_one(
     queue = [(order(p, x), p) for p, x in enumerate(filling.tasks) if x < most[p]]
     heapq.heapify(queue)
     full = set[int]()  # Goods of which no task fits any more.
+    stride = _strides(filling)
     while queue and ends.left() > 0:
         _, p = heapq.heappop(queue)
         x, good = filling.tasks[p], filling.next_good(p)
         if good in full:
             continue
-        number = most[p] - x if at_once or not queue else _until(partial(order, p), x, most[p], queue[0][0])
+        number = most[p] - x
+        if queue and not at_once:
+            number = min(number, max(_until(partial(order, p), x, most[p], queue[0][0]), next(stride)[p]))
         if not filling.more(p, number):
             full.add(good)
         elif filling.tasks[p] < most[p]:
             heapq.heappush(queue, (order(p, filling.tasks[p]), p))
+
+
+def _strides(filling: TaskByTask | PoolTasks) -> Iterator[list[int]]:
+    """Yield how many tasks at a time each member may run while there is room for very many, step by step.
+
+    Each is a small part of what would fit: the others catch up, and the last `MANY` go in the order of the policy.
+    """
+    n = len(filling.tasks)
+    while max(rooms := filling.rooms(), default=0) > MANY:
+        yield from repeat([room // (CAUGHT_UP * n) for room in rooms], n)
+    yield from repeat([0] * n)
 
 
 def _until(place: Callable[[int], tuple], x: int, most: int, following: tuple) -> int:

@@ -226,6 +226,9 @@ class Remedies(RemedyTrials):
 
     def _of_everything(self, i: int) -> str:
         """Return what a hundredth more of everything does: where several things run out together, none alone helps."""
+        if unknown := [worth for worth in self.prices.units if worth.unknown]:
+            name = f"{unknown[0].name}{' machines' if unknown[0].kind == 'machine' else ''}"
+            return f"what a little more of {name} gives it is not known: compare two clusters with whatif instead"
         whole = Unit("all", "everything", 100.0, self.instance.room / 100, 0.0, np.inf)
         worth = price(self.instance, self.policy, units=(whole,)).units[0]
         if not _slope(worth, i) > 0:

@@ -26,7 +26,7 @@ from ...model.evidence import StopEvidence
 from ...model.hierarchy import BranchPoint, Breakpoint, Clock, SettledState, Trajectory
 from ...model.policies import Policy, dominant_rates, policy_named, policy_on
 from ...solving.allocating import solve
-from .feasible_growth import TIGHT, Grown, Room, slopes_of_rates
+from .feasible_growth import TIGHT, Grown, Room, skewed, slopes_of_rates
 from .market_slopes import CURVED
 from .units import Unit, fine, grown
 
@@ -76,9 +76,11 @@ class _Point:
 def divided(allocation: Allocation) -> "Divided":
     """Return who looks at the sides of a unit of an allocation with rules of an organisation, or types on machines."""
     policy = policy_on(allocation.policy, allocation.instance)
+    apart = skewed(allocation.instance)
     if policy.objective == "leximin":
-        return _Clocked(allocation)
-    return _Unscaled(allocation) if policy.alpha == 1 and not allocation.instance.organisation else Divided(allocation)
+        return (_Skewed if apart else _Clocked)(allocation)
+    unscaled = policy.alpha == 1 and not allocation.instance.organisation and not apart
+    return (_Unscaled if unscaled else Divided)(allocation)
 
 
 class Divided:
@@ -93,6 +95,14 @@ class Divided:
         prices = allocation.prices
         self.prices = np.zeros_like(self.instance.room) if prices is None else np.atleast_2d(prices)
 
+    @cached_property
+    def largest(self) -> np.ndarray:
+        """The tasks (n,) that would have each at the highest level there is; 0 for whom no level counts."""
+        tasks, rates = self.allocation.tasks, self.policy.rates(self.instance)
+        known = np.isfinite(rates) & (rates > 0)
+        highest = (rates * tasks)[known].max(initial=0.0)
+        return np.divide(highest, rates, where=known, out=np.zeros_like(tasks))
+
     def price(self, unit: Unit, more: bool) -> float:
         """Return the shadow price of a unit: of the market, or of the level at which a capacity stops the clock."""
         return float((self.prices * unit.growth).sum())
@@ -105,9 +115,10 @@ class Divided:
         SolverError
             When no two divisions next to the one there is lie on one line with it.
         """
-        sign = 1.0 if more else -1.0
-        step = min(self.part * unit.now, unit.end(more) / 2)
+        sign, end = 1.0 if more else -1.0, unit.end(more) / 2
+        step, widest = (min(self.part * there, end) for there in (unit.now, unit.whole(self.instance)))
         found: Near | None = None
+        still: Near | None = None
         for _ in range(TRIES):
             step = fine(unit, step)
             try:
@@ -117,10 +128,19 @@ class Divided:
                 close = None
             if close is not None:
                 line, bent = self._through(close, far, sign * step)
-                if not bent:
+                if bent:
+                    # Where something else binds within the smallest step, what comes after it is what can be had.
+                    found = _between(close, far, sign * step)
+                elif line.tasks.any() or found is not None:
                     return line
-                # Where something else binds within the smallest step, what comes after it is what can be had.
-                found = _between(close, far, sign * step)
+                elif step < widest and still is None:
+                    # One machine of a million moves nobody by more than tasks are exact to: a part of all may.
+                    still, step = line, widest
+                    continue
+                else:
+                    return still or line
+            if still is not None:
+                return still
             if unit.kind == "machine" and step <= fine(unit, 0.0):
                 break
             step /= SMALLER
@@ -138,14 +158,12 @@ class Divided:
             zero, one, two = (getattr(point, name) for point in (self.base, close, far))
             return (4 * (one - zero) - (two - zero)) / (2 * step)
 
-        first, second = close.tasks - self.base.tasks, far.tasks - close.tasks
-        if max(np.abs(first).max(initial=0.0), np.abs(second).max(initial=0.0)) <= LEVEL * self.base.tasks.max(
-            initial=0.0
-        ):
+        first, second = np.abs(close.tasks - self.base.tasks), np.abs(far.tasks - close.tasks)
+        noise = LEVEL * np.maximum(self.base.tasks, LEVEL * self.largest)
+        if (np.maximum(first, second) <= noise).all():
             # Less than tasks are exact to: another capacity, used up but for a rounding, ends whatever begins here.
             return Near(np.zeros_like(first), slope("levels"), float(slope("shares"))), False
-        size = max(float(np.abs(first).max(initial=0.0)), LEVEL * float(self.base.tasks.max(initial=0.0)))
-        bent = float(np.abs(first - second).max(initial=0.0)) > BENT * size
+        bent = bool((np.abs(far.tasks - 2 * close.tasks + self.base.tasks) > np.maximum(BENT * first, noise)).any())
         return Near(slope("tasks"), slope("levels"), float(slope("shares"))), bent
 
     def at(self, unit: Unit, amount: float, other: _Point | None) -> _Point:
@@ -256,6 +274,9 @@ class _Clocked(Divided):
         for c, most in self.clock.room.items():
             if c > self.instance.m and (each := float(turns @ self.clock.columns[:, c])) > 0:
                 far = min(far, (most - float(there @ self.clock.columns[:, c])) / each)
+        if np.isinf(far):
+            # What stopped others before this level gives way first, and the prices of this one do not tell how.
+            return bound
         found = far / step
         size = max(bound, found)
         return bound if abs(found - bound) <= BENT * size else found if found > BENT * size else 0.0
@@ -346,6 +367,16 @@ class _RememberingClock(Clock):
     def trajectory(self, state: SettledState) -> Trajectory:
         key = (state.promising, state.finished.tobytes(), state.has.tobytes())
         return self.known.get(key) or self.known.setdefault(key, super().trajectory(state))
+
+
+class _Skewed(_Clocked):
+    """The same where a program in floats would place what has no place: its stops tell prices, divisions the slopes."""
+
+    part, near, at = APART, Divided.near, Divided.at
+
+    def __init__(self, allocation: Allocation):
+        super().__init__(allocation)
+        self.base = _Point(allocation.tasks, allocation.levels, float(allocation.dominant_shares.sum()))
 
 
 def _between(close: _Point, far: _Point, step: float) -> Near:

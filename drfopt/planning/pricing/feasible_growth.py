@@ -27,7 +27,7 @@ from ...model.instance import Instance
 from ...model.monopolies import Monopoly, monopolies
 from ...model.policies import Policy, shares_per_task
 
-__all__ = ["CUTS", "TIGHT", "Grown", "Room", "slopes_of_rates"]
+__all__ = ["CUTS", "TIGHT", "Grown", "Room", "skewed", "slopes_of_rates"]
 
 
 TIGHT = 1e-9
@@ -38,6 +38,25 @@ CUTS = 100
 
 NEGLIGIBLE = 1e-12
 """Cost of a user's tasks, as a part of all, that is what the solver's rounding left."""
+
+SKEWED = 1e-6
+"""Part of her largest share of a machine below which what a task needs of a resource is lost in what is `TIGHT`."""
+
+
+def skewed(instance: Instance) -> bool:
+    """Say whether a program in floats would let somebody run where, of a resource she needs little of, nothing is left.
+
+    In a pool nobody is placed.
+    """
+    if instance.machines is None:
+        return False
+    needs = instance.demands > 0
+    for room in instance.room:
+        shares = np.divide(instance.demands, room, out=np.zeros_like(instance.demands), where=needs & (room > 0))
+        least = np.where(shares > 0, shares, np.inf).min(axis=1)
+        if (least < SKEWED * shares.max(axis=1)).any():
+            return True
+    return False
 
 
 class Room:
@@ -93,6 +112,8 @@ class Room:
     def furthest(self, tasks: np.ndarray, turns: np.ndarray, room: np.ndarray, amount: float) -> float:
         """Return how far tasks (n,) that turn so, (n,), can go in a room, up to the first cut; `amount` at most.
 
+        -inf where those of them that do not turn have no place.
+
         Raises
         ------
         SolverError
@@ -102,6 +123,8 @@ class Room:
             if self.asked(tasks + amount * turns, room) <= 1 + 2 * TIGHT:
                 return amount
             each, left = self.costs @ turns, 1 - self.costs @ tasks + self._prices @ (room - self.now).ravel()
+            if (left[each == 0] < -2 * TIGHT).any():
+                return -np.inf
             amount = min(amount, float((left[each > 0] / each[each > 0]).min(initial=amount)))
         raise SolverError(f"{CUTS} cuts do not tell how far tasks can go: compare two clusters with whatif instead")
 

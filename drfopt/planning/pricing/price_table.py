@@ -288,7 +288,10 @@ class Prices(Result):
         drawn = drawn or (objective == "servers" and rules is not None and not rules.only_excludes)
         if not drawn:
             return ""
-        between = "slopes are drawn between clusters next to this one; how far they hold is not known"
+        between = (
+            "slopes are drawn between clusters next to this one, of users who would have a ten-millionth more or less "
+            "with twice as much of it in the cluster; how far they hold is not known"
+        )
         return between if self._sloped else "how far these prices hold is not known"
 
     @property

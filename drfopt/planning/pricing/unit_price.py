@@ -43,7 +43,7 @@ from ...solving.allocating import solve
 from .binding_rounds import held
 from .class_slopes import ClassSlopes
 from .clock_slopes import APART, TOTAL, divided
-from .feasible_growth import Room, slopes_of_rates
+from .feasible_growth import Room, skewed, slopes_of_rates
 from .market_slopes import MarketDifferential, slopes_of
 from .price_table import OneSided, Prices, Worth
 from .sensitivity import side
@@ -63,6 +63,9 @@ NOISE = 1e-7
 
 BESIDE = 1e-6
 """Part of what there is, at which a sum is looked at whose floors change with it; fractions have no rounding."""
+
+ROUNDING = 1e-11
+"""A slope that moves less than this part of what it is of when everything is doubled is what rounding left of 0."""
 
 CUTS = 100
 """Programs for one side: more than have ever been needed."""
@@ -119,21 +122,26 @@ class Sums:
             # A sum is concave and never falls: what is worth nothing now never will be.
             return Piece(0.0, end)
         others: list[tuple[float, float]] = []
+        tried = np.inf
         for _ in range(CUTS):
             crossings = [(above / (slope - other), other) for above, other in others if other < slope]
             step, steeper = min(crossings, default=(end, slope))
             if step <= NEXT * unit.now:
                 # That line begins where the first does: this side is its own.
-                slope = steeper
+                slope, tried = steeper, np.inf
                 continue
             step = min(step, end)
+            if step >= tried * (1 - ROUNDING):
+                # The line found there is the one that crosses there: it is so steep that its value is not to be seen.
+                return Piece(sign * slope, step)
+            tried = step
             try:
                 value, prices = self._solved(sign * step * unit.growth)
             except SolverError:
                 # So far down not even the floors of guarantees fit.
                 if step <= NEXT * unit.now or more:
                     raise
-                end = step / 2
+                end, tried = step / 2, np.inf
                 continue
             if value >= self.now + slope * step - ON_LINE * self.now:
                 return Piece(sign * slope, step)
@@ -182,9 +190,6 @@ class Sums:
         return -found.objective * stated.largest, prices
 
 
-ROUNDING = 1e-11
-"""A slope that moves less than this part of what it is of when everything is doubled is what rounding left of 0."""
-
 Look = Callable[[Unit, bool], OneSided | None]
 
 
@@ -203,11 +208,12 @@ def _by_links(allocation: Allocation, totals: Sums) -> Look:
         tasks = _firm(tasks, place.tasks, place.rates, unit)
         shadow, lowest = 0.0, None
         if found.rounds:
+            whole = unit.whole(base.instance)
             # Shares that stay those of the cluster as it is do not turn.
             _, rising = found.slopes(unit.growth, more, np.zeros(base.instance.n))
             first = place.levels <= place.levels.min() * (1 + LEVEL)
             side_of, least = np.min if more else np.max, float(place.levels.min())
-            shadow, lowest = (_beyond_noise(float(side_of(each[first])), least, unit) for each in (rising, levels))
+            shadow, lowest = (_beyond_noise(float(side_of(each[first])), least, whole) for each in (rising, levels))
         total = totals.side(unit, more, unit.end(more))
         return OneSided(
             shadow,
@@ -290,16 +296,16 @@ def _by_dividing(allocation: Allocation, totals: Sums) -> Look:
         end = unit.end(more)
         if end <= ROUNDING * unit.now:
             return None
-        found = near.near(unit, more)
-        tasks = np.where(np.abs(found.tasks) * unit.now > NOISE * allocation.tasks, found.tasks, 0.0)
+        found, whole = near.near(unit, more), unit.whole(instance)
+        tasks = np.where(np.abs(found.tasks) * whole > NOISE * allocation.tasks, found.tasks, 0.0)
         below = ~instance.unplaced() & (allocation.tasks > 0) & (allocation.tasks < instance.limits * (1 - LEVEL))
         lowest = None
         if below.any():
             least = allocation.levels[below].min()
             tied = found.levels[below & (allocation.levels <= least + LEVEL * abs(least))]
             lowest = float(tied.min() if more else tied.max())
-            lowest = _beyond_noise(lowest, least, unit)
-        shares = _beyond_noise(found.shares, allocation.dominant_shares.sum(), unit)
+            lowest = _beyond_noise(lowest, least, whole)
+        shares = _beyond_noise(found.shares, allocation.dominant_shares.sum(), whole)
         total = totals.side(unit, more, end)
         return OneSided(near.price(unit, more), lowest, shares, tasks, None, total.price, unit.until(more, total.reach))
 
@@ -319,12 +325,12 @@ def _by_machine(allocation: Allocation, totals: Sums) -> Look:
         if found is None:
             return None
         gained, shadow, reach = found
-        gained, lowest = _firm(gained, tasks, rates, unit), None
+        gained, lowest, whole = _firm(gained, tasks, rates, unit), None, unit.whole(instance)
         if tied.any():
             levels = (slopes_of_rates(policy, instance, unit.growth, more) * tasks + rates * gained)[tied]
             lowest = float(levels.min() if more else levels.max())
-            lowest = _beyond_noise(lowest, least, unit)
-        shares = _beyond_noise(_of_shares(instance, unit, more, tasks, gained), allocation.dominant_shares.sum(), unit)
+            lowest = _beyond_noise(lowest, least, whole)
+        shares = _beyond_noise(_of_shares(instance, unit, more, tasks, gained), allocation.dominant_shares.sum(), whole)
         total = totals.side(unit, more, unit.end(more))
         return OneSided(
             shadow,
@@ -358,9 +364,9 @@ def _firm(slopes: np.ndarray, tasks: np.ndarray, rates: np.ndarray, unit: Unit) 
     return np.where(np.abs(slopes) * rates > ROUNDING * scale, slopes, 0.0)
 
 
-def _beyond_noise(slope: float, size: float, unit: Unit) -> float:
+def _beyond_noise(slope: float, size: float, whole: float) -> float:
     """Return a slope, 0 where rounding made it: doubling everything would add next to nothing to the size."""
-    return slope if abs(slope) * unit.now > NOISE * abs(size) else 0.0
+    return slope if abs(slope) * whole > NOISE * abs(size) else 0.0
 
 
 def _of_shares(instance: Instance, unit: Unit, more: bool, tasks: np.ndarray, slopes: np.ndarray) -> float:
@@ -425,7 +431,8 @@ def price(
         kind = "of whole tasks" if allocation.integer else "in fractions"
         raise PolicyError(f"the allocation is {kind}, and prices are those of divisible tasks in floats: leave it out")
     totals = Sums(instance, TOTAL, ruled=False)
-    known, beyond = allocation, bool(instance.features - {"types"}) and chosen.objective not in ("sum", "servers")
+    beyond = (bool(instance.features - {"types"}) or skewed(instance)) and chosen.objective not in ("sum", "servers")
+    known = allocation
     if beyond and chosen.objective == "alpha":
         problem = Problem(instance, chosen)
         if (plain := market_of_incomes(problem, kept(problem))) is not None:

@@ -50,6 +50,11 @@ class Unit:
     least: float
     most: float
 
+    def whole(self, instance: Instance) -> float:
+        """Return how many units the whole cluster has of what one brings, at least `now`."""
+        growth = self.growth.sum(axis=0)
+        return max(self.now, float((instance.capacity[growth > 0] / growth[growth > 0]).min(initial=np.inf)))
+
     def end(self, more: bool) -> float:
         """Return how many units more, or less, there is sense in asking about."""
         if more:

@@ -489,7 +489,7 @@ def _within(problem: Problem, current: Current, moves: int, separate: Separate |
         try:
             largest, proven = largest_within(problem, current, moves, deadline)
         except Within:
-            raise _too_few(program(problem, current, None), moves) from None
+            raise _too_few(program(problem, current, None), moves, separate) from None
         return _Levels(largest, proven, problem.n if proven else 0)
     fairest = Fairest(problem, current, moves, program=program)
     plan: Placement | None = None
@@ -507,16 +507,50 @@ def _within(problem: Problem, current: Current, moves: int, separate: Separate |
         rest = [(value, 1) for value in values[sure:]]
         return _Levels(replace(fairest, decided=_merged([*fairest.decided, *rest])), False, sure)
     except Within:
-        raise _too_few(program(problem, current, None), moves) from None
+        raise _too_few(program(problem, current, None), moves, separate) from None
     return _Levels(fairest, True, problem.n)
 
 
-def _too_few(program: Tasks, moves: int) -> InstanceError:
+def _too_few(program: Tasks, moves: int, separate: Separate | None) -> InstanceError:
     least = program.least(program.problem.deadline)
+    if separate is not None:
+        odd = list(today(separate.today, separate.instance).impossible)
+    else:
+        odd = [*today(program.current, program.problem.instance).impossible, *_forbidden(program)]
+        odd = odd or _out_of_turn(program)
+    why = f" ({'; '.join(odd[:SHOWN])}{f' and {len(odd) - SHOWN} more' if len(odd) > SHOWN else ''})" if odd else ""
     return InstanceError(
-        f"what runs today does not fit where it runs, or may not run there: of its tasks at least {least} must move or "
-        f"be evicted before anything else, and {moves} may"
+        f"what runs today cannot stay as it is{why}: of its tasks at least {least} must move or be evicted before "
+        f"anything else, and {moves} may"
     )
+
+
+def _forbidden(program: Tasks) -> Iterator[str]:
+    """Yield what runs today beyond limits, and beyond ceilings of groups."""
+    instance, users, rows = program.problem.instance, program.users, type_rows(program.problem.instance)
+    each = program.current.tasks.sum(axis=1).tolist()
+    for name, limit, mine in zip(instance.users, instance.exact_limits, rows, strict=True):
+        if limit is not None and (held := sum(each[q] for q in mine)) > limit:
+            yield f"{name} runs {counted(held, 'task')}, and {math.floor(limit)} may"
+    for inside, j, most in users.ceilings:
+        members = [users.members[p] for p in sorted(inside)]
+        used = sum((each[q] * users.cluster.exact_demands[q][j] for i in members for q in rows[i]), Fraction(0))
+        if used > most:
+            names, resource = some([instance.users[i] for i in members]), instance.resources[j]
+            yield f"{names} use {float(used):.6g} {resource} together, and may use {float(most):.6g}"
+
+
+def _out_of_turn(program: Tasks) -> list[str]:
+    """Return who runs tasks of several types that are not the first of their sequence."""
+    instance, users, rows = program.problem.instance, program.users, type_rows(program.problem.instance)
+    each = program.current.tasks.sum(axis=1).tolist()
+    held = [sum(each[q] for q in mine) for mine in rows]
+    first = users.counts(held)
+    return [
+        f"{instance.users[i]} runs tasks of its types that are not the first {held[i]} of their sequence"
+        for i in users.members
+        if [first[q] for q in rows[i]] != [each[q] for q in rows[i]]
+    ]
 
 
 def _merged(levels: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -107,7 +107,9 @@ class Judge:
             return Trial(counts, cost, None, [(target, Fraction(0)) for target in self.targets])
         allocation = self._allocation(cluster, deadline)
         reached = [(target, target.reached(allocation)) for target in self.targets]
-        return Trial(counts, cost, allocation, [(target, got) for target, got in reached if not target.met(got)])
+        claimed = allocation.status == "solved"
+        missed = [(target, got) for target, got in reached if not target.met(got, claimed)]
+        return Trial(counts, cost, allocation, missed)
 
     def _allocation(self, cluster: Instance, deadline: Deadline) -> Allocation:
         """Return the fair allocation, in fractions where floats would not decide about every target.

@@ -7,9 +7,9 @@ Nobody can be given much while others who could use the same machines have littl
 
 for otherwise less of i on it would leave room for more of l.  She must be on one where her target is more than fits on
 all machines that are closed to l.  Under tiers and in groups that is so of two siblings, directly in the same group and
-of the same tier, to whom nothing is promised: until one of them is finished they are at the same level, and what one
-gives up the other may have under every ceiling above both.  Levels are those of the cluster after the
-purchase, whose whole capacity is C: so with i at her target t_i,
+of the same tier, where i has more than is promised: until one of them is finished they are at the same level, and what
+one gives up the other may have under every ceiling above both.  Levels are those of the cluster after the purchase,
+whose whole capacity is C: so with i at her target t_i,
 
     x_l  >=  min(limit of l,  level(i) at t_i / level of one task of l).
 
@@ -17,7 +17,8 @@ Which of them that is depends on the proportions of the capacities alone, so the
 below here.  A user with several types of tasks gives up some of each, and gains where each of hers can use some of it,
 or may go where there is plenty (`drfopt.planning.sizing.plenty`).  Guarantees of users that all fit into the cluster as
 it is are kept in every larger one, before anybody has more.  What it means for users in other groups stands in
-`drfopt.planning.sizing.group_needs`.  All of it is computed in floats and rounded down.
+`drfopt.planning.sizing.clock_needs`, for markets in `drfopt.planning.sizing.market_needs`.  All of it is computed in
+floats and rounded down.
 
 Whole tasks of a user with several types are the first so many of its sequence, which may need less of something than as
 many average ones.  So many average ones as the type that has started least are needed in any case; where some type
@@ -25,7 +26,7 @@ does not fit yet nothing is said, for a purchase may change the sequence.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,8 +38,9 @@ from ...engines.problem import Problem
 from ...model.hierarchy import Clock
 from ...model.instance import Instance
 from ...model.policies import Policy
-from .group_needs import organised
-from .rates import Rates, rates_of, weights_of
+from .clock_needs import clock_needs, past_ceilings, worth
+from .market_needs import market_needs
+from .rates import Rates, rates_of
 from .targets import Target
 
 __all__ = ["DOWN", "Least", "Needs", "TaskParts", "parts_of"]
@@ -140,7 +142,7 @@ class Needs:
         self.plain = Rates(instance.demands, False, False)
         # One pool is one server.
         leximin = policy.objective == "leximin" or (policy.objective == "servers" and instance.machines is None)
-        fair = leximin and self.rates is not None and not integer
+        fair = leximin and not integer
         self.who = np.array(sorted({target.user for target in targets}), dtype=int)
         self.parts, self.on_machines = parts_of(instance), instance.machines is not None
         self.free = np.zeros(len(self.parts.user), dtype=bool) if free is None else free
@@ -153,13 +155,12 @@ class Needs:
         if useful is not None:
             self.parts = replace(self.parts, fits=self.parts.fits & useful)
         self.held = np.flatnonzero(np.isin(self.parts.user, self.who))
-        self.alike = self._alike() if fair else np.zeros((len(self.held), len(self.parts.user)), dtype=bool)
-        mates = _siblings(instance)
-        self.mates = np.array([mates(i) for i in self.who], dtype=bool).reshape(len(self.who), instance.n)
-        self.groups = None
-        if fair and self.rates is not None:
-            counts = self.rates.part * weights_of(instance, policy)
-            self.groups = organised(instance, counts, self.rates.part, self.limits, self.rates.summed, self.rates.fixed)
+        self.clock = clock_needs(instance, policy, self.limits) if fair else None
+        self.market = None if integer else market_needs(instance, policy, self.rates, self.limits)
+        known = fair or self.market is not None
+        self.alike = self._alike() if known else np.zeros((len(self.held), len(self.parts.user)), dtype=bool)
+        self.mates, self.open = _siblings(instance, self.who) & fair, past_ceilings(instance, self.who)
+        self.promised = worth(instance)[1]
         self.plain_levels = (
             fair and policy.measure == "dominant" and not instance.weighted and bool(instance.counted.all())
         )
@@ -240,18 +241,21 @@ class Needs:
             The most that there is of each class.
         """
         least, slopes = np.maximum(self.own, self.asked(self.targets, low)), np.zeros((len(self.own), self.instance.m))
-        if self.rates is None:
-            return Least(np.minimum(least, self.limits), slopes)
-        able = self._below(least, room)
-        siblings = able & self.mates
-        if siblings.any():
+        able = self._below(least, room) & self.open
+        # Who is promised as much as it needs may have it before its siblings rise.
+        siblings = able & self.mates & (least > self.promised)[self.who][:, None]
+        if self.rates is not None and siblings.any():
             raise_ = _raise_sums if self.rates.summed else _raise
             fixed = np.ones((1, 1)) if self.rates.fixed else quotients
             raise_(self.rates.part, self.who, siblings, least, fixed)
-        if self.groups is not None and able.any():
-            least = self.groups.raised(self.who, able, least, quotients)
+            # Nobody is as high as others whom its limit keeps it below.
+            least = np.minimum(least, self.limits)
+        if self.clock is not None and able.any():
+            least = self.clock.raised(self.who, able, least, quotients, low, high)
+        if self.market is not None and able.any():
+            least = self.market.raised(self.who, able, least, quotients)
         least = np.minimum(least, self.limits)
-        if self.shared and not self.rates.fixed and not self.rates.summed:
+        if self.rates is not None and self.shared and not self.rates.fixed and not self.rates.summed:
             self._slope(self._floor(siblings), least, slopes, low, high, quotients)
         return Least(least, slopes)
 
@@ -263,7 +267,9 @@ class Needs:
         least = np.zeros(self.instance.n)
         for target in targets:
             i, wanted = target.user, float(target.least) * DOWN
-            if target.measure != "tasks":
+            if target.measure == "level" and self.rates is None and self.clock is not None:
+                wanted = self.clock.at_level(i, wanted, low) * DOWN
+            elif target.measure != "tasks":
                 rates = self.plain if target.measure == "share" else self.rates
                 if not self._of_shares(target) or rates is None or not (rates.fixed or (low > 0).all()):
                     continue
@@ -367,11 +373,11 @@ def _raise_sums(part: np.ndarray, who: np.ndarray, below: np.ndarray, least: np.
         least[users] = np.maximum(least[users], least[i] * each * DOWN)
 
 
-def _siblings(instance: Instance) -> Callable[[int], np.ndarray]:
-    """Return who rises together with a user all the time, unless one of them is finished: bool (n,) of a row."""
-    rules = instance.organisation
-    if rules is None:
-        return lambda _: np.ones(instance.n, dtype=bool)
-    promised = np.array([bool(given) for given in rules.guarantees])
-    ranks = list(zip(rules.paths, rules.tiers, rules.last, promised, strict=True))
-    return lambda i: np.array([rank == ranks[i] for rank in ranks]) & ~promised
+def _siblings(instance: Instance, who: np.ndarray) -> np.ndarray:
+    """Return who rises together with each user, once guarantees are kept, until one of them is finished: bool."""
+    if (rules := instance.organisation) is None:
+        return np.ones((len(who), instance.n), dtype=bool)
+    ranks = list(zip(rules.paths, rules.tiers, rules.last, strict=True))
+    numbers = {rank: number for number, rank in enumerate(dict.fromkeys(ranks))}
+    found = np.array([numbers[rank] for rank in ranks])
+    return np.asarray(found[who][:, None] == found)

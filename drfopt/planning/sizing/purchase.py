@@ -12,6 +12,7 @@ from ...base.errors import InstanceError, PolicyError, SolverError, TimeLimitErr
 from ...base.numbers.shown import counted, not_below, percent, tenths
 from ...base.results import Result
 from ...base.tables import Column, Sheet
+from ...base.tolerances import FILE_ERROR
 from ...model.allocation import Allocation
 from ...model.instance import FEATURES, Instance
 from ...model.naming import some
@@ -137,7 +138,7 @@ class Purchase(Result):
                     "measure": target.measure,
                     "least": _plain(target.least),
                     "reached": None if got is None else _plain(got),
-                    "met": None if got is None else target.met(got),
+                    "met": None if got is None else target.met(got, self._claimed),
                 }
                 for target, got in self._reached()
             ],
@@ -181,6 +182,11 @@ class Purchase(Result):
             return self.instance.exact_capacity[self.instance.resources.index(name)]
         return Fraction(self.instance.machines[self.instance.machine_names.index(name)].count)
 
+    @property
+    def _claimed(self) -> bool:
+        """Whether the allocation is a formulation file's own claim."""
+        return self.allocation is not None and self.allocation.status == "solved"
+
     def _reached(self) -> list[tuple[Target, Any]]:
         return [(t, None if self.allocation is None else t.reached(self.allocation)) for t in self.targets]
 
@@ -216,7 +222,7 @@ class Purchase(Result):
                 notes.append(f"stopped after {PATIENCE:g} s: {ANY_AMOUNT}")
         reached = [(target, got) for target, got in self._reached() if got is not None]
         reached.sort(key=lambda pair: float(pair[1]) / float(pair[0].least))
-        missed = sum(not target.met(got) for target, got in reached)
+        missed = sum(not target.met(got, self._claimed) for target, got in reached)
         if reached:
             shown = ", ".join(f"{target} has {_text(got)}" for target, got in reached[:5])
             more = f" and {len(reached) - 5} more" if len(reached) > 5 else ""
@@ -225,8 +231,11 @@ class Purchase(Result):
             fair = self.allocation.certificate
             how = "in fractions" if self.allocation.exact else f"to {fair.violation:.1e}"
             notes.append(f"fair allocation afterwards: certificate ({fair.kind}) {_verdict(fair.valid)}, {how}")
-            if self.allocation.status == "solved":
-                notes.append("what a purchase brings is the formulation file's own claim, to the digits of its solver")
+            if self._claimed:
+                notes.append(
+                    "what a purchase brings is the formulation file's own claim, to the digits of its solver: a target "
+                    f"counts as met from {FILE_ERROR:g} of it below"
+                )
             whose = {target.name for target in self.targets}
             if nobodys := [user for user in self.allocation.unplaced if user not in whose]:
                 notes.append("unplaced (a task fits on nothing open to it), without a target: " + some(nobodys))

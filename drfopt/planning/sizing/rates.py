@@ -16,11 +16,15 @@ FROM_DEMANDS = ("dominant", "asset", "single", "tasks")
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """Levels of one task: the largest, or the sum, of ``part[i, j] / C[j]`` over some of the resources."""
+    """Levels of one task: the largest, or the sum, of ``part[i, j] / C[j]`` over some of the resources.
+
+    `incomes` (n,) is what levels are divided by in a market; None elsewhere.
+    """
 
     part: np.ndarray
     summed: bool
     fixed: bool
+    incomes: np.ndarray | None = None
 
     def of(self, rows: np.ndarray, capacity: np.ndarray) -> np.ndarray:
         """Return the levels of one task of each row of parts; what is not there counts as nothing."""
@@ -58,4 +62,4 @@ def rates_of(instance: Instance, policy: Policy) -> Rates | None:
     part = np.where(instance.counted, instance.demands / over, 0.0)
     if measure == "single":
         part = np.where(np.arange(instance.m) == instance.resources.index(policy.argument), part, 0.0)
-    return Rates(part, measure == "asset", False)
+    return Rates(part, measure == "asset", False, over[:, 0] if policy.objective == "alpha" else None)

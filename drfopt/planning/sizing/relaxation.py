@@ -53,7 +53,7 @@ SLACK = 4 * LEVEL
 """Part by which what a machine gives a user may be more than was computed."""
 
 DEAR = 100.0
-"""Times the dearest step that an overload by one machine of every class costs."""
+"""Times the dearest machine, or pool as it is, in steps of an offer, that an overload by one of every class costs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,10 @@ class Relaxation:
             [top, np.full(len(self.asked), INFINITY), there, np.full(len(none) + len(each), INFINITY)]
         )
         self.sloping: np.ndarray = np.zeros(self.n, dtype=bool)
-        self.dear = DEAR * float(self.cost.max())
+        # Of a pool one overload saves as many steps as there are in it.
+        pieces = np.divide(unit, adds, where=adds > 0, out=np.zeros_like(adds)).max(axis=(1, 2))
+        self.worth = float((self.cost * pieces).max())
+        self.dear = DEAR * max(self.worth, float(self.cost.max()))
         cost = np.concatenate([np.zeros(width), self.cost, np.zeros(self.m), [self.dear]])
         upper = np.full(self.over + 1, INFINITY)
         self.highs: highspy.Highs = load(cost, upper, sparse.bmat(blocks, format="csr"), low, high)
@@ -177,10 +180,8 @@ class Relaxation:
                 self.highs.changeRowBounds(bill, -INFINITY, budget)
                 aim = np.zeros(len(self.cost))
                 aim[s] = sign
-                # An overload spends no more than the dearest step costs, which may buy many of this one.
-                dear = DEAR * max(
-                    float(self.cost.max() / self.cost[s]), float(np.nan_to_num(region.high[s], posinf=1.0))
-                )
+                # An overload saves or spends so much money, which may buy many of this one.
+                dear = max(self.dear / float(self.cost[s]), DEAR * float(np.nan_to_num(region.high[s], posinf=1.0)))
                 self.highs.changeColsCost(len(columns), columns, np.append(aim, dear))
                 try:
                     found = run(self.highs, "the ends of a purchase", deadline)

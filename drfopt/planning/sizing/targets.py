@@ -58,16 +58,14 @@ class Target:
         """Return what an allocation gives her, in the target's measure; of an enclosure the lower end."""
         values = {"tasks": allocation.tasks, "level": allocation.levels}
         value = values[self.measure][self.user] if self.measure in values else allocation.dominant_shares[self.user]
-        if allocation.status == "solved" and 0 < self.least - value <= FILE_ERROR * self.least:
-            return self.least
         # Who has just that may be enclosed from a little below: it is no more sure than a float.
         return float(value.lower) if isinstance(value, Enclosure) else value
 
-    def met(self, reached: Any) -> bool:
-        """Say whether so much is enough; of a float, whether it is but for the error that a level may have."""
+    def met(self, reached: Any, claimed: bool = False) -> bool:
+        """Say whether so much is enough; of a float, but for the error of a level, or of a formulation file's claim."""
         if isinstance(reached, Rational):
             return bool(reached >= self.least)
-        return bool(reached >= float(self.least) * (1 - LEVEL))
+        return bool(reached >= float(self.least) * (1 - (FILE_ERROR if claimed else LEVEL)))
 
     @property
     def what(self) -> str:

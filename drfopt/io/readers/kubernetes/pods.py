@@ -112,6 +112,8 @@ def _on_devices(asked: Amounts, marks: Mapping[str, str], title: str, notes: Not
         notes.assumed("parts of several GPUs are counted as of one", title)
     for percent, counted in SHARED.items():
         cores = found.pop(percent, None)
+        if cores is not None and cores > 100:
+            notes.assumed(f"{percent} above 100 is all of each GPU", title)
         if cores is not None and 0 < cores < 100 and counted in found:
             if found[counted] == 1:
                 found[counted] = cores / 100

@@ -13,12 +13,14 @@ there is to divide; several trees are added up.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 
 from ...native.syntax import trees
+from ...text.files import File
 from ...text.parts import TreePart
-from ..conversion import Notes
+from ..conversion import Contents, Notes, ReadOptions
 from ..kubernetes.objects import Objects, annotations, labels, name, namespace
 from ..kubernetes.pods import Pod
 from .tree import QueueNode, System
@@ -46,11 +48,11 @@ UNBOUNDED = 2**62 // 1000
 """From here on a maximum is none: who means no bound writes half of the largest integer, in thousandths."""
 
 
-def _queues(objects: Objects, notes: Notes) -> list[QueueNode]:
+def _queues(objects: Objects, notes: Notes, given: bool) -> list[QueueNode]:
     found = []
     weights = _weights(objects.take("ElasticQuota"))
     totals = [_total(item) for item in objects.take("ElasticQuota")]
-    if not objects.take("Node") and sum(map(bool, totals)) == 1:
+    if not given and not objects.take("Node") and sum(map(bool, totals)) == 1:
         totals = [{} for _ in totals]  # That tree is all there is.
     for item, weight, total in zip(objects.take("ElasticQuota"), weights, totals, strict=True):
         marks = labels(item)
@@ -141,4 +143,13 @@ def _pool(objects: Objects) -> dict[str, Fraction] | None:
     return total or None
 
 
-read = System("koordinator", _queues, _queue_of, pool=_pool, top=TOP, surplus=True).read
+def read(files: Sequence[File], asked: ReadOptions) -> Contents:
+    """Read nodes, pods and quotas.
+
+    Raises
+    ------
+    InstanceError
+        With file and place.
+    """
+    queues = partial(_queues, given=asked.given)
+    return System("koordinator", queues, _queue_of, pool=_pool, top=TOP, surplus=True).read(files, asked)

@@ -148,7 +148,11 @@ def _classes(nodes: _List) -> tuple[list[Machine], list[str]]:
 def _users(pods: _List) -> dict[tuple[Fraction, Fraction, Fraction, str], int]:
     """Return how many pods there are of each (cpu, memory, gpu, gpu_spec), in the order they first appear."""
     counts: dict[tuple[Fraction, Fraction, Fraction, str], int] = {}
+    listed: set[str] = set()
     for row in pods.rows:
+        if row["name"] and row["name"] in listed:
+            raise failure(row.place, f"pod {shown(row['name'])} is listed above: keep one of them")
+        listed.add(row["name"])
         devices = row.count("num_gpu")
         # A list of pods without GPUs leaves the column empty.
         milli = row.count("gpu_milli") if devices or row["gpu_milli"] else 0

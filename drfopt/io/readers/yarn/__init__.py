@@ -21,7 +21,7 @@ from typing import Any
 
 from ...text.files import File, failure
 from ...text.parts import TreePart, parts
-from ...text.yaml_xml import root
+from ...text.yaml_xml import Element, root
 from ...writers.amounts import YARN
 from ..conversion import POOL, Contents, ListedMachine, Notes, ReadOptions, Task, named
 from ..queues.tree import QueueNode, grown, organised
@@ -56,7 +56,7 @@ class _Files:
     tasks: list[Task] = field(default_factory=list)
     numbered: list[TreePart] = field(default_factory=list)
     pages: list[TreePart] = field(default_factory=list)
-    allocations: list[File] = field(default_factory=list)
+    allocations: list[tuple[Element, str]] = field(default_factory=list)
     properties: list[tuple[dict[str, str], str]] = field(default_factory=list)
     total: dict[str, Fraction] = field(default_factory=dict)
     units: dict[str, Fraction] = field(default_factory=dict)
@@ -98,14 +98,14 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     known = {one.node.name for one in capacities}
     capacities += [one for page in found.pages for one in capacity_queues(page, whole) if one.node.name not in known]
     _find_leaves(found, [one.node.name for one in capacities], by_user)
-    queues = [queue for file in found.allocations for queue in read_queues(file, whole, notes, found.units)]
+    queues = [queue for held in found.allocations for queue in read_queues(*held, whole, notes, found.units)]
     queues += [_within(one, found.submitters, notes) for one in capacities]
     queues = _with_pages(queues, found.pages, whole, notes)
     if queues and not by_user:
         most = {
             name: bound
-            for file in found.allocations
-            for name, bound in bounds_of_unlisted(file, whole, found.units).items()
+            for held in found.allocations
+            for name, bound in bounds_of_unlisted(*held, whole, found.units).items()
         }
         listed, names = len(queues), dict.fromkeys(task.user for task in found.tasks)
         queues = grown(queues, names, notes, lambda parent: most.get(parent or "root", most.get("", {})))
@@ -143,7 +143,7 @@ def _sorted_out(files: Sequence[File], by_user: bool, notes: Notes) -> _Files:
             if top.tag == "configuration":
                 found.properties.append((properties_of(top, file.place), file.place))
             else:
-                found.allocations.append(file)
+                found.allocations.append((top, file.place))
             continue
         for part in _documents(file):
             if "nodes" in part and "rack" in part:

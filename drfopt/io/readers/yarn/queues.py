@@ -15,8 +15,8 @@ from fractions import Fraction
 
 from ....base.errors import InstanceError
 from ....base.numbers.quantities import parse
-from ...text.files import File, failure, shown
-from ...text.yaml_xml import Element, root
+from ...text.files import failure, shown
+from ...text.yaml_xml import Element
 from ..conversion import Notes
 from ..queues.tree import QueueNode
 
@@ -96,13 +96,16 @@ def amounts(
 
 
 def read_queues(
-    file: File, whole: Mapping[str, Fraction], notes: Notes, units: Mapping[str, Fraction] | None = None
+    top: Element, place: str, whole: Mapping[str, Fraction], notes: Notes, units: Mapping[str, Fraction] | None = None
 ) -> list[QueueNode]:
-    """Return the queues of the file, called by their path without ``root.``.
+    """Return the queues of a file, called by their path without ``root.``.
 
     Parameters
     ----------
-    file : File
+    top : Element
+        The root of ``fair-scheduler.xml``.
+    place : str
+        The file.
     whole : mapping from resource to Fraction
         What the cluster has, for percentages.
     notes : Notes
@@ -114,10 +117,9 @@ def read_queues(
     InstanceError
         With file and queue.
     """
-    top = root(file)
     if top.tag != "allocations":
         raise failure(
-            file.place,
+            place,
             f"begins with <{top.tag}>: a fair-scheduler.xml has <allocations>, a capacity-scheduler.xml "
             "<configuration>, and the resource manager prints JSON when asked with -H 'Accept: application/json'",
         )
@@ -125,13 +127,13 @@ def read_queues(
     queues: list[QueueNode] = []
     for element in top.children:
         if element.tag in QUEUES:
-            queues += _below(element, "", whole, notes, file.place, units)
+            queues += _below(element, "", whole, notes, place, units)
         elif element.tag in ("user", "userMaxAppsDefault", "queueMaxAppsDefault"):
             notes.unused("limit on running apps", element.attributes.get("name", element.tag))
         elif element.tag != DEFAULT_BOUND:
             notes.unused(f"setting {element.tag}")
     if default is not None:
-        bound = amounts(default.text, whole, f"{file.place}: {DEFAULT_BOUND}", units)
+        bound = amounts(default.text, whole, f"{place}: {DEFAULT_BOUND}", units)
         queues = [q if q.maximum or q.name == "root" else replace(q, maximum=bound) for q in queues]
         if not any(queue.name == "root" and queue.maximum for queue in queues):
             notes.unused(f"{DEFAULT_BOUND} of the root queue, for all queues together: give root maxResources")
@@ -147,7 +149,7 @@ def _consistent(queue: QueueNode, notes: Notes) -> QueueNode:
 
 
 def bounds_of_unlisted(
-    file: File, whole: Mapping[str, Fraction], units: Mapping[str, Fraction] | None = None
+    top: Element, place: str, whole: Mapping[str, Fraction], units: Mapping[str, Fraction] | None = None
 ) -> dict[str, dict[str, Fraction]]:
     """Return the most that a queue may use that the file does not list, by the queue above it; under "" for any other.
 
@@ -164,9 +166,9 @@ def bounds_of_unlisted(
                 label = child.attributes.get("name", "").strip()
                 look(child, _path(label, path))
             elif child.tag == (MOST_OF_CHILD if path else DEFAULT_BOUND):
-                found[path] = amounts(child.text, whole, f"{file.place}: queue {path}: {child.tag}", units)
+                found[path] = amounts(child.text, whole, f"{place}: queue {path}: {child.tag}", units)
 
-    look(root(file), "")
+    look(top, "")
     return found
 
 
