@@ -257,7 +257,11 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
             return Advice(allocation, (), nowhere, _by_turns(instance, before))
     if allocation.exact:
         # Ends of enclosures and floats are not ordered; in floats both are.
-        allocation = _in_floats(allocation) if allocation.integer else solve(instance, policy)
+        try:
+            allocation = _in_floats(allocation) if allocation.integer else solve(instance, policy)
+        except DrfoptError:
+            # An exact answer is not lost for what floats do not hold.
+            return Advice(allocation, (), nowhere, "'drfopt whatif' and 'drfopt size' say what helps")
     wanted = list(_wanted(short, wanting, allocation.integer))[:TRIED]
     if not wanted:
         return Advice(allocation, (), nowhere, _rules(short, wanting, TARGET if policy.path is None else TRY))
