@@ -211,6 +211,21 @@ BAD = {
     "header": ("sacct", "JobId|Users\n1|2\n", r"line 1: is neither a header nor a row"),
     "hosts": ("sacct", SACCT.replace("|node01\n", "|node[1-\n"), None),
     "range": ("sacct", SACCT.replace("|node01\n", "|node[1-99999999]\n"), r"is no range of at most 1,000,000"),
+    "range backwards": (
+        "sacct",
+        SACCT.replace("|node01\n", "|node[4-1]\n"),
+        r"'4-1' is no range of numbers, from a",
+    ),
+    "memory": (
+        "squeue",
+        "JOBID|USER|STATE|NODES|CPUS|MIN_MEMORY\n1|a|PENDING|1|1|4X\n",
+        r"of a job is '4X': .* 64G",
+    ),
+    "nodes": (
+        "squeue",
+        "JOBID|USER|STATE|NODES|CPUS|MIN_MEMORY\n1|a|PENDING|two|1|1G\n",
+        r"\(NODES, .*\) is 'two'",
+    ),
     "array": ("sacct", SACCT.replace("1-3%2", "one"), r"'one' is no range of numbers"),
     "json": ("sacct", '{"steps": []}', "has neither nodes, sinfo, jobs nor shares"),
     "json list": ("sacct", "[1]", "is a list: give what a command of Slurm prints with --json"),
@@ -539,7 +554,7 @@ JobId=11 JobName=train UserId=ann(1000) Account=phys JobState=PENDING Dependency
     found = read("slurm", saved(tmp_path, node=node, job=job))
     assert found.instance.exact_machine_capacity[0] == (62, 250000, 4)
     assert "licence of a job (11)" in told(found)
-    assert "job that waits for others (its dependency) (11)" in told(found)
+    assert "dependency of a job, which counts as one that waits for nothing (11)" in told(found)
 
 
 ONE_JOB = "JOBID|USER|ACCOUNT|PARTITION|STATE|NODES|CPUS|MIN_MEMORY|TRES_PER_NODE\n1|a|x|p|PENDING|1|1|1G|N/A\n"

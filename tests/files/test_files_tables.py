@@ -160,7 +160,7 @@ BAD = {
         r"line 1: is separated by ';': separate the columns by com",
     ),
     "tabs": ("tasks", "# ours\nuser\tcpu\na\t1\n", r"line 2: is separated by tabs"),
-    "neither": ("tasks", "users,cpu\na,1\n", r"has neither a column 'machine' nor 'user': did you mean 'users'"),
+    "neither": ("tasks", "users,cpu\na,1\n", r"nor 'user' but 'users': did you mean 'user'\? name"),
     "resource": (
         "tasks",
         "user,cpus\na,1\n",

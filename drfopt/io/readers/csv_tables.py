@@ -47,11 +47,9 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
             elif "machine" in row.cells:
                 nodes.append(machine_row(row))
             else:
-                columns = list(row.cells)
-                near = suggestion("machine", columns) or suggestion("user", columns)
-                raise failure(
-                    file.place, f"has neither a column 'machine' nor 'user'{near}: name the columns in line 1"
-                )
+                near = ((column, suggestion(column, ("machine", "user"))) for column in row.cells)
+                but = next((f" but {column!r}{words}" for column, words in near if words), ":")
+                raise failure(file.place, f"has neither a column 'machine' nor 'user'{but} name the columns in line 1")
     nodes = asked.nodes(nodes, lambda name, labels: tuple(labels.items()), notes)
     if nodes and tasks:
         _check_columns(nodes, tasks)

@@ -29,7 +29,7 @@ from ..queues.tree import QueueNode, organised
 from .device_types import Features, kinds, told_of_machine, types_apart, with_totals
 from .row import NOTHING, SlurmRow
 from .rows import DOWN, POWER, UP, node_states, rows
-from .tres import PLAIN, array_size, gres, hosts, read_count, tres
+from .tres import PLAIN, array_size, gres, hosts, memory_of, read_count, tres
 
 __all__ = ["read"]
 
@@ -195,7 +195,8 @@ def _cpus(row: SlurmRow, notes: Notes, name: str) -> Fraction:
 def _amount(row: SlurmRow, column: str) -> Fraction:
     amount = read_count(row[column].rstrip("+"))
     if amount is None:
-        raise failure(row.place, f"{column} is {shown(row[column])}: write a number, 0 or more")
+        called = "the number of nodes (NODES, NNodes)" if column == "NNodes" else column
+        raise failure(row.place, f"{called} is {shown(row[column])}: write a number, 0 or more")
     return amount
 
 
@@ -316,7 +317,7 @@ def _plain_demand(row: SlurmRow, size: int, job: str, notes: Notes) -> dict[str,
     if row["SomeMem"] and cpus > size:
         notes.assumed("MIN_MEMORY is of a node: with --mem-per-cpu it is of a CPU, which -O tres-alloc takes in", job)
     if memory:
-        amount = tres(f"mem={memory}", row.place).get("mem", Fraction(0))
+        amount = memory_of(memory, row.place)
         # c stands behind what is for a core, n behind what is for a node; squeue tells of a node, sacct of the job.
         each = {"c": cpus / size, "n": Fraction(1)}.get(memory[-1].lower(), Fraction(1, size if row["ReqMem"] else 1))
         demand["mem"] = amount * each

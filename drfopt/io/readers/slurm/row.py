@@ -10,7 +10,7 @@ NOTHING = ("", "(null)", "N/A", "n/a", "None", "none", "Unknown", "UNLIMITED")
 
 UNMODELLED: Mapping[str, tuple[str, str]] = {
     "licence of a job": ("licenses", "licenses"),
-    "job that waits for others (its dependency)": ("dependency", "dependency"),
+    "dependency of a job, which counts as one that waits for nothing": ("dependency", "dependency"),
     "node that a job names": ("reqnodelist", "required_nodes"),
     "node that a job keeps away from": ("excnodelist", "excluded_nodes"),
     "reservation of a job": ("reservation", "resv_name"),

@@ -1,6 +1,7 @@
 """Slurm's ways to write amounts, sets of hosts and sets of array jobs."""
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 
@@ -8,7 +9,7 @@ from ....base.errors import InstanceError
 from ....base.numbers.quantities import only_digits, parse
 from ...text.files import failure, shown
 
-__all__ = ["PLAIN", "array_size", "gres", "hosts", "read_count", "tres"]
+__all__ = ["PLAIN", "array_size", "gres", "hosts", "memory_of", "read_count", "tres"]
 
 SCALES = {"": Fraction(1)} | {unit: Fraction(1024) ** power for power, unit in enumerate("KMGTPE", start=-1)}
 """MiB in a unit of memory; the unit that is not written is M."""
@@ -33,9 +34,13 @@ def _read(digits: str) -> Fraction:
 
 def read_count(text: str) -> Fraction | None:
     """Return a count as commands print it, ``2K`` for 2048; None where it is none."""
+    return _in_units(text, COUNTS)
+
+
+def _in_units(text: str, units: Mapping[str, Fraction]) -> Fraction | None:
     match = AMOUNT.fullmatch(text)
     try:
-        return _read(match["digits"]) * COUNTS[match["unit"].upper()] if match else None
+        return _read(match["digits"]) * units[match["unit"].upper()] if match else None
     except InstanceError:
         return None
 
@@ -53,15 +58,25 @@ def tres(text: str, place: str) -> dict[str, Fraction]:
         name, _, value = (part.strip() for part in entry.partition("="))
         if name in PLAIN or not value:
             continue
-        match = AMOUNT.fullmatch(value)
-        try:
-            amount = _read(match["digits"]) if match else None
-        except InstanceError:
-            amount = None
-        if match is None or amount is None:
+        amount = _in_units(value, SCALES if name == "mem" else COUNTS)
+        if amount is None:
             raise failure(place, f"{shown(entry)} is no resource and amount: write cpu=8 or mem=64G")
-        found[name] = amount * (SCALES if name == "mem" else COUNTS)[match["unit"].upper()]
+        found[name] = amount
     return found
+
+
+def memory_of(text: str, place: str) -> Fraction:
+    """Return the MiB in ``64G`` or ``4Gc``.
+
+    Raises
+    ------
+    InstanceError
+        When it is no amount.
+    """
+    amount = _in_units(text, SCALES)
+    if amount is None:
+        raise failure(place, f"the memory of a job is {shown(text)}: write a number, 0 or more, such as 64G")
+    return amount
 
 
 def gres(text: str, place: str) -> dict[str, Fraction]:
@@ -117,6 +132,8 @@ def _numbers(text: str, place: str) -> list[str]:
         if not all(only_digits(word) and len(word) < 10 for word in (low, high or "0", step or "1")):
             raise failure(place, f"{shown(part)} is no range of numbers: write 1-8")
         last = int(high) if dash else int(low)
+        if last < int(low):
+            raise failure(place, f"{shown(part)} is no range of numbers, from a lower one to a higher: write 1-8")
         if last - int(low) >= MOST_HOSTS or int(step or 1) == 0:
             raise failure(place, f"{shown(part)} is no range of at most {MOST_HOSTS:,} numbers")
         found += [str(number).zfill(len(low)) for number in range(int(low), last + 1, int(step or 1))]
