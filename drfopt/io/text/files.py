@@ -18,7 +18,6 @@ from itertools import islice
 from pathlib import Path
 
 from ...base.errors import InstanceError, suggestion
-from ...base.numbers.quantities import only_digits
 
 __all__ = [
     "DEEPEST",
@@ -115,7 +114,12 @@ def refuse_newer(found: object, known: Sequence[str], place: str) -> None:
         return
     kind, _, version = str(found).rpartition(" ")
     newest = {name: int(number) for name, _, number in (text.rpartition(" ") for text in known)}
-    if not isinstance(found, str) or kind not in newest or not only_digits(version) or not int(version):
+    if (
+        not isinstance(found, str)
+        or kind not in newest
+        or not (version.isascii() and version.isdecimal())
+        or not int(version)
+    ):
         raise failure(place, f"schema is {shown(found)}: what is read here is {' or '.join(map(repr, known))}")
     if int(version) > newest[kind]:
         raise failure(
