@@ -149,6 +149,10 @@ def test_of_users_with_limits_and_weights_half_are_kept(tmp_path, monkeypatch, p
 
 FAULTS = {
     "a missing column": ({"cpu": [1.0, 3.0]}, "a.parquet: has no column 'memory': add it"),
+    "a column in other letters": (
+        {"cpu": [1.0], "Memory": [1.0]},
+        "has no column 'memory': write 'memory' for 'Memory'",
+    ),
     "a column nobody knows": (GOOD | {"wieght": [1, 2]}, "'wieght', which is neither .*: did you mean 'weight'"),
     "no number": (GOOD | {"cpu": [1.0, np.nan]}, "column 'cpu', row 1 is nan: write a finite number, 0 or more"),
     "less than nothing": (GOOD | {"cpu": [-1.0, 1.0]}, "column 'cpu', row 0 is -1: it must not be negative"),
