@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from ..base.deadline import Deadline
+from ..certificates.branch_and_cut import Inconclusive
 from ..certificates.exhaustive_search import playing
 from ..certificates.packable import Packable
-from ..certificates.refutation import Inconclusive
 from ..model.allocation import Allocation
 from ..model.instance import Instance
 from ..model.policies import Policy

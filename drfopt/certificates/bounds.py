@@ -106,6 +106,9 @@ def certify(
     gap, off, uncleared = 0.0, np.zeros(instance.n), 0.0
     turns = np.zeros(instance.n) if rules is None else rules.turns
     market, has = policy.objective == "alpha", floors
+    # What rounding leaves of a profit is worth nothing for tasks that nobody could have.
+    most = limits if rules is None else np.minimum(limits, rules.clock.leaves.most.astype(float) * (1 + LEVEL))
+    most = np.where(np.isfinite(limits), np.maximum(most, tasks), limits)
     judged, left = stuck | (floors >= limits), stuck & (limits > 0)
     for tier in tiers:
         judged |= turns == tier.turn
@@ -118,7 +121,7 @@ def certify(
         size = 0.0 if rules is None or len(tiers) == 1 else float((own * rules.clock.leaves.most).max())
         with np.errstate(all="ignore"):
             found = _judged(instance, policy, tasks, placement, np.maximum(tier.prices, 0), np.asarray(tier.bounds),
-                            met, floors, limits, out, later & market,
+                            met, floors, limits if market else most, out, later & market,
                             rates * _weights(tier, turns), own, size,
                             incomes if policy.weights != "none" else np.ones(instance.n),
                             np.zeros((0, instance.n)) if rules is None else rules.ceilings)  # fmt: skip

@@ -21,8 +21,8 @@ from ..model.instance import Instance
 from ..model.packings import integer_rows, most_alone
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
+from .branch_and_cut import Inconclusive
 from .packable import Packable
-from .refutation import Inconclusive
 from .verifier.alpha_utility import AlphaUtility
 
 __all__ = [

@@ -135,12 +135,11 @@ def _largest_share(instance: Instance, demands: np.ndarray) -> np.ndarray:
     return shares
 
 
-def exactly_feasible(instance: Instance, tasks: list[int], packing: list | None, devices: list | None = None) -> str:
+def exactly_feasible(instance: Instance, tasks: list[int], packing: list | None) -> str:
     """Return the first constraint that whole tasks break, in words, decided in exact arithmetic; "" when none is.
 
-    `packing` is None for a pool; for machines a list of ``(class, machines, {user: tasks on each of them})``. Entry by
-    entry `devices` says which tasks share which device, as `drfopt.model.packings.dealt` does, who is asked where it is
-    not given; that no device is overfull is added up here.
+    `packing` is None for a pool; for machines a list of ``(class, machines, {user: tasks on each of them})``. Which
+    tasks share which device `drfopt.model.packings.dealt` says; that no device is overfull is added up here.
     """
     for i, x in enumerate(tasks):
         limit = instance.exact_limits[i]
@@ -150,8 +149,7 @@ def exactly_feasible(instance: Instance, tasks: list[int], packing: list | None,
         return _overfull(instance, dict(enumerate(tasks)), instance.exact_capacity, "the pool")
     placed = [0] * instance.n
     machines = [0] * instance.k
-    if devices is None:
-        devices = dealt(instance, packing) if instance.has_devices else [{}] * len(packing)
+    devices = dealt(instance, packing) if instance.has_devices else [{}] * len(packing)
     for (k, count, pattern), shared in zip(packing, devices, strict=True):
         known = 0 <= k < instance.k and all(0 <= i < instance.n and x >= 0 for i, x in pattern.items())
         if not known or count < 1:

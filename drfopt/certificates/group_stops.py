@@ -19,10 +19,10 @@ from ..model.certificate import Certificate
 from ..model.evidence import WholeEvidence
 from ..model.whole_values import WholeUsers
 from . import group_sweep
+from .branch_and_cut import Inconclusive
 from .document import level_trees, stated
 from .group_sweep import TooManyWays
 from .packable import Packable
-from .refutation import Inconclusive
 from .verifier.branches import Tree
 from .verifier.claims import Claim
 from .verifier.trees import Carried

@@ -32,8 +32,8 @@ from ..base.deadline import NEVER, Deadline
 from ..base.progress import report
 from ..model.hierarchy import Node
 from ..model.whole_values import WholeUsers
+from .branch_and_cut import Inconclusive
 from .packable import Packable
-from .refutation import Inconclusive
 
 __all__ = ["GroupSweep", "TooManyWays"]
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from ..base.deadline import Deadline
 from ..model.whole_values import WholeUsers
+from .branch_and_cut import Better, Inconclusive, refute
 from .level_claims import HighestValues, LevelClaim
 from .packing_bound import Machines, Pool
-from .refutation import Better, Inconclusive, Refutation, holds, refute
+from .refutation import Refutation, holds
 
 __all__ = ["BoundedLevel", "level_bounds"]
 

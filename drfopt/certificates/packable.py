@@ -7,9 +7,10 @@ from operator import mul
 from ..base.deadline import NEVER, Deadline
 from ..model.packings import device_room, integer_rows
 from ..model.whole_values import WholeUsers
+from .branch_and_cut import Better, Inconclusive, refute
 from .level_claims import LevelClaim
 from .packing_bound import Machines, Pool, worth_of
-from .refutation import Better, Inconclusive, Refutation, refute
+from .refutation import Refutation
 
 __all__ = ["Packable"]
 

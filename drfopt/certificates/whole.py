@@ -40,6 +40,7 @@ from ..model.packings import Packing
 from ..model.policies import Policy
 from ..model.whole_values import WholeUsers
 from . import exhaustive_search, group_stops, price_tree, second_solver
+from .branch_and_cut import Better, Inconclusive, Learned, refute
 from .document import bound_trees, level_trees
 from .exhaustive_search import exactly
 from .feasibility import exactly_feasible
@@ -50,7 +51,7 @@ from .objective_bound import ObjectiveBound, told
 from .packable import Packable
 from .packing_bound import worth_of
 from .priced_halves import PricedHalves
-from .refutation import Better, Inconclusive, Learned, Refutation, refute
+from .refutation import Refutation
 from .remaining_room import room_for_more
 from .second_solver import TooLargeToAsk
 from .sequence_bound import most_served, room_above

@@ -87,8 +87,8 @@ def whatif(
 ) -> None:
     """Divide the cluster before and after some changes: who wins, who loses, and by how much.
 
-    The cluster is changed first, machines before users; changes of one kind in the order given. With a sign what is set
-    is a difference: =+10, =-10, =+10%.
+    The cluster is changed first, machines before users and added before removed; changes of one kind in the order
+    given. With a sign what is set is a difference: =+10, =-10, =+10%.
 
     Example: drfopt whatif nsdi2011 --set-weight A=2 --set-capacity cpu=+10%
     """

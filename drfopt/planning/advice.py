@@ -30,6 +30,7 @@ from .full_ceilings import full_ceilings
 from .least_needed import least_needed
 from .pricing.price_table import Prices, Worth
 from .pricing.units import units_of
+from .sizing.clock_needs import worth
 from .sizing.targets import left_nothing, served_before
 
 __all__ = ["LARGEST", "Advice", "ToBuy", "advise", "most_priced", "priced_quickly"]
@@ -251,16 +252,18 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
         helps = f"'drfopt {other}' and 'drfopt size' say what helps" if policy.path is None else TRY
         return Advice(allocation, (), nowhere, helps)
     if policy.objective in ("leximin", "servers"):
-        before = left_nothing(instance, wanting.tolist(), allocation.integer)
+        promised = worth(instance)[1]
+        before = left_nothing(instance, [i for i in wanting.tolist() if not promised[i]], allocation.integer)
         wanting = np.array([i for i in wanting.tolist() if i not in before], dtype=int)
         if not wanting.size:
             return Advice(allocation, (), nowhere, _by_turns(instance, before))
     if allocation.exact:
         # Ends of enclosures and floats are not ordered; in floats both are.
-        time_limit = LONGEST if allocation.integer else None
-        allocation = solve(instance, policy, integer=allocation.integer, time_limit=time_limit)
-        if not allocation.finished:
-            return Advice(allocation, (), nowhere, TARGET if policy.path is None else TRY)
+        try:
+            allocation = _in_floats(allocation) if allocation.integer else solve(instance, policy)
+        except DrfoptError:
+            # An exact answer is not lost for what floats do not hold.
+            return Advice(allocation, (), nowhere, "'drfopt whatif' and 'drfopt size' say what helps")
     wanted = list(_wanted(short, wanting, allocation.integer))[:TRIED]
     if not wanted:
         return Advice(allocation, (), nowhere, _rules(short, wanting, TARGET if policy.path is None else TRY))
@@ -271,6 +274,21 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
     # What meets most comes first; of what meets the same the smaller purchase.
     found.sort(key=lambda one: (-one.gained, one.amount))
     return Advice(allocation, tuple(found), nowhere, "" if found else _nothing_helps(allocation, short, wanting))
+
+
+def _in_floats(allocation: Allocation) -> Allocation:
+    """Return an exact answer in whole tasks as `solve` returns it otherwise."""
+
+    def whole(numbers: np.ndarray | None) -> np.ndarray | None:
+        return None if numbers is None else numbers.astype(np.int64)
+
+    return replace(
+        allocation,
+        tasks=allocation.tasks.astype(np.int64),
+        leveled=lambda: np.array([as_float(level) for level in allocation.levels]),
+        placed=lambda: whole(allocation.placement),
+        placed_by_type=whole(allocation.placed_by_type),
+    )
 
 
 def _wanted(short: Shortfall, users: np.ndarray, integer: bool) -> Iterator[tuple[str, Fraction]]:

@@ -193,7 +193,10 @@ def set_weight(document: Document, text: str) -> None:
     """Say a user's weight."""
     name, value = sides(text, "USER=2")
     user = entry_of(document["users"], name, "user")
-    user["weight"] = amount(value, user.get("weight", 1))
+    now = user.get("weight", 1)
+    # By resource where somebody's is: what is set with a sign changes each.
+    by_resource = isinstance(now, dict) and value[0] in "+-"
+    user["weight"] = {r: amount(value, now[r]) for r in now} if by_resource else amount(value, now)
 
 
 def set_limit(document: Document, text: str) -> None:
@@ -310,8 +313,8 @@ AFTER = "after the changes"
 
 
 KINDS = Registry(
-    ChangeKind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", remove, True),
     ChangeKind("add", "10*CLASS or 2*NEW{cpu=64}", "machines more; of a pool 10*RESOURCE", add, True),
+    ChangeKind("remove", "3*CLASS", "machines less; of a pool 3*RESOURCE", remove, True),
     ChangeKind("set-count", "CLASS=12", "how many machines of a class", set_count, True),
     ChangeKind("set-capacity", "RESOURCE=100 or CLASS/RESOURCE=8", "a pool, or each machine",
                set_capacity, True),

@@ -431,3 +431,13 @@ def test_who_fits_nowhere_envies_nobody(cluster):
     found = audit(instance, "drf", ["envy-freeness", "envy-up-to-one-task"], integer=True)
     assert [one.verdict for one in found.results] == [HOLDS, HOLDS]
     assert verify(found.certificate()).valid
+
+
+def test_uneven_whole_shares_are_told_by_weight():
+    """Half of the CPUs was said to be held by who held all of them, at weight 2."""
+    cluster = Instance([[1], [1], [2]], [8], weights=[1, "1/3", 2], users=["a", "b", "c"], resources=["cpu"])
+    found = audit(cluster, "utilitarian", integer=True, properties=["single-resource-fairness"])
+    told = (
+        "shares of cpu, each divided by the user's weight, are (0, 0, 1/2), the lowest first, but (1/4, 3/8, 3/8) are"
+    )
+    assert told in str(found["single-resource-fairness"].witness)

@@ -364,7 +364,7 @@ def test_bad_input_is_one_sentence_that_names_the_entry(arguments, message):
         (
             "single:r2",
             {"demands": spoiled((2, 1, 1), 0.0)},
-            r"the user of demands\[2, 1\] demands none of it: give it some, and a limit",
+            r"the user of demands\[2, 1\] demands none of it: give the user some, and a limit",
         ),
     ],
 )

@@ -418,7 +418,7 @@ def _limited(asked: Asked, match: re.Match) -> None:
 
 
 def _limits(asked: Asked, match: re.Match) -> None:
-    for text, down in re.findall(r"(\S+>=\S+) down to ([^\s,]+)", match["text"]):
+    for down, text in re.findall(r"(\S+) for (\S+>=[^\s,]+)", match["text"]):
         row = next(row for row, aim in enumerate(asked.case.aims) if str(aim) == text)
         for one in asked.case.trials:
             need(
@@ -431,7 +431,8 @@ NOTES: dict[str, Callable[[Asked, re.Match], None]] = {
     rf"cost (?P<cost>{NUMBER}): (?:no purchase is cheaper(?P<more> by more than \S+ of it)?|meets the targets, but is "
     rf"not proven the cheapest: none costs less than (?P<bound>{NUMBER}), so at most \S+ % of it could be saved) "
     r"\(gap (?P<gap>\S+)\)": _cost,
-    r"nothing that may be bought meets the targets(?P<nearest>; above is what came nearest)?": _nothing,
+    r"nothing that may be bought meets the targets"
+    r"(?P<nearest>; above is what came nearest of [\d,]+ purchases? judged)?": _nothing,
     r"targets missed: (?P<missed>\d+) of (?P<all>\d+); nearest to it: (?P<shown>.*)": _missed,
     r"fair allocation afterwards: certificate \(.*\) (?:valid|not proven.*), (?:in fractions|to \S+)": _proven,
     r"unplaced \(a task fits on nothing open to it\), without a target: (?P<users>.*)": _unplaced,
@@ -444,7 +445,7 @@ NOTES: dict[str, Callable[[Asked, re.Match], None]] = {
     r"(?P<room>there is room for all numbers of tasks, but )?no fair allocation of anything for sale meets the targets"
     r"(?P<several>, as far as solve\(\) returns one of several that are best)?": _no_fair,
     r"(?P<count>\d+) targets? (?:is|are) above what a user's own limit allows, whatever is bought": _limited,
-    r"raise (?:this limit|these limits), or ask for less, at least: (?P<text>.*)": _limits,
+    r"raise (?:this limit|these limits), or ask for no more than (?:it allows|they allow): (?P<text>.*)": _limits,
 }  # fmt: skip
 
 

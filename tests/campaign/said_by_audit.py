@@ -629,7 +629,8 @@ def _templates() -> Iterator[Template]:
     )
     yield Template(
         "not max-min",
-        rf"shares of (?P<resource>\S+) are {row('shares')}, but {row('best')} are possible and fairer",
+        rf"shares of (?P<resource>\S+?)(?:, each divided by the user's weight,)? are {row('shares')}, the lowest "
+        rf"first, but {row('best')} are possible and fairer",
         _not_max_min,
     )
     yield Template(

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from drfopt.certificates import bottleneck, chain, duals, prices, whole
+from drfopt.certificates.branch_and_cut import Inconclusive
 from drfopt.certificates.chain import Round
 from drfopt.certificates.exact import certify_filling, certify_rounded
 from drfopt.certificates.level_errors import LevelErrors
-from drfopt.certificates.refutation import Inconclusive
 from drfopt.engines.leximin import filling
 from drfopt.engines.problem import Problem
 from drfopt.engines.registry import engine_for

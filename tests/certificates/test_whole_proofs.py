@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from drfopt.base.deadline import NEVER, Deadline
-from drfopt.certificates import meet_in_the_middle, refutation, whole
+from drfopt.certificates import branch_and_cut, meet_in_the_middle, whole
+from drfopt.certificates.branch_and_cut import Better, Inconclusive
 from drfopt.certificates.claim_options import Bounds, ClaimOptions, OptionNeeds
 from drfopt.certificates.claim_points import ClaimPoints
 from drfopt.certificates.claim_program import ClaimProgram, Unsolved
@@ -16,7 +17,7 @@ from drfopt.certificates.exhaustive_search import playing
 from drfopt.certificates.level_claims import ABOVE, ClaimList, claims
 from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from drfopt.certificates.packing_bound import worth_of
-from drfopt.certificates.refutation import Better, Inconclusive, Refutation, holds
+from drfopt.certificates.refutation import Refutation, holds
 from drfopt.certificates.utility_losses import BITS
 from drfopt.engines.whole.totals import greedily, nearest
 from drfopt.model.instance import Instance
@@ -52,7 +53,7 @@ def test_the_papers_example_by_hand():
     assert holds(claim, worth, Refutation(((1, 0),), (3,)))
     assert not holds(claim, worth, Refutation(((0, 0),), (3,))), "nothing is short of nothing"
     assert not holds(claim, worth, Refutation(((-1, 0),), (3,))), "multipliers are not negative"
-    assert holds(claim, worth, refutation.refute(claim, worth))
+    assert holds(claim, worth, branch_and_cut.refute(claim, worth))
 
 
 def test_without_time_machines_are_priced_by_their_resources():
@@ -63,7 +64,7 @@ def test_without_time_machines_are_priced_by_their_resources():
     assert listed.loads == [[(0, 2), (2, 1)]]
     best = solve(instance, integer=True).tasks.tolist()
     for claim in claims(users, best):
-        proof = refutation.refute(claim, late)
+        proof = branch_and_cut.refute(claim, late)
         assert holds(claim, late, proof)
         assert holds(claim, listed, proof), "loads are worth no more than resources say"
 
@@ -85,7 +86,7 @@ def test_a_proof_is_of_one_claim(seed):
     tasks = solve(instance, integer=True).tasks.tolist()
     worth = stated(instance)
     for claim in claims(WholeUsers(instance, policy, playing(instance)), tasks):
-        proof = refutation.refute(claim, worth)
+        proof = branch_and_cut.refute(claim, worth)
         assert holds(claim, worth, proof)
         # With one more user allowed to stop, what is at hand satisfies the claim: nothing can refute it.
         loose = replace(claim, allowed=(*claim.allowed[:-1], claim.allowed[-1] + 1))
@@ -103,7 +104,7 @@ def test_branches_are_checked_leaf_by_leaf():
     tasks = solve(instance, integer=True).tasks.tolist()
     assert sorted(tasks) == [0, 1, 1]
     claim = next(claims(WholeUsers(instance, policy, playing(instance)), tasks))
-    proof = refutation.refute(claim, worth)
+    proof = branch_and_cut.refute(claim, worth)
     assert holds(claim, worth, proof)
     tree = Refutation(column=0, most=0, low=proof, high=Refutation(worth.free, (0,)))
     assert not holds(replace(claim, allowed=(2,)), worth, tree), "one leaf refutes nothing"
@@ -116,7 +117,7 @@ def test_something_better_is_found_and_not_refuted():
     worth = stated(instance)
     claim = next(claims(WholeUsers(instance, policy, playing(instance)), [2, 2]))
     with pytest.raises(Better):
-        refutation.refute(claim, worth)
+        branch_and_cut.refute(claim, worth)
 
 
 def test_a_wrong_claim_is_answered_with_the_fewest():
@@ -124,7 +125,7 @@ def test_a_wrong_claim_is_answered_with_the_fewest():
     instance, policy = Instance([[10, 1]] * 6 + [[1, 10]] * 6, [122, 132]), policy_named("tasks")
     users = WholeUsers(instance, policy, playing(instance))
     with pytest.raises(Better) as better:
-        refutation.refute(ClaimList(users).claim(users.unit, 9), worth_of(users))
+        branch_and_cut.refute(ClaimList(users).claim(users.unit, 9), worth_of(users))
     found = ClaimOptions(ClaimList(users).claim(users.unit, 9))
     assert np.array(better.value.numbers)[found.row == 0].sum() == 1
 
@@ -137,7 +138,7 @@ def test_something_better_is_told_where_a_solver_does_not_say_how_few(monkeypatc
     instance, policy = Instance([[10, 1]] * 6 + [[1, 10]] * 6, [122, 132]), policy_named("tasks")
     users = WholeUsers(instance, policy, playing(instance))
     with pytest.raises(Better) as better:
-        refutation.refute(ClaimList(users).claim(users.unit, 9), worth_of(users))
+        branch_and_cut.refute(ClaimList(users).claim(users.unit, 9), worth_of(users))
     assert better.value.proof is None
 
 
@@ -197,28 +198,28 @@ def test_one_resource_refutes_without_a_program(monkeypatch):
     # The second tasks of eight of 3 to 10 are 40 beyond the 12 that are left: no fewer than five give theirs up.
     instance, policy = Instance([[d] for d in range(3, 11)], [52 + 12]), policy_named("tasks")
     users = WholeUsers(instance, policy, playing(instance))
-    monkeypatch.setattr(refutation, "_Tree", None)
+    monkeypatch.setattr(branch_and_cut, "_Tree", None)
     claim = ClaimList(users).claim(users.unit, 5)
-    assert holds(claim, worth_of(users), refutation.refute(claim, worth_of(users)))
+    assert holds(claim, worth_of(users), branch_and_cut.refute(claim, worth_of(users)))
     with pytest.raises(TypeError):
-        refutation.refute(ClaimList(users).claim(users.unit, 6), worth_of(users))
+        branch_and_cut.refute(ClaimList(users).claim(users.unit, 6), worth_of(users))
 
 
 def test_multipliers_of_one_claim_tighten_the_next_before_a_program_is_asked(monkeypatch):
     rows = [[10, 7, 0], [0, 10, 0], [4, 10, 0], [3, 10, 2], [6, 2, 10], [1, 0, 10], [4, 0, 10], [2, 5, 10]]
     instance, sizes = Instance(rows, [154] * 3), []
-    begin = refutation._Tree._begin
+    begin = branch_and_cut._Tree._begin
 
     def watched(tree):
         begin(tree)
         sizes.append((len(tree.options.choice), tree.size))
 
-    monkeypatch.setattr(refutation._Tree, "_begin", watched)
+    monkeypatch.setattr(branch_and_cut._Tree, "_begin", watched)
     assert solve(instance, "drf", integer=True).certificate.rigorous
     assert any(size < whole for size, whole in sizes)
-    users, learned = WholeUsers(instance, policy_named("drf"), playing(instance)), refutation.Learned()
+    users, learned = WholeUsers(instance, policy_named("drf"), playing(instance)), branch_and_cut.Learned()
     for claim in claims(users, solve(instance, "drf", integer=True).tasks.tolist()):
-        assert holds(claim, worth_of(users), refutation.refute(claim, worth_of(users), learned=learned))
+        assert holds(claim, worth_of(users), branch_and_cut.refute(claim, worth_of(users), learned=learned))
 
 
 @pytest.mark.parametrize("large", [1, 10**25])
@@ -268,7 +269,7 @@ def test_raised_claims_bound_a_level():
     for level in range(claim.level, 3 * unit):
         raised = claim.raised(level)
         try:
-            refutation.refute(raised, worth, branch=False)
+            branch_and_cut.refute(raised, worth, branch=False)
             reachable = False
         except (Better, Inconclusive):
             reachable = True
@@ -393,10 +394,10 @@ def test_what_follows_a_contradiction_is_left_out():
     users = WholeUsers(instance, policy, playing(instance))
     worth = worth_of(users)
     claim = next(claims(users, solve(instance, integer=True).tasks.tolist()))
-    leaf = refutation.refute(claim, worth)
+    leaf = branch_and_cut.refute(claim, worth)
     longer = replace(leaf, then=Refutation(worth.free, (0,) * len(claim.allowed)))
     assert holds(claim, worth, longer) and not holds(claim, worth, longer.then)
-    assert refutation.refute(claim, worth, known=[longer]).then is None
+    assert branch_and_cut.refute(claim, worth, known=[longer]).then is None
 
 
 def test_what_says_that_no_fewer_stop_refutes_the_next_claim(monkeypatch):
@@ -404,8 +405,8 @@ def test_what_says_that_no_fewer_stop_refutes_the_next_claim(monkeypatch):
     instance, policy = Instance([[10, 1]] * 6 + [[1, 10]] * 6, [122, 132]), policy_named("tasks")
     users = WholeUsers(instance, policy, playing(instance))
     with pytest.raises(Better) as better:
-        refutation.refute(ClaimList(users).claim(users.unit, 9), worth_of(users))
+        branch_and_cut.refute(ClaimList(users).claim(users.unit, 9), worth_of(users))
     claim = ClaimList(users).claim(users.unit, 1)
     assert better.value.proof is not None and holds(claim, worth_of(users), better.value.proof)
-    monkeypatch.setattr(refutation, "_Tree", None)
-    assert refutation.refute(claim, worth_of(users), known=[better.value.proof]).leaves == 1
+    monkeypatch.setattr(branch_and_cut, "_Tree", None)
+    assert branch_and_cut.refute(claim, worth_of(users), known=[better.value.proof]).leaves == 1

@@ -110,7 +110,7 @@ def test_a_short_exact_search_is_a_second_author(monkeypatch):
 
 def test_whoever_is_asked_for_something_better_is_not_the_finder(monkeypatch):
     from drfopt.certificates import exhaustive_search
-    from drfopt.certificates.refutation import Inconclusive
+    from drfopt.certificates.branch_and_cut import Inconclusive
 
     def inconclusive(*arguments, **options):
         raise Inconclusive

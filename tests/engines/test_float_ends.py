@@ -258,3 +258,14 @@ def test_a_predictor_that_falls_far_short_is_no_overflow():
     cluster = Instance([["1e-12"]] * 2, machines=machines, weights=["1e-6", 1], max_tasks=[None, 2])
     found = solve(cluster, "alpha:7", exact=True)
     assert [float(tasks) for tasks in found.tasks] == pytest.approx([3000015 * 10**12 - 2, 2], rel=LEVEL)
+
+
+def test_no_profit_is_made_of_tasks_that_nobody_could_have():
+    """What rounding left of a profit was counted for three tasks of B, which alone could have 1.5e-8."""
+    types = [TaskType({"gpu": "0.001", "io": "0.01"}, 3), TaskType({"gpu": "1e5", "io": "1/3"}, 3)]
+    others = [TaskType({"gpu": "1e5", "io": "1e4"}, 2), TaskType({"gpu": 20, "io": "0.01"}, 1)]
+    rules = Organisation(tiers={"A": 1})
+    cluster = Instance({"A": types, "B": others}, {"gpu": "1e-3", "io": 1000}, organisation=rules)
+    found, exact = solve(cluster, "throughput"), solve(cluster, "throughput", exact=True)
+    assert found.certificate.valid and exact.tasks.tolist() == [Fraction(2, 10**8 + 1), 0]
+    assert found.tasks == pytest.approx([2 / (10**8 + 1), 0], rel=LEVEL)

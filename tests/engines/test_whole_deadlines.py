@@ -10,6 +10,7 @@ import pytest
 from drfopt import Instance, Machine, TaskType, TimeLimitError, solve
 from drfopt.base.deadline import NEVER, Deadline, ending, stopping
 from drfopt.certificates import price_tree, utility_losses
+from drfopt.certificates.branch_and_cut import Inconclusive, refute
 from drfopt.certificates.claim_program import ClaimProgram
 from drfopt.certificates.level_claims import claims
 from drfopt.certificates.machine_loads import MachineLoads
@@ -17,7 +18,6 @@ from drfopt.certificates.packable import Packable
 from drfopt.certificates.packing_bound import Machines, worth_of
 from drfopt.certificates.price_program import BoxProgram, OutOfTime
 from drfopt.certificates.priced_halves import PricedHalves
-from drfopt.certificates.refutation import Inconclusive, refute
 from drfopt.engines.problem import Problem
 from drfopt.engines.whole import device_packing, filling_up, rounding
 from drfopt.engines.whole.filling_up import filled

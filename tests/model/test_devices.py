@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from drfopt import Instance, InstanceError, Machine, solve
 from drfopt.base.deadline import Deadline
+from drfopt.certificates import feasibility
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.feasibility import exactly_feasible
 from drfopt.certificates.verifier import verify
@@ -70,6 +71,7 @@ def test_one_unit_on_each_device_where_the_capacity_does_not_say():
         ("device = { gpu = 8 }", r"unknown key 'device': .*did you mean 'devices'\?"),
         ("devices = { gpus = 8 }", r"'node' has devices of 'gpus', .*did you mean 'gpu'\?"),
         ("devices = { gpu = 0 }", r"devices of 'gpu': their number is 0: write a whole number, 1 or more"),
+        ("devices = { gpu = { count = 2, size = 0 } }", r"of 'gpu': size is 0: write what each of the 2 has, above 0"),
         ("devices = { gpu = 1.5 }", r"devices of 'gpu': 1.5 is not a whole number"),
         ("devices = { gpu = 'x' }", r"devices of 'gpu': 'x' is not a number: write 1, 2, 3 \.\.\.$"),
         ("devices = 8", r"devices: 8 is no table: write a table of resource and number of devices"),
@@ -158,10 +160,11 @@ def test_half_free_devices_do_not_add_up():
         ({0: 1, 1: 1}, {"gpu": [{0: 1}]}, ""),
     ],
 )
-def test_devices_that_are_torn_are_seen(pattern, shared, message):
+def test_devices_that_are_torn_are_seen(pattern, shared, message, monkeypatch):
+    monkeypatch.setattr(feasibility, "dealt", lambda *_: [shared])
     instance = cluster(["0.6", 1, "0.4"], gpu=2, devices=2)
     tasks = [pattern.get(i, 0) for i in range(3)]
-    found = exactly_feasible(instance, tasks, [(0, 1, pattern)], [shared])
+    found = exactly_feasible(instance, tasks, [(0, 1, pattern)])
     assert (message in found) if message else not found
 
 

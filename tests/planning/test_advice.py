@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from drfopt import price, size, what_if
-from drfopt.base.errors import InstanceError, PolicyError
+from drfopt.base.errors import CertificateError, InstanceError, PolicyError
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Group, Organisation
@@ -182,3 +182,13 @@ def test_what_to_buy_for_exact_whole_tasks_is_in_whole_tasks():
     told = [advise(solve(cluster, integer=True, exact=exact)).to_dict() for exact in (False, True)]
     assert told[0] == told[1]
     assert told[0]["to_buy"][0]["amount"] == 3
+
+
+def test_an_exact_answer_is_not_lost_for_what_floats_do_not_hold(monkeypatch):
+    exact = solve(CLUSTER, exact=True)
+
+    def refuses(*given, **named):
+        raise CertificateError("not proven")
+
+    monkeypatch.setattr(advice, "solve", refuses)
+    assert advise(exact).sentences()[0] == "to buy: 'drfopt whatif' and 'drfopt size' say what helps"

@@ -206,7 +206,7 @@ def test_a_change_can_be_written_in_two_ways():
         ("add-user X{}", "demands nothing"),
         ("add-user X{cpu=1;machines=v10}", r"did you mean 'v100'\?"),
         ("remove-user B", "there is no user 'B'"),
-        ("set-weight A=-1", "-1 changes an amount, and there is none"),
+        ("set-weight A=-1", "weight of 'cpu' is 0: weights per resource must be positive"),
         ("set-limit b.c=d=+1", "and there is none: write what it shall be, 0 or more, unsigned"),
         ("set-ceiling A.cpu=+10%", "an amount, and there is none"),
         ("set-limit A=inf", "'inf' is not a number"),
@@ -234,3 +234,15 @@ def test_somebody_and_something_must_be_left(change):
 def test_every_kind_is_different_and_says_what_it_is():
     assert len({row.name for row in KINDS}) == len(KINDS)
     assert all(row.grammar and row.summary for row in KINDS)
+
+
+def test_a_weight_by_resource_is_changed_in_each():
+    """Where somebody's weight was by resource, 2 of another was said to be no amount."""
+    cluster = Instance([[1], [1]], [10], weights=[[3], [2]], users=["a", "b"], resources=["cpu"])
+    assert changed(cluster, ["set-weight b=-1"]).weights.tolist() == [[3], [1]]
+    assert changed(cluster, ["set-weight b=+50%"]).weights.tolist() == [[3], [3]]
+
+
+def test_machines_are_added_before_others_are_removed_on_the_command_line():
+    names = [row.name for row in KINDS]
+    assert names.index("add") < names.index("remove")

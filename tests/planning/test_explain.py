@@ -220,3 +220,12 @@ def test_how_far_what_stops_whom_stays_so():
         explain(Instance(users, {"cpu": 12, "mem": 24})).users[1].remedy.endswith("what stops whom stays so up to 18")
     )
     assert explain(Instance(users, {"cpu": 20, "mem": 24})).users[1].stopped_by == ("cpu",)
+
+
+def test_what_is_told_to_help_is_not_above_where_it_ends():
+    """9.9e-07 more of what is 1 now were said to help, "up to 1"."""
+    rules = Organisation(ceilings={"A": {"io": 1}})
+    cluster = Instance({"A": {"io": 2}, "B": {"io": "1e-6"}}, {"io": 1}, max_tasks={"B": 1}, organisation=rules)
+    told = explain(cluster).users[0].remedy
+    match = re.search(r"(\S+) more of io .* up to (\S+)$", told)
+    assert match is None or 1 + float(match[1]) <= float(match[2]), told

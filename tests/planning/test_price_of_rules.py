@@ -305,3 +305,10 @@ def test_of_what_is_used_up_a_little_is_no_rounding(policy):
     assert worth.more.tasks.tolist() == pytest.approx(drawn.tolist(), rel=1e-2, abs=1e-3)
     # So it cannot be said how far.
     assert worth.more.held is None
+
+
+def test_a_class_that_has_nothing_moves_nobody():
+    classes = [Machine("some", {"cpu": 8}, 2), Machine("none", {"cpu": 0})]
+    rules = Organisation(guarantees={"A": {"cpu": 5}})
+    cluster = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, machines=classes, organisation=rules)
+    assert price(cluster, units=["none"]).units[0].more.tasks.tolist() == [0, 0]

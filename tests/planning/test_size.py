@@ -154,7 +154,7 @@ def test_what_her_own_limit_forbids_is_told_at_once():
     told = {(target.name, target.measure): most for target, most in found.concessions.limited}
     expected = {("A", "level"): 1 / 5, ("A", "share"): 1 / 5, ("B", "level"): 3 / 20}
     assert told == pytest.approx(expected) and found.concessions.all == pytest.approx(1 / 2)
-    assert "raise these limits, or ask for less, at least: B.level>=3/10 down to 0.15" in str(found)
+    assert "raise these limits, or ask for no more than they allow: 0.15 for B.level>=3/10, " in str(found)
     assert size(limited, "*.level>=3/20", {"m": 1}).cost == 0
     # Of a smaller cluster it is more.
     assert size(limited, "*.level>=3/10", {"m": 1}, from_nothing=True).cost == 1
@@ -393,3 +393,13 @@ def test_what_a_formulation_file_reaches_is_told_as_it_is():
     assert found.cost == 3 and "a target counts as met from 1e-06 of it below" in str(found)
     reached = found.to_dict()["targets"][0]["reached"]
     assert reached == found.allocation.tasks[0]
+
+
+def test_what_a_limit_allows_can_be_asked_for():
+    """1/6 was said to be 0.166667, which was refused with the same number."""
+    users = {"A": {"cpu": 1}, "B": {"cpu": 1}}
+    cluster = Instance(users, machines=[Machine("m", {"cpu": 6})], max_tasks={"A": 1})
+    found = size(cluster, "A.share>=1/5", {"m": 1}, most={"m": 5})
+    assert "raise this limit, or ask for no more than it allows: 0.166666 for A.share>=1/5" in str(found)
+    assert "above is what came nearest of 1 purchase judged" in str(found)
+    assert size(cluster, "A.share>=0.166666", {"m": 1}, most={"m": 5}).cost == 0

@@ -1,6 +1,9 @@
 """What users need at the least where targets are met, beside what they have in fair divisions that meet them."""
 
+import contextlib
+import itertools
 import random
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,7 +11,7 @@ import pytest
 from benchmarks.organisations import departments, teams
 from drfopt import Group, Instance, Machine, Organisation, TaskType, solve
 from drfopt.base.deadline import NEVER
-from drfopt.base.errors import PolicyError
+from drfopt.base.errors import InstanceError, PolicyError, TimeLimitError
 from drfopt.io.readers.asking import read
 from drfopt.model.policies import policy_named
 from drfopt.planning.sizing.judging import needs_of
@@ -164,7 +167,9 @@ def test_nobody_has_less_than_rules_are_said_to_give(policy):
             (total, total, np.divide(total[None, :], total[:, None]), room),
             (low, high, Totals(low, np.eye(m)).quotients(region), 2 * room),
         ):
-            least = needs.between(*ends).at(total)
+            known = needs.between(*ends)
+            assert not known.impossible, seed
+            least = known.at(total)
             assert (least <= found.tasks * ROUNDED + 1e-12).all(), seed
             said += int((least > needs.own * ROUNDED)[others].sum())
     assert said > 1
@@ -268,3 +273,80 @@ def test_a_market_gives_others_what_they_would_pay_for(policy, cost):
     found = size(promised({}), "a>=10,b>=10", costs, policy=policy, steps=costs, from_nothing=True)
     assert (found.status, found.cost, found.bound) == ("optimal", cost, cost)
     assert found.parts < 20
+
+
+def test_whom_an_endless_group_of_a_higher_tier_leaves_nothing_is_refuted_at_once():
+    rules = Organisation(paths={"a": "g", "b": "h"}, groups=[Group("g", tier=1), Group("h")])
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 4}, organisation=rules)
+    found = size(cluster, "b>=1", {"cpu": 1}, steps={"cpu": 1})
+    assert (found.status, found.parts) == ("infeasible", 0)
+
+
+def test_a_ceiling_above_all_there_is_stops_nobody():
+    """Only where more is bought than the ceiling of g may it leave B with less than A."""
+    rules = Organisation(paths={"b": "g"}, groups=[Group("g", ceiling={"cpu": 30})])
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 4}, organisation=rules)
+    found = size(cluster, "a>=10", {"cpu": 1}, steps={"cpu": 1}, most={"cpu": 26})
+    assert (found.status, found.cost, found.parts) == ("optimal", 16, 1)
+
+
+def test_what_siblings_need_beyond_the_ceiling_of_their_group_is_refuted_at_once():
+    rules = Organisation(paths={"a": "g", "b": "g"}, groups=[Group("g", ceiling={"cpu": 10})])
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 4}, organisation=rules)
+    found = size(cluster, "a>=6", {"cpu": 1}, steps={"cpu": 1})
+    assert (found.status, found.parts) == ("infeasible", 0)
+    assert size(cluster, "a>=5", {"cpu": 1}, steps={"cpu": 1}).cost == 6
+
+
+def asked(instance, chance, now):
+    """Return what is for sale in pieces, and what one or two users are to have; None where nobody can."""
+    able = [
+        u for u, out, most in zip(instance.users, instance.unplaced(), instance.limits, strict=True) if most and not out
+    ]
+    if not able:
+        return None
+    pool = instance.machines is None
+    goods = list(instance.resources if pool else instance.machine_names)
+    goods = chance.sample(goods, chance.randint(1, min(2, len(goods))))
+    steps = {name: Fraction(chance.choice([1, 1, 2, "1/2"])) for name in goods} if pool else None
+    most = {name: chance.choice([4, 7]) * (steps[name] if steps else 1) for name in goods}
+    wanted = []
+    for u in chance.sample(able, min(len(able), chance.choice([1, 1, 2]))):
+        i = instance.users.index(u)
+        least = Fraction(max(float(now.tasks[i]), 0.5) * chance.choice([1, 1.3, 1.7, 2])).limit_denominator(20)
+        limit = instance.exact_limits[i]
+        wanted.append(f"{u}>={least if limit is None else min(least, limit)}")
+    return wanted, {name: chance.choice([1, 2, 3, 7]) for name in goods}, most, steps, chance.random() < 0.3
+
+
+@pytest.mark.sampled(30)
+@pytest.mark.parametrize("policy", ["drf", "asset", "ceei"])
+@pytest.mark.parametrize("seed", range(80))
+def test_the_cheapest_purchase_under_rules_is_that_of_all_tried(seed, policy):
+    """Of pieces and machines its cost is that; any amounts cost no more, and their bound holds."""
+    instance, chance = ruled(seed, policy), random.Random(f"{seed} {policy}")
+    try:
+        if (drawn := asked(instance, chance, solve(instance, policy))) is None:
+            return
+        wished, costs, most, steps, empty = drawn
+        wanted = targets_of(wished, instance)
+        found = size(instance, wished, costs, policy=policy, most=most, steps=steps, from_nothing=empty)
+    except (PolicyError, InstanceError):  # a market has one order of tiers; a ceiling or a tier forbids a target
+        return
+    sale, best = shop(instance, costs, most, steps, empty), None
+    counts = [tuple(map(Fraction, row)) for row in itertools.product(*(range(int(end) + 1) for end in sale.most))]
+    for row in sorted(counts, key=sale.cost):
+        after = sale.after(row)
+        if after is not None and all(
+            t.met(t.reached(allocation)) for allocation in [solve(after, policy)] for t in wanted
+        ):
+            best = sale.cost(row)
+            break
+    assert (found.status, found.cost) == ("infeasible" if best is None else "optimal", best)
+    if best is not None:
+        assert found.bound == best
+    if not steps or best is None:
+        return
+    with contextlib.suppress(TimeLimitError):  # among any amounts none may be found in time
+        free = size(instance, wished, costs, policy=policy, most=most, from_nothing=empty, time_limit=2)
+        assert free.bound <= best and (free.status != "optimal" or free.cost <= best * (1 + Fraction(2, 10_000)))

@@ -125,7 +125,7 @@ def test_siblings_hold_each_other_up():
     cluster = Instance({u: {"cpu": 1} for u in "abc"}, machines=[Machine("m", {"cpu": 4})], organisation=rules)
     (target,) = targets_of("a>=10", cluster)
     least = Needs(cluster, policy_named("drf"), (target,)).between(
-        cluster.capacity, cluster.capacity, np.ones((1, 1)), np.array([[np.inf]])
+        cluster.capacity, np.array([np.inf]), np.ones((1, 1)), np.array([[np.inf]])
     )
     assert least.tasks == pytest.approx([10, 10, 0], rel=1e-9)
 
@@ -214,6 +214,10 @@ def test_what_a_higher_tier_takes_is_not_to_be_bought(integer):
     small = Instance({"A": {"cpu": 3}, "B": {"cpu": 1}}, {"cpu": 3}, organisation=rules)
     assert size(small, "B>=1", {"cpu": 1}, steps={"cpu": 1}, most={"cpu": 9}, integer=True).cost == 1
     promised = served_before(guarantees={"B": {"cpu": 2}})
+    with pytest.raises(
+        InstanceError, match="leaves nothing that 'B' could use beyond its guarantee, whatever is bought"
+    ):
+        size(promised, "B>=2", {"cpu": 1}, steps={"cpu": 1}, integer=integer)
     found = size(promised, "B>=1", {"cpu": 1}, steps={"cpu": 1}, most={"cpu": 9}, integer=integer)
     assert found.status == "optimal"
 

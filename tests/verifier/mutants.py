@@ -265,7 +265,10 @@ class Loaded:
         exec(code, space)
         ours, theirs = (functions(one, self.module.__name__) for one in (vars(self.module), space))
         for name, function in ours.items():
-            for part in ("__code__", "__defaults__", "__kwdefaults__"):
+            # Who has lost its one `super()` has nothing of what is around it, which the function goes on bringing.
+            code = theirs[name].__code__.replace(co_freevars=function.__code__.co_freevars)
+            self.put(function, "__code__", code)
+            for part in ("__defaults__", "__kwdefaults__"):
                 self.put(function, part, getattr(theirs[name], part))
         if (name := self.mutant.where).isupper():  # A number: whoever has imported it has the old one.
             self.stack.enter_context(rebound(name, getattr(self.module, name), space[name]))

@@ -182,6 +182,17 @@ def test_sums_are_told_apart_up_to_a_number_of_digits(alpha, digits):
     assert alpha_utility.AlphaUtility(alpha).sign([(-w, y) for w, y in near]) == (None if digits > 640 else -1)
 
 
+@pytest.mark.parametrize(
+    ("alpha", "tasks"), [("2", 7), ("2", 10**17), ("3/2", 10**17), ("1/2", 10**7), ("1/1000000000", 10**7)]
+)
+def test_where_utility_less_its_cost_is_largest_is_known_to_one_task(alpha, tasks):
+    """Of many tasks, and of an alpha of next to nothing, floats would be off by thousands."""
+    one, weight, rate, best = alpha_utility.AlphaUtility(F(alpha)), F(3), F(1, 7), F(2 * tasks + 1, 2)
+    cost = weight * rate * F(EXACT.power(decimal(rate * best), decimal(-one.alpha)))
+    assert abs(one.chosen(weight, rate, cost, 9 * tasks) - tasks) <= 1
+    assert one.chosen(weight, rate, cost, tasks - 2) == tasks - 2
+
+
 @pytest.mark.parametrize("degree", [2, 3, 4])
 def test_a_root_is_that_of_a_power(degree):
     one = alpha_utility.AlphaUtility(1 - F(1, degree))

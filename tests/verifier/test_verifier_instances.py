@@ -154,6 +154,9 @@ REFUSED = {
     "a resource": (pool({"demand": {"c": 1}}), "'c' is no resource"),
     "a pool and machines": (rack() | {"capacity": {"a": 8}}, "one pool, or machines"),
     "a key of an instance": (pool(weights={}), "'weights' of an instance is nothing"),
+    "a key of a class": (rack(machine={"cost": 1}), "'cost' of a class of machines is nothing"),
+    "a key of a group": (pool({}, groups=[{"name": "g", "max_tasks": 1}]), "'max_tasks' of a group is nothing"),
+    "a class that is no table": (rack() | {"machines": ["m"]}, "stands for a class of machines is no table"),
     "a key of a type": (pool({"tasks": [kind(max_tasks=1)]}), "'max_tasks' of a task type is nothing"),
     "a weight of less": (pool({"weight": -1}, {}), NOTHING),
     "a weight of nothing for one resource": (pool({"weight": {"a": 0}}), NOTHING),
@@ -212,6 +215,8 @@ LETTERS = {
     "types, limited": (pool({"tasks": [kind(count=3)], "max_tasks": "5/2"}), {"u": ["5/2"], "max_tasks": ["5/2"]}),
     "devices": (rack(machine={"devices": {"a": 2, "b": {"count": 1, "size": "3/2"}}}), {"devices": [
         {0: (2, 2), 1: (1, F(3, 2))}, {}]}),
+    "as many devices as are dealt out": (rack(machine={"capacity": {"a": 10_000}, "devices": {"a": 10_000}}), {
+        "devices": [{0: (10_000, 1)}, {}]}),
 }  # fmt: skip
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from drfopt import Instance, Machine, Organisation, schema, solve
 from drfopt.certificates import packing_bound, whole
+from drfopt.certificates.branch_and_cut import Inconclusive, refute
 from drfopt.certificates.document import document
 from drfopt.certificates.feasibility import exactly_feasible
-from drfopt.certificates.refutation import Inconclusive, refute
 from drfopt.certificates.verifier import loads, verify
 from drfopt.engines.problem import Problem
 from drfopt.engines.whole import rounding

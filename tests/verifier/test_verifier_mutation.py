@@ -53,6 +53,13 @@ def test_a_mutant_and_what_it_leaves_are_gone_with_its_process():
         number("1e999")
 
 
+def test_a_mutant_that_asks_no_base_class_is_loaded():
+    mutant = next(one for one in mutants("reading.py") if "without super().__init__(names)" in str(one))
+    with Loaded(mutant):
+        assert reading.Numbered("class", "ab") == []
+    assert reading.Numbered("class", "ab") == ["a", "b"]
+
+
 @pytest.mark.parametrize("end", [lambda: 1 // 0, lambda: os._exit(0)])
 def test_a_process_that_gives_no_answer_proves_nothing(end, capfd):
     with pytest.raises(SystemExit, match="nothing is proven"):

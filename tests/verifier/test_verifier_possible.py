@@ -1,6 +1,7 @@
 """Whether what a file claims is possible: its checks one by one, in documents by hand."""
 
 import itertools
+import re
 from fractions import Fraction as F
 
 import pytest
@@ -254,6 +255,10 @@ def test_each_user_of_several_types_runs_the_most_alone():
 # ---- what is read ----------------------------------------------------------------------------------------------------
 
 
+def of_a_round(**row):
+    return {"proof": {"rounds": [row]}}
+
+
 def test_an_answer_is_of_the_instance_it_has_or_that_is_given():
     data = document(["4", "0"], users=[USERS[0], USERS[1] | {"max_tasks": 0}])
     assert verify(data).valid is True
@@ -278,10 +283,14 @@ def test_an_answer_is_of_the_instance_it_has_or_that_is_given():
         verify({key: value for key, value in data.items() if key != "integer"})
     for wrong, words in (
         ({"users": 7}, "what it has under 'users' is no list"),
-        ({"users": [None]}, "an entry of its 'users' is no table"),
-        ({"proof": {"rounds": 7}}, "something in it is of another form"),
+        ({"users": [None]}, "what it has under 'users[0]' is no table"),
+        ({"proof": {"rounds": 7}}, "what it has under 'proof.rounds' is no list"),
+        (of_a_round(prices={"a": 1}), "it has no 'finished' under 'proof.rounds[0]'"),
+        (of_a_round(finished=[], prices={"a": "x"}), "'x' is not a number, under 'proof.rounds[0].prices.a'"),
+        (of_a_round(finished=[], prices={"a": []}), "what it has under 'proof.rounds[0].prices.a' is no table"),
+        (of_a_round(finished=[], prices=7), "what it has under 'proof.rounds[0].prices' is no table"),
     ):
-        with pytest.raises(ValueError, match=f"^not a certificate: {words}"):
+        with pytest.raises(ValueError, match=f"^not a certificate: {re.escape(words)}"):
             verify(data | wrong)
     with pytest.raises(ValueError, match=r"^an instance has a user at least"):
         verify(data | {"instance": given | {"users": []}})

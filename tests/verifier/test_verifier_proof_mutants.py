@@ -186,6 +186,28 @@ def far_apart(a, b, most=1):
     return claimed([a, b], ALIKE, [1 + 1e-10, 4], rows, exact=False, tiers=FIRST, limits={"A": most})
 
 
+def room_passed(a, b):
+    """A comes first, and is stopped by one resource; what it leaves of the other is B's."""
+    rows = [tier(0, a=1), tier(1, 1, b=1)]
+    return claimed([a, b], [(1, 1), (0, 1)], [1, 1 + 1e-10], rows, exact=False, tiers=FIRST)
+
+
+def ceiling_passed(a, b):
+    """A comes first, and is stopped by the ceiling of its group; what it leaves is B's."""
+    rules = Organisation(paths={"A": "g", "B": "h"}, groups=[Group("g", ceiling={"a": 1}, tier=1), Group("h")])
+    cluster = Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 1 + 1e-10}, organisation=rules)
+    found = without_levels(file_of(cluster, "throughput"))
+    found["users"][0]["tasks"], found["users"][1]["tasks"] = float(a), float(b)
+    return found
+
+
+def beside_who_has_none():
+    """A comes first, with a limit, as another does that fits nowhere; what A leaves is B's."""
+    rows, tiers = {"A": {"a": 1}, "C": {"b": 1}, "B": {"a": 1}}, {"A": 1, "C": 1}
+    cluster = Instance(rows, {"a": 4, "b": 0}, organisation=Organisation(tiers=tiers), max_tasks={"A": 3})
+    return file_of(cluster, "throughput", exact=True)
+
+
 def by_rounding(b):
     """A comes first, and has all; B has a limit that is less than what floats round of it."""
     rows, needs = [tier(0, a=1 / 3), tier(1, 3e12, a=1e12)], [(3, 0), (1e-12, 0)]
@@ -283,6 +305,12 @@ SUMS = [
     ("left by the limit of a tier before", lambda: far_apart(1 - 1e-10, 2e-10, 1 - 1e-10), True),
     ("what may be rounding of others", lambda: by_rounding(0.0), None),
     ("what may be taken by rounding of others", lambda: by_rounding(0.5), None),
+    ("a tenth of what is left by a limit that rounding passes", lambda: far_apart(1 + 9e-11, 1e-11), None),
+    ("a tenth of what is left by a capacity that rounding passes", lambda: room_passed(1 + 9e-11, 1e-11), None),
+    ("all that is left by a capacity", lambda: room_passed(1, 1e-10), True),
+    ("a tenth of what is left by a ceiling that rounding passes", lambda: ceiling_passed(1 + 9e-11, 1e-11), None),
+    ("all that is left by a ceiling", lambda: ceiling_passed(1, 1e-10), True),
+    ("beside one that comes first and fits nowhere", lambda: beside_who_has_none(), True),
 ]
 
 MARKETS = [

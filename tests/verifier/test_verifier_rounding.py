@@ -12,7 +12,7 @@ import pytest
 from test_verifier_mutants import mutant_of, verdict
 
 from drfopt import Instance, solve
-from drfopt.certificates import refutation
+from drfopt.certificates import branch_and_cut, refutation
 from drfopt.certificates.claim_options import ClaimOptions
 from drfopt.certificates.document import certificate_document
 from drfopt.certificates.exhaustive_search import playing
@@ -68,17 +68,17 @@ def three():
 def test_a_rounded_row_refutes_what_multipliers_alone_do_not(monkeypatch):
     users = WholeUsers(three(), policy_named("tasks"), playing(three()))
     claim, worth = ClaimList(users).claim(users.unit, 2), worth_of(users)
-    proof = refutation.refute(claim, worth)
+    proof = branch_and_cut.refute(claim, worth)
     assert proof.rows and proof.leaves == 1 and refutation.holds(claim, worth, proof)
-    monkeypatch.setattr(refutation.RowFinder, "violated", lambda *args: [])
-    tree = refutation.refute(claim, worth)
+    monkeypatch.setattr(branch_and_cut.RowFinder, "violated", lambda *args: [])
+    tree = branch_and_cut.refute(claim, worth)
     assert not tree.rows and tree.leaves > 1 and refutation.holds(claim, worth, tree)
 
 
 def test_rows_at_branches_hold_in_the_whole_tree(monkeypatch):
     rows = [[10, 7, 0], [0, 10, 0], [4, 10, 0], [3, 10, 2], [6, 2, 10], [1, 0, 10], [4, 0, 10], [2, 5, 10]]
     instance = Instance(rows, [154] * 3)
-    monkeypatch.setattr(refutation, "PATIENCE", 0)  # None before the first branch.
+    monkeypatch.setattr(branch_and_cut, "PATIENCE", 0)  # None before the first branch.
 
     def proofs():
         answer = solve(instance, "drf", integer=True)
@@ -87,8 +87,8 @@ def test_rows_at_branches_hold_in_the_whole_tree(monkeypatch):
 
     few = proofs()
     assert any(proof.rows and proof.leaves > 1 for proof in few)
-    monkeypatch.setattr(refutation, "ROUNDS", 0)
-    monkeypatch.setattr(refutation._Tree.grow, "__defaults__", (True, 0))
+    monkeypatch.setattr(branch_and_cut, "ROUNDS", 0)
+    monkeypatch.setattr(branch_and_cut._Tree.grow, "__defaults__", (True, 0))
     many = proofs()
     assert not any(proof.rows for proof in many)
     assert sum(proof.leaves for proof in few) < sum(proof.leaves for proof in many)

@@ -12,11 +12,11 @@ import pytest
 
 from drfopt import Instance, Machine, Organisation, solve
 from drfopt.certificates import packing_bound, whole
+from drfopt.certificates.branch_and_cut import Better, Inconclusive, refute
 from drfopt.certificates.document import certificate_document, document
 from drfopt.certificates.exhaustive_search import playing
 from drfopt.certificates.feasibility import exactly_feasible
 from drfopt.certificates.level_claims import claims
-from drfopt.certificates.refutation import Better, Inconclusive, refute
 from drfopt.certificates.verifier import loads, verify
 from drfopt.engines.problem import Problem
 from drfopt.io.native.reading import loads as read

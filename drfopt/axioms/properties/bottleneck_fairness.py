@@ -48,9 +48,12 @@ class NotMaxMin(Witness):
     resource: str
     shares: tuple[Number, ...]
     best: tuple[Number, ...]
+    weighted: bool = False
 
     def __str__(self) -> str:
-        return f"shares of {self.resource} are {row(self.shares)}, but {row(self.best)} are possible and fairer"
+        per = ", each divided by the user's weight," if self.weighted else ""
+        are = f"shares of {self.resource}{per} are {row(self.shares)}"
+        return f"{are}, the lowest first, but {row(self.best)} are possible and fairer"
 
 
 def check(case: AuditCase) -> Finding:
@@ -108,7 +111,8 @@ def _whole(case: AuditCase, name: str, j: int, each: list[Fraction], shares: lis
     cluster, truth = case.cluster, case.given
     found, best = tuple(sorted(map(low, shares))), sorted_shares(each, fairest(cluster, j, each))
     if found != best:
-        return Finding(name, FAILS, NotMaxMin(cluster.resources[j], found, best), tied=truth.tied)
+        weighted = any(cluster.weight(i, j) != 1 for i in range(cluster.n))
+        return Finding(name, FAILS, NotMaxMin(cluster.resources[j], found, best, weighted), tied=truth.tied)
     return Finding(name, HOLDS, tied=truth.tied)
 
 

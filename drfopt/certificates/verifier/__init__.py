@@ -15,7 +15,7 @@ from .cluster import Cluster
 from .exact_sums import Multiple
 from .keys import misshapen
 from .proofs import Proof
-from .reading import Check, Report, loads, long_numbers, number, with_long
+from .reading import Check, Report, Unread, loads, long_numbers, number, with_long
 from .work import Unfinished, metered
 
 __all__ = [
@@ -63,11 +63,14 @@ def verify(
     except (Unfinished, RecursionError):
         report.add("all that has to be checked", [], "that takes more work than a file may cost")
     except KeyError as error:
-        raise ValueError(f"not a certificate: it has no {error}") from None
+        raise ValueError(f"not a certificate: {misshapen(document) or f'it has no {error}'}") from None
     except ArithmeticError as error:
         raise ValueError(f"not a certificate: {error}") from None
+    except Unread as error:
+        raise ValueError(f"not a certificate: {fault}" if (fault := misshapen(document)) else str(error)) from None
     except (TypeError, AttributeError, IndexError):
-        raise ValueError(f"not a certificate: {misshapen(document)}") from None
+        fault = misshapen(document) or "something in it is of another form than belongs there, or a list is too short"
+        raise ValueError(f"not a certificate: {fault}") from None
     return report
 
 
@@ -76,7 +79,7 @@ def instance_of(document: dict[str, Any]) -> Cluster:
     given = instance_in(document)
     if not isinstance(given, dict):
         if "policy" not in document:
-            raise KeyError("instance")
+            raise ValueError("not a certificate: it has no 'instance'")
         raise ValueError("not a certificate, but an answer without its instance: name its instance, too")
     return Cluster(given)
 

@@ -51,7 +51,7 @@ class Claim:
         word, colon, argument = self.policy.partition(":")
         known = not self.policy.endswith(".py") and bool(colon) == (word in ARGUED)
         self.alpha = number(argument) if known and word == "alpha" else number(1)
-        known = known and self.alpha >= 0 and (word != "single" or argument in cluster.resources)
+        known = known and self.alpha >= 0
         self.objective = ("alpha" if self.alpha else "sum") if word == "alpha" else OBJECTIVES.get(word, "")
         if word == "per-server" and cluster.pool:  # A pool is one machine.
             self.objective = "leximin"

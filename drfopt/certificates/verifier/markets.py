@@ -9,6 +9,7 @@ the file gives.  And where what everybody has after a tier costs all that there 
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 from .clock import RuleClock
@@ -96,6 +97,22 @@ class MarketClaim(PossibleClaim):
         met = zip(tier.bounds, self.c.ceilings, strict=False)
         cells += [(price, self.held_of(j, inside) - most) for price, (_, j, most, inside) in met]
         return total(price * over for price, over in cells if over > 0)
+
+    @cached_property
+    def excess(self) -> dict[int, Fraction]:
+        """By how much the sum of each turn is above what its tasks are within limits and capacities, which rounding
+        passes: so much less than it has would do, and a later one could have more.
+        """
+        if not self.report.accuracy:
+            return {}
+        cells = [(self.used(k, j), c) for k, row in enumerate(self.c.room) for j, c in enumerate(row)]
+        cells += [(self.held_of(j, inside), most) for _, j, most, inside in self.c.ceilings]
+        part = min((c / used for used, c in cells if used > c), default=number(1))
+        found = dict.fromkeys(self.turns, number(0))
+        for i in (i for i in self.n if self.plays[i]):
+            most = self.x[i] if (u := self.u[i]) is None else min(self.x[i], u)
+            found[self.turns[i]] += self.r[i] * (self.x[i] - part * most)
+        return found
 
     def taken(self, turn: int, held: dict[int, Fraction], stuck: set[int], allowed: Fraction) -> Iterator[str]:
         """Yield who of an earlier tier of a pool could have more than is allowed if later ones had their promises."""

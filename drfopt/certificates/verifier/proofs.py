@@ -143,8 +143,9 @@ class Proof(MarketClaim):
         if not own:  # Of a tier that has nothing, a part of what one of it could have.
             own = max((self.r[i] * most for i, most in self.most_of(mine).items()), default=own)
         allowed, rounding = self.report.accuracy * own, ROUNDING * rise * money if self.report.accuracy else 0
-        if mine and more > allowed:
-            told = f"the sum is {shown(value)}, the prices prove at most {shown(value + more)}"
+        passed = total(weight * self.excess.get(turn, 0) for turn, weight in held.items())
+        if mine and more + passed > allowed:
+            told = f"the sum is {shown(value)}, the prices prove at most {shown(value + more + passed)}"
             if more > allowed + rounding:
                 yield told
             unsure.append(f"{told}, which may be rounding of what others have")

@@ -17,6 +17,7 @@ __all__ = [
     "Check",
     "Numbered",
     "Report",
+    "Unread",
     "dot",
     "loads",
     "long_numbers",
@@ -103,7 +104,7 @@ class Report:
 def number(value: Any) -> Fraction:
     """Return the value of an integer, a decimal or a text such as ``"63/25"``; a float is its shortest decimal."""
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
-        raise ValueError(f"{value!r} is not a number")
+        raise Unread(f"{value!r} is not a number")
     given = repr(value) if isinstance(value, float) else value
     if isinstance(given, str):
         if "*" in given:

@@ -14,9 +14,10 @@ import numpy as np
 
 from ...base.errors import TimeLimitError
 from ...base.progress import report
+from ...certificates.branch_and_cut import Better, Inconclusive, Learned, refute
 from ...certificates.level_claims import ABOVE, ClaimList, LevelClaim
 from ...certificates.packing_bound import worth_of
-from ...certificates.refutation import Better, Inconclusive, Learned, Refutation, refute
+from ...certificates.refutation import Refutation
 from ...model.evidence import WholeEvidence
 from ..problem import Answer, Problem
 from .leximin_milp import Counting, Stops

@@ -29,10 +29,10 @@ import numpy as np
 from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
 from ...base.progress import report
+from ...certificates.branch_and_cut import Inconclusive
 from ...certificates.exhaustive_search import SearchTooLong, worth
 from ...certificates.meet_in_the_middle import MeetInTheMiddle, TooManyChoices
 from ...certificates.packable import Packable
-from ...certificates.refutation import Inconclusive
 from ...certificates.second_solver import FAR_APART, hides_tasks
 from ...certificates.utility_losses import BITS
 from ...model.packings import program_rows, program_values

@@ -192,7 +192,7 @@ class Remedies(RemedyTrials):
         if seen is None:
             return ""
         amount, after = seen
-        until = f"{MOST} times as much" if side.until is None else self._shown(worth, not_above(side.until))
+        until = f"{MOST} times as much" if side.until is None else self._end(worth, side.until, worth.now + amount)
         stays = "stays so" if self._as_now(worth) else "changes at once, and then stays so"
         gives = f"would give it {counted(f'{after:.6g}', 'task')} instead of {now:.6g}"
         return f"{self._shown(worth, amount)} more of {there} {gives}; what stops whom {stays} up to {until}"
@@ -204,6 +204,11 @@ class Remedies(RemedyTrials):
 
     def _shown(self, worth: Worth, amount: float) -> str:
         return in_units(amount, self._unit(worth), 6)
+
+    def _end(self, worth: Worth, end: float, told: float) -> str:
+        """Return up to where something holds, in so many digits that what is told is not above it."""
+        digits = next((d for d in range(6, 17) if not_above(end, d) >= told), 17)
+        return in_units(not_above(end, digits), self._unit(worth), digits)
 
     def _as_now(self, worth: Worth) -> bool:
         """Say whether with more of it the same stops everybody: where several things run out together it may not."""

@@ -51,9 +51,10 @@ class Unit:
     most: float
 
     def whole(self, instance: Instance) -> float:
-        """Return how many units the whole cluster has of what one brings, at least `now`."""
+        """Return how many units the whole cluster has of what one brings, `now` of what brings nothing."""
         growth = self.growth.sum(axis=0)
-        return max(self.now, float((instance.capacity[growth > 0] / growth[growth > 0]).min(initial=np.inf)))
+        there = instance.capacity[growth > 0] / growth[growth > 0]
+        return max(self.now, min(there.tolist(), default=self.now))
 
     def end(self, more: bool) -> float:
         """Return how many units more, or less, there is sense in asking about."""

@@ -14,8 +14,8 @@ import numpy as np
 
 from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
+from ...certificates.branch_and_cut import Inconclusive
 from ...certificates.packable import Packable
-from ...certificates.refutation import Inconclusive
 from ...model.instance import Instance
 from ...model.packings import device_room
 from ...model.policies import policy_named

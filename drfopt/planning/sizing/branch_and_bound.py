@@ -274,6 +274,8 @@ class PurchaseSearch:
         if self.wanting.beyond(part.region):
             return None
         needs, region, totals = self.wanting.least(part.region), part.region, self.relaxation.totals
+        if needs.impossible:
+            return None
         cost = self.relaxation.cost
         if self._prices is not None:
             part.bound = max(part.bound, self._prices.bound(cost, needs, region, totals))

@@ -101,7 +101,7 @@ class ClockNeeds:
         low: np.ndarray,
         high: np.ndarray,
     ) -> np.ndarray:
-        """Return the least tasks (n,) that follow for everybody.
+        """Return the least tasks (n,) that follow for everybody; inf of whom nothing stops and who is served before.
 
         Parameters
         ----------
@@ -197,11 +197,18 @@ class _Moment:
         self.certain = able.copy()
         self.certain[np.arange(len(who)), who] = True
         self.full = np.where(np.isfinite(rules.limits), rules.limits, rules.least)
+        self.endless = np.zeros(len(rules.limits), dtype=bool)
 
     def needs(self) -> np.ndarray:
         """Return the least tasks of everybody (n,)."""
         self._climb(self.rules.root)
-        return np.asarray(np.where(self.able, self.has, 0.0).max(axis=0, initial=0.0) * ROUNDED)
+        found = np.where(self.able, self.has, 0.0).max(axis=0, initial=0.0) * ROUNDED
+        return np.where(self.endless, np.inf, found)
+
+    def _before(self, rows: np.ndarray, users: np.ndarray) -> None:
+        """Note who of users served before those of rows would have to be at limits that they have not."""
+        able = self.able[np.ix_(rows, users)].any(axis=0)
+        self.endless[users] |= able & np.isinf(self.rules.limits[users])
 
     def _climb(self, node: _Node) -> tuple[np.ndarray, np.ndarray]:
         """Fill in what those below a node have whose rows are of others below it; return these rows and its level."""
@@ -226,12 +233,15 @@ class _Moment:
             others = rules.rank[users][None, :]
             risen = np.where(others == rank[rows, None], risen, rules.least[users])
             risen = np.where(others < rank[rows, None], self.full[users], risen)
+            for i in np.unique(rank[rows]).tolist():
+                self._before(rows[rank[rows] == i], users[rules.rank[users] < i])
             risen[who[rows][:, None] == users] = self.known[who[rows[np.isin(who[rows], users)]]]
             self.has[np.ix_(rows, users)] = risen
         for group, own in zip(node.groups, inside[1:], strict=True):
             others = np.flatnonzero(below & ~own)
             before = others[group.rank < rank[others]]
             self.has[np.ix_(before, group.everyone)] = self.full[group.everyone]
+            self._before(before, group.everyone)
             same = others[group.rank == rank[others]]
             self._descend(group, same, level[same] * ROUNDED)
         if node is not self.rules.root:
@@ -412,13 +422,21 @@ def worth(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
     return own * ROUNDED, most / ROUNDED
 
 
-def past_ceilings(instance: Instance, who: np.ndarray) -> np.ndarray:
-    """Say whom no ceiling of a group stops from using what users (users,) could give up: bool (users, n)."""
-    rules, found = instance.organisation, np.ones((len(who), instance.n), dtype=bool)
+def past_ceilings(instance: Instance, who: np.ndarray) -> list[tuple[int, float, np.ndarray, np.ndarray]]:
+    """Return what ceilings of groups may stop whom from using what users (users,) could give up.
+
+    Of each that its members could ever reach: the resource, the amount, who uses it, and of whom that is said, bool
+    (users, n).
+    Where there is no more of the resource than that, it stops nobody before the cluster does.
+    """
+    rules, found = instance.organisation, list[tuple[int, float, np.ndarray, np.ndarray]]()
     below = members_of(rules, instance.n)
     for group in () if rules is None else rules.groups:
         inside = np.isin(np.arange(instance.n), below[group.name])
-        for resource in group.ceiling:
-            stopped = inside & (instance.demands[:, instance.resources.index(resource)] > 0)
-            found[~inside[who]] &= ~stopped
+        for resource, amount in group.ceiling.items():
+            j = instance.resources.index(resource)
+            users = np.flatnonzero(inside & (instance.demands[:, j] > 0))
+            if (instance.limits[users] * instance.demands[users, j]).sum() < float(amount) * ROUNDED:
+                continue
+            found.append((j, float(amount), users, np.outer(~inside[who], np.isin(np.arange(instance.n), users))))
     return found

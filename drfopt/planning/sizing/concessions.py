@@ -1,7 +1,7 @@
 """Where nothing that may be bought meets the targets: by how much they must come down at the least.
 
 All that is for sale is bought, and tasks are placed without regard to fairness: what does not fit then, fits never.
-So these are bounds from above; the purchase that came nearest is one from below.
+So these are bounds from above; what was judged are bounds from below.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...base.deadline import Deadline
-from ...base.numbers.shown import DIGITS_OF_CELLS, at_most, counted, not_below
+from ...base.numbers.shown import DIGITS_OF_CELLS, at_most, counted, not_above, not_below
 from .branch_and_bound import PurchaseSearch
 from .needs import Least
 from .relaxation import MISSING, SLACK
@@ -87,13 +87,16 @@ class Concession:
             room = "there is room for all numbers of tasks, but " if self.roomy else ""
             return [f"{room}no fair allocation of anything for sale meets the targets{judged}"]
         if self.limited:
-            one = len(self.limited) == 1
-            text = ", ".join(f"{target} down to {_bound(most)}" for target, most in self.limited[:SHOWN])
+            text = ", ".join(
+                f"{not_above(most):.{DIGITS_OF_CELLS}g} for {target}" for target, most in self.limited[:SHOWN]
+            )
             more = f" and {len(self.limited) - SHOWN} more" if len(self.limited) > SHOWN else ""
+            one = len(self.limited) == 1
+            are, these, they = ("is", "this limit", "it allows") if one else ("are", "these limits", "they allow")
             return [
-                f"{counted(len(self.limited), 'target')} {'is' if one else 'are'} above what a user's own limit "
-                "allows, whatever is bought",
-                f"raise {'this limit' if one else 'these limits'}, or ask for less, at least: {text}{more}",
+                f"{counted(len(self.limited), 'target')} {are} above what a user's own limit allows, whatever "
+                "is bought",
+                f"raise {these}, or ask for no more than {they}: {text}{more}",
                 f"at most {at_most(self.all, error=ADDED)} of every target can be met together",
             ]
         most = at_most(self.all, error=ADDED)

@@ -89,10 +89,15 @@ def parts_of(instance: Instance) -> TaskParts:
 
 @dataclass(frozen=True, eq=False)
 class Least:
-    """The least tasks of every user: ``tasks (n,)``, or where that is more ``slopes (n, m) @ C``."""
+    """The least tasks of every user: ``tasks (n,)``, or where that is more ``slopes (n, m) @ C``.
+
+    It is `impossible` where somebody without an end would have to come to one first, or a group to more than its
+    ceiling.
+    """
 
     tasks: np.ndarray
     slopes: np.ndarray
+    impossible: bool = False
 
     def at(self, capacity: np.ndarray) -> np.ndarray:
         """Return the least tasks (n,) where the capacity of the whole cluster (m,) is this."""
@@ -159,7 +164,7 @@ class Needs:
         self.market = None if integer else market_needs(instance, policy, self.rates, self.limits)
         known = fair or self.market is not None
         self.alike = self._alike() if known else np.zeros((len(self.held), len(self.parts.user)), dtype=bool)
-        self.mates, self.open = _siblings(instance, self.who) & fair, past_ceilings(instance, self.who)
+        self.mates, self.ceilings = _siblings(instance, self.who) & fair, past_ceilings(instance, self.who)
         self.promised = worth(instance)[1]
         self.plain_levels = (
             fair and policy.measure == "dominant" and not instance.weighted and bool(instance.counted.all())
@@ -241,7 +246,10 @@ class Needs:
             The most that there is of each class.
         """
         least, slopes = np.maximum(self.own, self.asked(self.targets, low)), np.zeros((len(self.own), self.instance.m))
-        able = self._below(least, room) & self.open
+        able = self._below(least, room)
+        for j, amount, _, stopped in self.ceilings:
+            if high[j] > amount:
+                able = able & ~stopped
         # Who is promised as much as it needs may have it before its siblings rise.
         siblings = able & self.mates & (least > self.promised)[self.who][:, None]
         if self.rates is not None and siblings.any():
@@ -254,10 +262,13 @@ class Needs:
             least = self.clock.raised(self.who, able, least, quotients, low, high)
         if self.market is not None and able.any():
             least = self.market.raised(self.who, able, least, quotients)
-        least = np.minimum(least, self.limits)
+        impossible = bool(np.isinf(least).any())
+        least = np.minimum(np.where(np.isinf(least), self.own, least), self.limits)
+        for j, amount, users, _ in self.ceilings:
+            impossible |= float(least[users] @ self.instance.demands[users, j]) > amount * (1 + 4 * LEVEL)
         if self.rates is not None and self.shared and not self.rates.fixed and not self.rates.summed:
             self._slope(self._floor(siblings), least, slopes, low, high, quotients)
-        return Least(least, slopes)
+        return Least(least, slopes, impossible)
 
     def asked(self, targets: Sequence[Target], low: np.ndarray) -> np.ndarray:
         """Return the least tasks (n,) of which these targets themselves speak, in clusters of `low (m,)` or more.

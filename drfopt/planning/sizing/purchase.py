@@ -57,11 +57,11 @@ class Purchase(Result):
         that suffices, and a bound), or ``infeasible``.
     allocation : Allocation or None
         Of the cluster after the purchase, certified; where nothing meets the targets that of the purchase that came
-        nearest.
+        nearest of those that were judged.
     impatient : bool
         Whether a search without a limit was stopped, as its amounts may be any number.
     nearest : dict or None
-        Where nothing meets the targets: amounts of the purchase that came nearest.
+        Where nothing meets the targets: amounts of the purchase that came nearest of those that were judged.
     concessions : Concession or None
         Where nothing meets the targets: by how much they must come down at the least.
     judged, parts : int
@@ -206,7 +206,7 @@ class Purchase(Result):
         if self.cost is None:
             notes.append(
                 "nothing that may be bought meets the targets"
-                + ("; above is what came nearest" if self.nearest else "")
+                + (f"; above is what came nearest of {counted(self.judged, 'purchase')} judged" if self.nearest else "")
             )
             if self.concessions is not None:
                 notes.extend(self.concessions.sentences())

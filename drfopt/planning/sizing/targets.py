@@ -22,6 +22,7 @@ from ...base.tolerances import FILE_ERROR, LEVEL
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.naming import some
+from .clock_needs import worth
 
 __all__ = ["EVERYBODY", "MEASURES", "Target", "check_tiers", "left_nothing", "served_before", "targets_of"]
 
@@ -196,35 +197,36 @@ def _check_ceilings(instance: Instance, i: int, least: Fraction, text: str) -> N
 def check_tiers(instance: Instance, targets: Iterable[Target], integer: bool) -> None:
     """Refuse targets of users to whom an endless user of a higher tier leaves nothing in any cluster."""
     wanted = list(targets)
-    before = left_nothing(instance, [target.user for target in wanted], integer)
-    for target in wanted:
+    promised = worth(instance)[1]
+    # Who is promised something may have so much of it.
+    more = [t for t in wanted if not promised[t.user] or (t.measure == "tasks" and t.least > promised[t.user])]
+    before = left_nothing(instance, [target.user for target in more], integer)
+    for target in more:
         if (name := before.get(target.user)) is not None:
-            raise InstanceError(f"target '{target}': user {served_before(repr(name), repr(target.name))}")
+            text = served_before(repr(name), repr(target.name), bool(promised[target.user]))
+            raise InstanceError(f"target '{target}': user {text}")
 
 
-def served_before(first: str, last: str) -> str:
-    """Return that an endless user leaves nothing to another in any cluster, and what would help."""
+def served_before(first: str, last: str, promised: bool = False) -> str:
+    """Return that an endless user leaves nothing more to another in any cluster, and what would help."""
+    more, guarantee = (" beyond its guarantee", "a larger guarantee") if promised else ("", "a guarantee")
     return (
-        f"{first} is served before {last}, asks for tasks without an end and leaves nothing that {last} could use, "
-        f"whatever is bought: give {first} a max_tasks or a ceiling, or {last} a guarantee"
+        f"{first} is served before {last}, asks for tasks without an end and leaves nothing that {last} could use"
+        f"{more}, whatever is bought: give {first} a max_tasks or a ceiling, or {last} {guarantee}"
     )
 
 
 def left_nothing(instance: Instance, users: Iterable[int], integer: bool) -> dict[int, str]:
     """Return who of these users has nothing in any cluster, each with the endless user of a higher tier that has it.
 
+    Of who is promised something that is what it could have beyond.
+
     Under a leximin, of all or of each machine, that one goes on until something that its task needs is used up wherever
     it may run.  Who needs all of that as well, and may run nowhere else, has nothing then; of whole tasks where it
     needs no less of each.
     """
     rules = instance.organisation
-    if (
-        rules is None
-        or rules.groups
-        or any(rules.guarantees)
-        or instance.has_devices
-        or instance.task_types is not None
-    ):
+    if rules is None or rules.groups or instance.has_devices or instance.task_types is not None:
         return {}
     served = list(zip([-tier for tier in rules.tiers], rules.last, strict=True))
 
