@@ -258,7 +258,7 @@ def test_what_is_not_built_is_refused(tmp_path):
         (lambda: solve_partitions(users, POOL, "utilitarian"), "utilitarian is not built for users in tables: use drf"),
         (lambda: solve_partitions(users, [Machine("a", POOL)], "alpha:0"), "alpha:0 is not built .* or alpha:A"),
         (lambda: solve_partitions(users, POOL, "single:gpu"), "names a resource that the cluster does not have"),
-        (lambda: solve_partitions(users, POOL, jobs=0), "jobs is 0: give 1 or more"),
+        (lambda: solve_partitions(users, POOL, jobs=0), "jobs is 0: give a whole number, 1 or more"),
         (lambda: solve_partitions([1, 2], POOL), "users are a list: give the folder of their Parquet files"),
         (lambda: solve_partitions(users, 7), "the cluster is a int: give the path"),
         (lambda: solve_partitions(users, {"name": 1}), "a resource 'name', which is the name of another column"),
