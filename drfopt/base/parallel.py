@@ -49,7 +49,7 @@ def checked_jobs(jobs: Any) -> None:
         With what it is.
     """
     if jobs is not None and (not isinstance(jobs, Integral) or jobs < 1):
-        raise EngineError(f"jobs is {jobs!r}: give 1 or more, or nothing for one a core")
+        raise EngineError(f"jobs is {jobs!r}: give a whole number, 1 or more, or None for one a core")
 
 
 def checked_address(dask: Any) -> None:

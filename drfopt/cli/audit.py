@@ -93,6 +93,7 @@ def _number(flag: str, help: str, least: int = 1) -> typer.models.OptionInfo:
 
 
 def search(
+    context: typer.Context,
     policy: options.PolicyName = "drf",
     property: PropertyNames = None,
     users: Annotated[int, _number("--users", "How many users.")] = 2,
@@ -140,7 +141,8 @@ def search(
     """
     out = Output.from_options(format, json, output)
     if formulation is not None:
-        if policy != "drf":
+        said = context.get_parameter_source("policy")
+        if said is not None and said.name == "COMMANDLINE":
             raise USAGE_ERROR("--policy and --formulation name two policies: give one of them")
         policy = str(formulation)
     if checkpoint is not None:

@@ -87,6 +87,8 @@ def export(
         said = context.get_parameter_source("policy")
         if said is not None and said.name == "COMMANDLINE" and policy != allocation.policy:
             raise InstanceError(f"{answer}: is the answer of {allocation.policy}: leave --policy {policy} out")
+        if engine != "auto":
+            raise InstanceError(f"{answer}: is an answer, and nothing is solved: leave --engine {engine} out")
         if integer and not allocation.integer:
             raise InstanceError(f"{answer}: is an answer in divisible tasks: leave --integer out")
     else:

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from ..base.errors import InstanceError
 from ..base.tables import Column, Sheet
 from . import options
 from .output import Output, check, deliver, deliver_proof
@@ -134,8 +135,12 @@ def new(
 
     Example: drfopt new -o cluster.toml
     """
+    from ..io.text.files import format_of
+
     if output is not None:
         check(output)
+        if format_of(output) != "toml":
+            raise InstanceError(f"{output}: what is written with its comments is TOML: let the name end in .toml")
     from ..io.native import writing
     from ..simulation import scenario_files
 

@@ -46,8 +46,19 @@ BROKEN_PIPE = 141
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 """typer's own usage error, found by descent: its home has moved between versions of typer."""
 
-WRITERS = ("--certificate", "--cluster", "--output", "--records", "--timeline")
-"""Options that name a file to write."""
+FILES = (
+    "--answer",
+    "--certificate",
+    "--checkpoint",
+    "--cluster",
+    "--current",
+    "--output",
+    "--plot",
+    "--plots",
+    "--records",
+    "--timeline",
+)
+"""Options that name a file which is written, or read and not to be written over."""
 
 STATUS: tuple[tuple[type[BaseException], int], ...] = (
     (KeyboardInterrupt, INTERRUPTED),
@@ -132,21 +143,21 @@ class Command(TyperCommand):
         return [(option, given[option.name]) for option in single if option.name in given]
 
     def invoke(self, ctx: Any) -> Any:
-        """Run it; where two files to write are one, nothing is begun.
+        """Run it; where two files that it names are one, nothing is begun.
 
         Raises
         ------
         InstanceError
         """
-        writers: dict[str, str] = {}
+        named: dict[str, str] = {}
         for option in self.params:
             word, file = option.opts[0], ctx.params.get(option.name)
-            if word not in WRITERS or file is None:
+            if word not in FILES or file is None:
                 continue
             path, place = Path(file), os.path.realpath(file)
             # A terminal or a pipe takes one after the other.
-            if (path.is_file() or not path.exists()) and writers.setdefault(place, word) != word:
-                raise InstanceError(f"{writers[place]} and {word} both write {str(file)!r}: name two files")
+            if (path.is_file() or not path.exists()) and named.setdefault(place, word) != word:
+                raise InstanceError(f"{named[place]} and {word} both name {str(file)!r}: name two files")
         return super().invoke(ctx)
 
 

@@ -73,6 +73,9 @@ SMALLEST, LARGEST = 1e-280, 1e280
 MOST_IN_SETS = 16
 """Columns up to which a row's set of those that are positive is a short number, and all sets are a small one."""
 
+NO_LIMIT = ", or inf or None where there is no limit"
+"""What may stand where a number may."""
+
 LONG_BITS = 128
 """Numbers longer than this are not written out in an error."""
 
@@ -399,10 +402,10 @@ def _from_values(values: Any, shape: tuple[int, ...], places: Places, unlimited:
         try:
             entry = exact(value)
         except InstanceError as error:
-            raise InstanceError(f"{places.at(index)}: {error}") from None
+            raise InstanceError(f"{places.at(index)}: {error}{NO_LIMIT if unlimited else ''}") from None
         if entry < 0:
             long = max(entry.numerator.bit_length(), entry.denominator.bit_length()) > LONG_BITS
-            raise InstanceError(f"{places.at(index)} is {_brief(entry) if long else value}: it must not be negative")
+            raise InstanceError(f"{places.at(index)} is {_brief(entry) if long else value}: it must {places.least}")
         plain = plain and (type(value) is float or (type(value) is int and value <= EXACT_INTEGERS))
         entries.append(entry)
     array = np.array(_as_floats(entries, shape, places), dtype=np.float64).reshape(shape)
@@ -422,8 +425,8 @@ def _check(floats: np.ndarray, places: Places, unlimited: bool) -> None:
     if bad.any():
         index = tuple(int(i) for i in np.argwhere(bad)[0])
         value = float(floats[index])
-        none = ", or inf or None where there is no limit" if unlimited else ""
-        rule = "it must not be negative" if -np.inf < value < 0 else f"write a finite number, 0 or more{none}"
+        none = NO_LIMIT if unlimited else ""
+        rule = f"it must {places.least}" if -np.inf < value < 0 else f"write a finite number, 0 or more{none}"
         raise InstanceError(f"{places.at(index)} is {value:g}: {rule}")
 
 

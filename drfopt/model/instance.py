@@ -21,7 +21,7 @@ from ..base.tolerances import RATIOS
 from .arrays import MOST_IN_SETS, as_float, in_mid_range, needed_sets, table
 from .machine import Machine, accepts, capacity_table, devices_of, named_classes, resources_of
 from .monopolies import monopolies
-from .naming import Places, aligned, as_sequence, resource_names, row_of, rows_of_users, unique
+from .naming import Places, aligned, as_sequence, labels, resource_names, row_of, rows_of_users, unique
 from .organisation import Organisation
 from .users import (
     TaskType,
@@ -73,7 +73,8 @@ class Instance:
     """A cluster and the users who want to run tasks on it. Immutable.
 
     Whatever has labels (mapping, pandas Series or frame) is aligned by them in every argument, or refused by the label
-    that is missing or unknown; arrays and lists are positional. The index that pandas makes up is no label.
+    that is missing or unknown; arrays and lists are positional. The index that pandas makes up, 0, 1, 2 ..., is no
+    label, unless these are the names.
 
     Parameters
     ----------
@@ -659,8 +660,14 @@ class Instance:
             rest[columns[column]] = values
         demands = frame.drop(columns=special)
         rest.setdefault("users", [str(user) for user in frame.index])
-        rest.setdefault("resources", [str(column) for column in demands.columns])
-        return cls(demands, capacity, **rest)
+        names = [str(column) for column in demands.columns]
+        if labels(demands)[1] is None:
+            rest.setdefault("resources", names)
+        found = cls(demands, capacity, **rest)
+        if "resources" in rest or list(found.resources) == names:
+            return found
+        # What the cluster has is known to be the same, and the frame has the order.
+        return cls(demands, capacity, **rest, resources=names)
 
     def parts(self) -> dict[str, Any]:
         """Return the arguments that make an equal instance, exact: ``Instance(**(it.parts() | {"name": "new"}))``."""

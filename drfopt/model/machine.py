@@ -212,6 +212,8 @@ def devices_of(
         one = _given(value)
         count = counted_up_to(one.count, f"{place}: their number", MOST)
         size = there / count if one.size is None else amount_in_range(one.size, f"{place}: size")
+        if one.size is not None and not size:
+            raise InstanceError(f"{place}: size is 0: write what each of the {count} has, above 0")
         if not size or count * size > there:
             of = f"{count} of {size} each" if one.size is not None else f"{count}"
             raise InstanceError(f"{place} are {of}, but the capacity is {there}: write one that they fit into")

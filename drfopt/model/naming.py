@@ -276,6 +276,7 @@ class Places:
     columns: Sequence[str] = ()
     row_word: str = "user"
     reason: str = ""
+    least: str = "not be negative"
 
     def at(self, index: tuple[int, ...]) -> str:
         """Return the words for one entry, such as ``user 'A': demand of 'cpu'``."""

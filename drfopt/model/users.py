@@ -11,7 +11,7 @@ Names of users are a sequence that may make them when asked: a million of them a
 import heapq
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -252,6 +252,7 @@ def weight_table(weights: Any, users: Names, resources: Names) -> tuple[ExactTab
         values = [_weight_row(user, value, resources) for user, value in zip(users, values, strict=False)]
     two = per_resource or (isinstance(values, np.ndarray) and values.ndim == 2)
     shape, places = (n, len(resources)) if two else (n,), Places("weight", users, resources)
+    places = replace(places, least="be positive" if two else places.least)
     found = table(values, shape, places)
     if (found.floats > 0).all():
         return found, None
@@ -281,6 +282,8 @@ def _weight_row(user: str, value: Any, resources: Names) -> list:
 def limit_table(limits: Any, users: Names, types: Types | None) -> ExactTable:
     """Return the most tasks of each user, (n,), inf for no limit: of who has types, at most their number."""
     found, places = ExactTable(constant(np.inf, len(users))), Places("max_tasks", users)
+    if hasattr(limits, "notna"):
+        limits = limits.astype(object).where(limits.notna(), None)  # An empty cell, as which pandas keeps None.
     limits = aligned(limits, "max_tasks", ("user", users))
     if isinstance(limits, Mapping):
         limits = by_user(limits, users, "max_tasks", None)

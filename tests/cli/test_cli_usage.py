@@ -81,6 +81,7 @@ def test_version_names_what_computes(drfopt):
         (["schedule", "x", "--trace", "--no-trace"], ["--trace and --no-trace are both given: keep one of them"]),
         (["simulate", "x", "--slowdown", "cpu=1,cpu=2"], ["'cpu' is given twice"]),
         (["export", "x", "--to", "csv", "--resource", "a=b,a=c"], ["'a'", "'b'", "'c'", "keep one of them"]),
+        (["search", "--policy", "drf", "--formulation", "x.py"], ["--policy and --formulation name two policies"]),
         (["solve", "x", "--jobs", "２"], ["--jobs is given as '２': write it with the digits 0 to 9"]),
         (["solve", "nsdi2011", "-p", "alpha:２"], ["'alpha:２'"]),
         (["convert", "--from", "csv"], ["FILES"]),
@@ -123,6 +124,13 @@ def test_an_unknown_policy_and_an_unknown_engine_are_refused(drfopt, refused, cl
     refused(drfopt("solve", cluster, "--engine", "fillin"), "did you mean 'filling'?")
 
 
+def test_what_is_written_to_start_from_is_named_as_it_is_read(drfopt, refused, tmp_path):
+    for name in ("x.json", "x.yaml"):
+        refused(drfopt("new", "-o", tmp_path / name), "is TOML: let the name end in .toml")
+    refused(drfopt("new", "--scenario", "-o", tmp_path / "x.txt"), "'.txt' is not known")
+    assert drfopt("new", "-o", tmp_path / "x.toml").status == drfopt("solve", tmp_path / "x.toml").status == 0
+
+
 def test_output_into_nowhere_is_refused_before_the_work(drfopt, refused, cluster, tmp_path):
     refused(drfopt("solve", cluster, "-o", tmp_path), "folder")
     refused(drfopt("solve", cluster, "-o", tmp_path / "none" / "x.json"), "none")
@@ -151,12 +159,17 @@ def test_a_folder_without_parquet_is_none(drfopt, refused, tmp_path):
 
 def test_no_file_is_written_over_another_of_the_same_command(drfopt, refused, cluster, tmp_path):
     same = tmp_path / "same.json"
-    words = f"--certificate and --output both write '{same}': name two files"
+    words = f"--certificate and --output both name '{same}': name two files"
     refused(drfopt("solve", cluster, "-o", same, "--certificate", same), words)
     assert not same.exists()
     same.write_text("old")
     (tmp_path / "link.json").symlink_to(same)
-    refused(drfopt("solve", cluster, "-o", tmp_path / "link.json", "--certificate", same), "both write")
-    refused(drfopt("size", cluster, "-t", "A>=5", "--cost", "cpu=1", "-o", same, "--cluster", same), "both write")
+    refused(drfopt("solve", cluster, "-o", tmp_path / "link.json", "--certificate", same), "both name")
+    refused(drfopt("size", cluster, "-t", "A>=5", "--cost", "cpu=1", "-o", same, "--cluster", same), "both name")
+    found = drfopt("simulate", "two-users", "--plot", tmp_path / "p.svg", "-o", tmp_path / "p.svg", "--format", "csv")
+    refused(found, "--plot and --output both name")
+    refused(
+        drfopt("convert", "--from", "csv", cluster, "-o", same, "--current", same), "--current and --output both name"
+    )
     assert same.read_text() == "old"
     assert drfopt("solve", cluster, "-o", same, "--certificate", tmp_path / "other.json").status == 0

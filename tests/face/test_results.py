@@ -406,7 +406,10 @@ WRONG = {
     "the name of an instance": (lambda it: drfopt.verify(solve(it), "nsdi2011"), "the instance is 'nsdi2011': build"),
     "nothing to change": (lambda it: drfopt.what_if(None, ["set-weight A=2"]), "what is to be changed is None"),
     "nothing to sweep": (lambda it: drfopt.sweep(None, "cpu=9"), "a sweep is of an Instance, not None"),
-    "processes in words": (lambda it: drfopt.sweep(it, "cpu=9", jobs="2"), "jobs is '2': give 1 or more"),
+    "processes in words": (
+        lambda it: drfopt.sweep(it, "cpu=9", jobs="2"),
+        "jobs is '2': give a whole number, 1 or more",
+    ),
     "a scheduler by number": (lambda it: drfopt.sweep(it, "cpu=9", dask=3), "dask is 3: give the address"),
     "a scheduler by no address": (lambda it: drfopt.solve(it, dask="foo"), "dask is 'foo': give the address of a sch"),
     "a checkpoint by number": (

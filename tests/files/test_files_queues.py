@@ -404,6 +404,8 @@ def test_kueue_of_one_cohort_is_a_pool(tmp_path: Path, version: str) -> None:
         workload("w3", "b", ("main", 20, "1"), finished=True),
         workload("w4", "b", ("main", 20, "1"), active=False),
         workload("w5", "nowhere", ("main", 20, "1")),
+        local_queue("z", "Z"),
+        workload("w6", "z", ("main", 20, "1")),
     )
     found = read("kueue", [path])
     instance, organisation = found.instance, found.instance.organisation
@@ -424,6 +426,7 @@ def test_kueue_of_one_cohort_is_a_pool(tmp_path: Path, version: str) -> None:
         "Workload that has ended (a/w3)",
         "Workload that is not active (a/w4)",
         "Workload whose queue is not listed (a/w5, queue 'nowhere')",
+        "Workload whose ClusterQueue is not listed (a/w6, ClusterQueue 'Z')",
         "lendingLimit: the whole quota is lent while its queue does not need it (A)",
     ):
         assert line in notes, notes
@@ -691,7 +694,12 @@ def test_a_job_of_volcano_is_known_by_its_version(tmp_path: Path) -> None:
             "minAvailable": 2,
             "tasks": [
                 {"name": "ps", "replicas": 1, "template": TEMPLATE},
-                {"name": "worker", "replicas": 4, "template": {"spec": pod("x", cpu="2", memory="")["spec"]}},
+                {
+                    "name": "worker",
+                    "replicas": 4,
+                    "dependsOn": {"name": ["ps"]},
+                    "template": {"spec": pod("x", cpu="2", memory="")["spec"]},
+                },
             ],
         },
     }
@@ -710,6 +718,7 @@ def test_a_job_of_volcano_is_known_by_its_version(tmp_path: Path) -> None:
     ]
     assert (instance.max_tasks[1], instance.exact_demands[1][0]) == (3, 2)
     assert "gang of a Job: that many of its pods start together or none (minAvailable) (a/j)" in told(found)
+    assert "order of the tasks of a Job (dependsOn): they are there at once (a/j)" in told(found)
     assert "PodGroup without pods: minMember tasks of an equal part of its minResources (g)" in told(found)
 
 
@@ -902,6 +911,19 @@ def test_every_tree_of_quotas_divides_its_own_whole(tmp_path: Path) -> None:
     }
     paths = dict(zip(found.users, found.organisation.paths, strict=True))
     assert paths == {"a": "t20", "x": "t80", "b": "t80", "koordinator-default-quota": ""}
+
+
+def test_quotas_bound_a_cohort_on_machines_of_another_file(tmp_path: Path) -> None:
+    """Of 100 cpu the 15 of the quotas, as Kueue admits no more; a queue of no cohort has its own."""
+    items = [cluster_queue("A", quota("9"), cohort="c"), cluster_queue("B", quota("6"), cohort="c")]
+    alone = [cluster_queue("C", quota("5")), local_queue("c", "C"), workload("w3", "c", ("main", 90, "1"))]
+    items += [local_queue("a", "A"), local_queue("b", "B")]
+    items += [workload("w1", "a", ("main", 90, "1")), workload("w2", "b", ("main", 2, "1"))]
+    table = saved(tmp_path / "m.csv", "machine,count,cpu\nm,10,10\n")
+    for more, tasks in (([], [13, 2]), (alone, [13, 2, 5])):
+        found = read("kueue", [write(tmp_path / "k.json", *items, *more)], machines=table).instance
+        assert {group.name: dict(group.ceiling) for group in found.organisation.groups} == {"c": {"cpu": 15}}
+        assert solve(found, exact=True).tasks.tolist() == tasks
 
 
 def test_the_whole_of_a_tree_of_quotas_bounds_it_on_machines_of_another_file(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def test_one_unit_on_each_device_where_the_capacity_does_not_say():
         ("device = { gpu = 8 }", r"unknown key 'device': .*did you mean 'devices'\?"),
         ("devices = { gpus = 8 }", r"'node' has devices of 'gpus', .*did you mean 'gpu'\?"),
         ("devices = { gpu = 0 }", r"devices of 'gpu': their number is 0: write a whole number, 1 or more"),
+        ("devices = { gpu = { count = 2, size = 0 } }", r"of 'gpu': size is 0: write what each of the 2 has, above 0"),
         ("devices = { gpu = 1.5 }", r"devices of 'gpu': 1.5 is not a whole number"),
         ("devices = { gpu = 'x' }", r"devices of 'gpu': 'x' is not a number: write 1, 2, 3 \.\.\.$"),
         ("devices = 8", r"devices: 8 is no table: write a table of resource and number of devices"),

@@ -315,3 +315,28 @@ def test_a_machine_of_a_scenario_may_have_a_series():
         Scenario([Machine("m", pd.Series([14, 4]))], users)
     amounts = pd.Series([2, 1], ["memory", "cpu"])
     assert Stage(amounts).demand == User("A", users[0].jobs, guarantee=amounts).guarantee == {"cpu": 1, "memory": 2}
+
+
+@pytest.mark.parametrize("cluster", [{"capacity": {"cpu": 9}}, {"machines": [Machine("m", {"cpu": 4})]}])
+def test_a_frame_names_what_the_cluster_has(cluster):
+    with pytest.raises(InstanceError, match="demands: there is no resource 'mem', there is cpu"):
+        Instance.from_frame(DEMANDS, **cluster)
+    with pytest.raises(InstanceError, match="demands: nothing is said of resource 'gpu'"):
+        Instance.from_frame(DEMANDS, {"cpu": 9, "mem": 18, "gpu": 3})
+    # The order of resources is that of the frame.
+    assert Instance.from_frame(DEMANDS, {"mem": 18, "cpu": 9}) == Instance.from_frame(DEMANDS, [9, 18])
+
+
+def test_an_empty_cell_is_no_limit():
+    assert Instance(DEMANDS, ROOM, max_tasks=pd.Series([1, None], index=["A", "B"])).max_tasks == (1, None)
+    with pytest.raises(InstanceError, match="nan is not finite: write a finite number, or inf or None where there is"):
+        Instance(DEMANDS, ROOM, max_tasks=[1, float("nan")])
+
+
+def test_what_weights_may_be_and_machines_count():
+    with pytest.raises(InstanceError, match="weight of 'mem' is -1: it must be positive"):
+        Instance(DEMANDS, ROOM, weights={"A": {"cpu": 2, "mem": -1}})
+    with pytest.raises(InstanceError, match="weight is -1: it must not be negative"):
+        Instance(DEMANDS, ROOM, weights={"A": -1})
+    with pytest.raises(InstanceError, match=r"count is 2\.0: write a whole number, 1 or more, as 2"):
+        Instance(DEMANDS, machines=[Machine("m", {"cpu": 4, "mem": 4}, 2.0)])

@@ -176,12 +176,19 @@ def test_what_is_to_be_bought_for_a_whole_task_is_enough_as_it_is_told():
     assert bought.sentence().startswith("0.17 more x: ") and str(bought.amount) == "17/100"
 
 
-def test_what_to_buy_for_exact_whole_tasks_is_in_whole_tasks():
+def test_what_to_buy_for_exact_whole_tasks_is_in_whole_tasks(monkeypatch):
     machines = [Machine("n", {"cpu": 10}, 5)]
     cluster = Instance({"A": {"cpu": 4}, "B": {"cpu": 4}}, machines=machines, max_tasks={"A": 9, "B": 7})
     told = [advise(solve(cluster, integer=True, exact=exact)).to_dict() for exact in (False, True)]
     assert told[0] == told[1]
     assert told[0]["to_buy"][0]["amount"] == 3
+    # The answer that is there is not searched for again.
+    again = []
+    monkeypatch.setattr(
+        advice, "solve", lambda held, *given, **how: (again.append(held), solve(held, *given, **how))[1]
+    )
+    advise(solve(cluster, integer=True, exact=True))
+    assert again and not any(held is cluster for held in again)
 
 
 def test_an_exact_answer_is_not_lost_for_what_floats_do_not_hold(monkeypatch):

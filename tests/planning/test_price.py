@@ -39,6 +39,29 @@ def near(a: np.ndarray, b: np.ndarray, tolerance: float = SAME) -> bool:
 # ---- by hand --------------------------------------------------------------------------------------------------
 
 
+TINY = Instance({"A": {"cpu": 8, "io": 7}, "B": {"io": 8}, "C": {"cpu": "1e9", "io": 4}}, {"cpu": 9, "io": 20})
+
+
+def test_a_price_whose_end_the_solver_sees_dimly():
+    """With all but 3.6e-8 of the io gone C still fills the cpu, and the sum there is known to 4e-8 only."""
+    found = price(TINY)["io"]
+    assert not found.unknown and found.less.total_price == pytest.approx(0.05)
+    assert found.more.tasks == pytest.approx([0, 1 / 8, 0])
+    assert "B: 1 more of io (now 20) would give it 2.13281 tasks" in str(explain(TINY, user="B"))
+
+
+def test_what_is_not_known_is_not_said_to_be_of_no_help(monkeypatch):
+    def failed(*_):
+        raise SolverError("100 programs do not tell")
+
+    side = unit_price.Sums.side
+    monkeypatch.setattr(
+        unit_price.Sums, "side", lambda it, unit, *of: failed() if unit.name == "io" else side(it, unit, *of)
+    )
+    said = str(explain(TINY, user="B"))
+    assert "B: what a little more of io gives it is not known: compare two clusters with whatif" in said
+
+
 def test_the_paper_by_hand():
     """Levels l = 4 x / 18 = 3 y / c and x + 3 y = c: l = c / (c + 9/2), until memory is full, at c = 9 sqrt 3."""
     cpu, memory = price(PAPER).units

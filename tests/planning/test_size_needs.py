@@ -167,7 +167,9 @@ def test_nobody_has_less_than_rules_are_said_to_give(policy):
             (total, total, np.divide(total[None, :], total[:, None]), room),
             (low, high, Totals(low, np.eye(m)).quotients(region), 2 * room),
         ):
-            least = needs.between(*ends).at(total)
+            known = needs.between(*ends)
+            assert not known.impossible, seed
+            least = known.at(total)
             assert (least <= found.tasks * ROUNDED + 1e-12).all(), seed
             said += int((least > needs.own * ROUNDED)[others].sum())
     assert said > 1
@@ -286,6 +288,14 @@ def test_a_ceiling_above_all_there_is_stops_nobody():
     cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 4}, organisation=rules)
     found = size(cluster, "a>=10", {"cpu": 1}, steps={"cpu": 1}, most={"cpu": 26})
     assert (found.status, found.cost, found.parts) == ("optimal", 16, 1)
+
+
+def test_what_siblings_need_beyond_the_ceiling_of_their_group_is_refuted_at_once():
+    rules = Organisation(paths={"a": "g", "b": "g"}, groups=[Group("g", ceiling={"cpu": 10})])
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 4}, organisation=rules)
+    found = size(cluster, "a>=6", {"cpu": 1}, steps={"cpu": 1})
+    assert (found.status, found.parts) == ("infeasible", 0)
+    assert size(cluster, "a>=5", {"cpu": 1}, steps={"cpu": 1}).cost == 6
 
 
 def asked(instance, chance, now):

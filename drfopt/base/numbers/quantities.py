@@ -146,7 +146,8 @@ def counted_up_to(value: Any, what: str, most: int = MOST_COUNTED, least: int = 
         When it is no whole number, or beyond its ends.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InstanceError(f"{what} is {value!r}: write a whole number, {least:,} or more")
+        like = f", as {int(value)}" if isinstance(value, float) and value.is_integer() and value >= least else ""
+        raise InstanceError(f"{what} is {value!r}: write a whole number, {least:,} or more{like}")
     count = int(value)
     if not least <= count <= most:
         told = str(count) if abs(count) <= READ_OUT else f"{Decimal(count).normalize():.4g}"

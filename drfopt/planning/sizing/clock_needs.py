@@ -422,13 +422,14 @@ def worth(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
     return own * ROUNDED, most / ROUNDED
 
 
-def past_ceilings(instance: Instance, who: np.ndarray) -> list[tuple[int, float, np.ndarray]]:
+def past_ceilings(instance: Instance, who: np.ndarray) -> list[tuple[int, float, np.ndarray, np.ndarray]]:
     """Return what ceilings of groups may stop whom from using what users (users,) could give up.
 
-    Of each that its members could ever reach: the resource, the amount, and of whom that is said, bool (users, n).
+    Of each that its members could ever reach: the resource, the amount, who uses it, and of whom that is said, bool
+    (users, n).
     Where there is no more of the resource than that, it stops nobody before the cluster does.
     """
-    rules, found = instance.organisation, list[tuple[int, float, np.ndarray]]()
+    rules, found = instance.organisation, list[tuple[int, float, np.ndarray, np.ndarray]]()
     below = members_of(rules, instance.n)
     for group in () if rules is None else rules.groups:
         inside = np.isin(np.arange(instance.n), below[group.name])
@@ -437,5 +438,5 @@ def past_ceilings(instance: Instance, who: np.ndarray) -> list[tuple[int, float,
             users = np.flatnonzero(inside & (instance.demands[:, j] > 0))
             if (instance.limits[users] * instance.demands[users, j]).sum() < float(amount) * ROUNDED:
                 continue
-            found.append((j, float(amount), np.outer(~inside[who], np.isin(np.arange(instance.n), users))))
+            found.append((j, float(amount), users, np.outer(~inside[who], np.isin(np.arange(instance.n), users))))
     return found

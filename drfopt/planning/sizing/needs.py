@@ -91,7 +91,8 @@ def parts_of(instance: Instance) -> TaskParts:
 class Least:
     """The least tasks of every user: ``tasks (n,)``, or where that is more ``slopes (n, m) @ C``.
 
-    It is `impossible` where somebody without an end would have to come to one first.
+    It is `impossible` where somebody without an end would have to come to one first, or a group to more than its
+    ceiling.
     """
 
     tasks: np.ndarray
@@ -246,7 +247,7 @@ class Needs:
         """
         least, slopes = np.maximum(self.own, self.asked(self.targets, low)), np.zeros((len(self.own), self.instance.m))
         able = self._below(least, room)
-        for j, amount, stopped in self.ceilings:
+        for j, amount, _, stopped in self.ceilings:
             if high[j] > amount:
                 able = able & ~stopped
         # Who is promised as much as it needs may have it before its siblings rise.
@@ -263,6 +264,8 @@ class Needs:
             least = self.market.raised(self.who, able, least, quotients)
         impossible = bool(np.isinf(least).any())
         least = np.minimum(np.where(np.isinf(least), self.own, least), self.limits)
+        for j, amount, users, _ in self.ceilings:
+            impossible |= float(least[users] @ self.instance.demands[users, j]) > amount * (1 + 4 * LEVEL)
         if self.rates is not None and self.shared and not self.rates.fixed and not self.rates.summed:
             self._slope(self._floor(siblings), least, slopes, low, high, quotients)
         return Least(least, slopes, impossible)

@@ -160,7 +160,8 @@ class Pools:
             user, index = _first(self.demands[self.column] == 0)
             raise PolicyError(
                 f"{self.policy.name} compares shares of {self.policy.argument!r}, but the user of "
-                f"demands[{start + index}, {user}] demands none of it: leave it out, or use drf"
+                f"demands[{start + index}, {user}] demands none of it: give the user some, and a limit of 0 "
+                "where it is to have no task, or use drf"
             )
 
     def _check_scale(self, start: int, resources: Sequence[str]) -> None:

@@ -76,9 +76,10 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     wanted = [task if task.needs.queue in counting else _podless(task) for task in wanted]
     _check_shares(forest, notes)
     if objects.take("Node"):
-        notes.unused("node: quotas are divided, not machines", count=len(objects.take("Node")))
+        divided = "the cluster is that of machines" if asked.given else "quotas are divided, not machines"
+        notes.unused(f"node: {divided}", count=len(objects.take("Node")))
     objects.tell_rest()
-    queues = _queues(forest, idle, notes)
+    queues = _queues(forest, idle, notes, asked.given)
     if local.users:
         queues += [
             QueueNode(local.user(queue, *key), queue, weight, label="|".join(key))
@@ -162,8 +163,11 @@ def _keep_unlent(rooms: dict[Class, dict[str, Fraction]], forest: Quotas, idle: 
         notes.assumed("quota that a queue without tasks does not lend is left out", quota.name)
 
 
-def _queues(forest: Quotas, idle: Collection[str], notes: Notes) -> list[QueueNode]:
-    """Return queues and cohorts; a root that is the whole cluster is no group."""
+def _queues(forest: Quotas, idle: Collection[str], notes: Notes, given: bool) -> list[QueueNode]:
+    """Return queues and cohorts; a root that is the whole cluster is no group.
+
+    Where the cluster is `given` beside the files it is another, of which all below a root use what their quotas say.
+    """
     found = []
     for quota in forest.queues.values():
         nominal = _by_resource(quota.nominal)
@@ -173,15 +177,16 @@ def _queues(forest: Quotas, idle: Collection[str], notes: Notes) -> list[QueueNo
             notes.assumed(what, quota.name)
         found.append(QueueNode(quota.name, _group(quota.parent), quota.weight, promised, ceiling))
     for quota in forest.cohorts.values():
-        own = forest.all_of(quota, idle) if quota.parent else {}
-        ceiling = _ceiling(quota, own, notes) if quota.parent else {}
+        everything = forest.all_of(quota, idle)
+        own = everything if quota.parent else {}
+        ceiling = _ceiling(quota, own, notes) if quota.parent else _by_resource(everything) if given else {}
         found.append(
             QueueNode(
                 _group(quota.name), _group(quota.parent), quota.weight, _by_resource(own), ceiling, label=quota.name
             )
         )
     roots = [quota for quota in forest.cohorts.values() if not quota.parent]
-    if len(roots) == 1 and all(queue.parent for queue in forest.queues.values()):
+    if not given and len(roots) == 1 and all(queue.parent for queue in forest.queues.values()):
         return [
             replace(queue, parent="" if queue.parent == _group(roots[0].name) else queue.parent)
             for queue in found

@@ -125,7 +125,8 @@ def tasks(
         asked = item["spec"]["queueName"].text()
         queue = admission["clusterQueue"].text() or local.queue(namespace(item), asked)
         if queue not in forest.queues:
-            notes.no_task("Workload whose queue is not listed", f"{text}, queue {item['spec']['queueName'].text()!r}")
+            what, which = ("ClusterQueue", queue) if queue else ("queue", asked)
+            notes.no_task(f"Workload whose {what} is not listed", f"{text}, {what} {which!r}")
             continue
         root = forest.root(forest.queues[queue]).name
         flavors = {
