@@ -5,7 +5,7 @@ Two mistakes are answered with the error that Python has for them: `KeyError` fo
 
 DrfoptError
 ├── InstanceError       (also ValueError)   the cluster or its file is not usable as it stands
-├── PolicyError         (also ValueError)   the policy is unknown or cannot take this instance
+├── PolicyError         (also ValueError)   what is asked of it is unknown or cannot be: a policy, an option beside it
 │   └── FormulationError                    a user's formulation file is at fault
 ├── EngineError         (also ValueError)   the engine is unknown or cannot take this problem
 ├── SolverError         (also RuntimeError) a solver ended without an optimum
@@ -33,6 +33,7 @@ __all__ = [
     "checked_flags",
     "is_real",
     "listed",
+    "renaming",
     "suggestion",
     "unknown_key",
 ]
@@ -50,7 +51,7 @@ class InstanceError(DrfoptError, ValueError):
 
 
 class PolicyError(DrfoptError, ValueError):
-    """The policy is unknown, or it cannot take this instance."""
+    """What is asked of a cluster is unknown, has no such value, or cannot be asked of it: a policy, or an option."""
 
 
 class FormulationError(PolicyError):
@@ -93,12 +94,23 @@ def suggestion(word: object, known: Iterable[object]) -> str:
     Near is a word with few letters changed, or a long one that begins as a short word does, such as the name of a
     machine class; no number is near to another.
     """
+    near = _nearest(word, known)
+    return "" if near is None else f": did you mean {near!r}?"
+
+
+def renaming(word: str, there: Iterable[object]) -> str:
+    """Return ``": write 'cpu' for 'CPU'"`` for what stands in place of a word that is missing, or an empty string."""
+    near = _nearest(word, there)
+    return "" if near is None else f": write {word!r} for {near!r}"
+
+
+def _nearest(word: object, known: Iterable[object]) -> str | None:
     if not isinstance(word, str) or not word or len(word) > LONGEST_WORD or word.isdecimal():
-        return ""
+        return None
     words = [name for name in islice(known, MOST_WORDS) if isinstance(name, str) and len(name) <= LONGEST_WORD]
     near = [name for name in difflib.get_close_matches(word, words, n=3, cutoff=0.5) if _slip(word, name)]
     near = near or [name for name in words if name.casefold().startswith(word.casefold())]
-    return f": did you mean {near[0]!r}?" if near else ""
+    return near[0] if near else None
 
 
 def unknown_key(key: str, known: Collection[str], near: str | None = None) -> str:

@@ -92,7 +92,8 @@ class Allocation(Result):
     instance : Instance
     policy : str
     tasks : array (n,)
-        Tasks of each user: floats, or fractions and enclosures (dtype object) when asked for exact values.
+        Tasks of each user: floats; integers where tasks are whole; fractions and enclosures (dtype object) when asked
+        for exact values.
     leveled : callable
         Returns the level of each user; `levels` asks it once.
     placed : callable

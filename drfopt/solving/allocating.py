@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from ..base.deadline import Deadline
-from ..base.errors import CertificateError, EngineError, PolicyError, SolverError, TimeLimitError, checked_flags
+from ..base.errors import (
+    CertificateError,
+    EngineError,
+    InstanceError,
+    PolicyError,
+    SolverError,
+    TimeLimitError,
+    checked_flags,
+)
 from ..base.numbers.enclosures import Enclosure
 from ..base.numbers.quantities import amount
 from ..base.parallel import Workers, one_thread
@@ -114,7 +122,7 @@ def solve(
     Raises
     ------
     PolicyError, EngineError
-        The policy or the engine cannot take the instance.
+        The policy or the engine is unknown or cannot take the instance; or another argument is none of those above.
     FormulationError
         A formulation file is at fault.
     SolverError, TimeLimitError
@@ -305,7 +313,10 @@ def _climbed(problem: Problem, answer: Answer, better: list[int]) -> Answer:
 def _width(precision: Any, exact: bool) -> Fraction:
     if precision is not None and not exact:
         raise PolicyError(f"the precision {precision} is that of enclosures: ask for exact=True (--exact) with it")
-    width = PRECISION if precision is None else amount(precision, "the precision (--precision)", WIDTHS)
+    try:
+        width = PRECISION if precision is None else amount(precision, "the precision (--precision)", WIDTHS)
+    except InstanceError as error:  # an amount, but none of the cluster's
+        raise PolicyError(str(error)) from None
     if not 0 < width < 1:
         raise PolicyError(f"the precision (--precision) is {precision}: write {WIDTHS}")
     return width

@@ -301,7 +301,8 @@ def schedule(
     Raises
     ------
     PolicyError
-        When the policy makes no levels leximin or cannot take the instance, or somebody has more than 9e18 tasks.
+        When the policy makes no levels leximin or cannot take the instance, somebody has more than 9e18 tasks, or
+        another argument is none of those above.
     TimeLimitError
         When not all tasks were started in time.
     """

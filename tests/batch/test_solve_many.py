@@ -361,12 +361,21 @@ def test_bad_input_is_one_sentence_that_names_the_entry(arguments, message):
         ("single:gpu", {}, "single:gpu names a resource that the pools do not have: they have r1, r2"),
         ("drff", {}, "there is no policy 'drff': did you mean 'drf'"),
         ("ceei", {"weights": np.ones((3, 2, 2))}, "ceei takes one weight a user"),
-        ("single:r2", {"demands": spoiled((2, 1, 1), 0.0)}, r"the user of demands\[2, 1\] demands none of it"),
+        (
+            "single:r2",
+            {"demands": spoiled((2, 1, 1), 0.0)},
+            r"the user of demands\[2, 1\] demands none of it: give the user some, and a limit",
+        ),
     ],
 )
 def test_policies_that_cannot(policy, arguments, message):
     with pytest.raises(PolicyError, match=message):
         solve_many(**{"demands": GOOD, "capacity": [1, 1], "policy": policy} | arguments)
+
+
+def test_who_is_left_out_under_one_resource_demands_some_of_it_and_has_a_limit_of_0():
+    batch = solve_many([[[1, 1], [3, 1]]], [9, 18], "single:r1", limits=[[0, np.inf]])
+    assert batch.tasks.tolist() == [[0, 3]]
 
 
 def test_a_bad_entry_in_a_later_block_is_named_by_its_place_in_the_batch(monkeypatch):

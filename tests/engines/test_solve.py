@@ -68,6 +68,12 @@ def test_answers_do_not_change(paper):
             PolicyError,
             r"precision \(--precision\) is 2: write a relative width",
         ),
+        ({"policy": "ceei", "exact": True, "precision": -1}, PolicyError, "write a relative width such as 1e-30"),
+        (
+            {"policy": "ceei", "exact": True, "precision": "x"},
+            PolicyError,
+            "'x' is not a number: write a relative width",
+        ),
         ({"time_limit": 0}, PolicyError, "positive number of seconds"),
     ],
 )

@@ -123,6 +123,10 @@ def test_machines_may_be_a_table_a_pool_or_in_the_own_words(tmp_path: Path) -> N
         read("yarn", config, saturate=True, machines=none)
     with pytest.raises(InstanceError, match=r"m4\.toml: line 1, column 11"):
         read("yarn", config, saturate=True, machines=saved(tmp_path / "m4.toml", "[[machines]\nname = 'x'\n"))
+    with pytest.raises(
+        InstanceError, match=r"m5\.csv: has no column 'machine': write 'machine' for 'Machine' in line 1$"
+    ):
+        read("yarn", config, saturate=True, machines=saved(tmp_path / "m5.csv", "Machine,cpu\nx,8\n"))
     with pytest.raises(InstanceError, match=r"m6\.csv: line 1: is separated by ';'"):
         read("yarn", config, saturate=True, machines=saved(tmp_path / "m6.csv", "machine;cpu\nx;8\n"))
 

@@ -78,6 +78,11 @@ BAD = {
         "name,cpu_milli,memory_mib,gpu_milli\n",
         r"pods\.csv: line 1: the column 'num_gpu' is missing",
     ),
+    "column in other letters": (
+        NODES.replace("sn", "SN"),
+        PODS,
+        r"nodes\.csv: line 1: the column 'sn' is missing: write 'sn' for 'SN': a list of nodes has",
+    ),
     "no header": (
         TWO_NODES,
         "p1,1,2,3\n",

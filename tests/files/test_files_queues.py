@@ -694,7 +694,12 @@ def test_a_job_of_volcano_is_known_by_its_version(tmp_path: Path) -> None:
             "minAvailable": 2,
             "tasks": [
                 {"name": "ps", "replicas": 1, "template": TEMPLATE},
-                {"name": "worker", "replicas": 4, "template": {"spec": pod("x", cpu="2", memory="")["spec"]}},
+                {
+                    "name": "worker",
+                    "replicas": 4,
+                    "dependsOn": {"name": ["ps"]},
+                    "template": {"spec": pod("x", cpu="2", memory="")["spec"]},
+                },
             ],
         },
     }
@@ -713,6 +718,7 @@ def test_a_job_of_volcano_is_known_by_its_version(tmp_path: Path) -> None:
     ]
     assert (instance.max_tasks[1], instance.exact_demands[1][0]) == (3, 2)
     assert "gang of a Job: that many of its pods start together or none (minAvailable) (a/j)" in told(found)
+    assert "order of the tasks of a Job (dependsOn): they are there at once (a/j)" in told(found)
     assert "PodGroup without pods: minMember tasks of an equal part of its minResources (g)" in told(found)
 
 

@@ -206,26 +206,48 @@ BAD = {
     "letter of a part": (
         "sinfo",
         "NodeName=n CPUs=8 RealMemory=64000 MemSpecLimit=1G\n",
-        r"line 1: MEMSPEC of a node is '1G': write a number of MiB without a letter",
+        r"line 1: MemSpecLimit of a node is '1G': write a number of MiB without a letter",
     ),
     "header": ("sacct", "JobId|Users\n1|2\n", r"line 1: is neither a header nor a row"),
     "hosts": ("sacct", SACCT.replace("|node01\n", "|node[1-\n"), None),
-    "range": ("sacct", SACCT.replace("|node01\n", "|node[1-99999999]\n"), r"is no range of at most 1,000,000"),
-    "range backwards": (
+    "hosts of a node": (
+        "sinfo",
+        SINFO.replace("node02|", "node[02-|"),
+        r"line 2: 'node\[02-' is no list of hosts: write both",
+    ),
+    "range from above": (
+        "sinfo",
+        SINFO.replace("node02|", "node[4-2]|"),
+        r"line 2: '4-2' is a range from the higher to the lower: write 2-4",
+    ),
+    "range without an end": ("sinfo", SINFO.replace("node02|", "node[4-]|"), r"line 2: '4-' is no range of numbers"),
+    "device": ("sinfo", SINFO.replace("a100:4", "a100:1.2.3"), r"line 1: gres 'gpu:a100:1.2.3': write gpu:a100:4"),
+    "memory of a job": (
         "sacct",
-        SACCT.replace("|node01\n", "|node[4-1]\n"),
-        r"'4-1' is no range of numbers, from a",
+        "JOBID|USER|STATE|NODES|CPUS|MIN_MEMORY\n1|a|PD|1|1|mem=64G\n",
+        r"line 2: MIN_MEMORY is 'mem=64G': write an amount, such as 64G$",
     ),
-    "memory": (
-        "squeue",
-        "JOBID|USER|STATE|NODES|CPUS|MIN_MEMORY\n1|a|PENDING|1|1|4X\n",
-        r"of a job is '4X': .* 64G",
+    "nodes of a job": (
+        "sacct",
+        "JOBID|USER|STATE|NODES|CPUS|MIN_MEMORY\n1|a|PD|two|1|4G\n",
+        r"line 2: NODES is 'two': write a number, 0 or more",
     ),
-    "nodes": (
-        "squeue",
-        "JOBID|USER|STATE|NODES|CPUS|MIN_MEMORY\n1|a|PENDING|two|1|1G\n",
-        r"\(NODES, .*\) is 'two'",
+    "nodes of an entry": (
+        "sacct",
+        "JobId=1 JobState=PENDING NumNodes=two NumCPUs=1 MinMemoryNode=4G\n",
+        r"line 1: NumNodes is 'two': write a number, 0 or more",
     ),
+    "nodes in json": (
+        "sacct",
+        '{"jobs": [{"job_id": 1, "job_state": "PENDING", "node_count": "two", "tres_req_str": "cpu=1"}]}',
+        r"node_count is 'two': write a number, 0 or more",
+    ),
+    "devices of a job": (
+        "sacct",
+        "JOBID|USER|STATE|NODES|CPUS|TRES_PER_NODE\n1|a|PD|1|1|gres/gpu=2x\n",
+        r"line 2: gres 'gres/gpu=2x': write gpu:a100:4",
+    ),
+    "range": ("sacct", SACCT.replace("|node01\n", "|node[1-99999999]\n"), r"is no range of at most 1,000,000"),
     "array": ("sacct", SACCT.replace("1-3%2", "one"), r"'one' is no range of numbers"),
     "json": ("sacct", '{"steps": []}', "has neither nodes, sinfo, jobs nor shares"),
     "json list": ("sacct", "[1]", "is a list: give what a command of Slurm prints with --json"),
@@ -554,7 +576,11 @@ JobId=11 JobName=train UserId=ann(1000) Account=phys JobState=PENDING Dependency
     found = read("slurm", saved(tmp_path, node=node, job=job))
     assert found.instance.exact_machine_capacity[0] == (62, 250000, 4)
     assert "licence of a job (11)" in told(found)
-    assert "dependency of a job, which counts as one that waits for nothing (11)" in told(found)
+    assert "dependency of a job: it is there at once (11)" in told(found)
+    over = read(
+        "slurm", saved(tmp_path, node=node, job=job + job.replace("=11", "=12").replace("PENDING", "COMPLETED"))
+    )
+    assert told(over).replace("not used: job that is COMPLETED (12)\n", "").splitlines()[:2] == told(found).splitlines()
 
 
 ONE_JOB = "JOBID|USER|ACCOUNT|PARTITION|STATE|NODES|CPUS|MIN_MEMORY|TRES_PER_NODE\n1|a|x|p|PENDING|1|1|1G|N/A\n"

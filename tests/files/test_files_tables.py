@@ -160,7 +160,18 @@ BAD = {
         r"line 1: is separated by ';': separate the columns by com",
     ),
     "tabs": ("tasks", "# ours\nuser\tcpu\na\t1\n", r"line 2: is separated by tabs"),
-    "neither": ("tasks", "users,cpu\na,1\n", r"nor 'user' but 'users': did you mean 'user'\? name"),
+    "neither": (
+        "tasks",
+        "users,cpu\na,1\n",
+        r"has neither a column 'machine' nor 'user': write 'user' for 'users' in line 1",
+    ),
+    "capital": ("tasks", "User,cpu\na,1\n", r"nor 'user': write 'user' for 'User' in line 1$"),
+    "capital count": (
+        "machines",
+        "machine,Count,cpu\nm,4,8\n",
+        r"the header has a column 'Count': write 'count' for it",
+    ),
+    "capital label": ("machines", "machine,cpu,Label:Zone\nm,8,a\n", r"'Label:Zone': write 'label:Zone' for it"),
     "resource": (
         "tasks",
         "user,cpus\na,1\n",
@@ -289,7 +300,11 @@ def test_alibaba_2018(tmp_path: Path) -> None:
     assert found.instance.counts.tolist() == [1]
     assert sum(found.placement["app_1"].values()) == 1
     assert "batch task that has ended (t3)" in told(found)
-    for kind in ("failure domains of machines", "start, end and type of batch tasks", "limit of cpu of containers"):
+    for kind in (
+        "failure domains of machines",
+        "start, end, type and dependencies (in their names) of batch tasks: they are there at once",
+        "limit of cpu of containers",
+    ):
         assert f"not used: {kind} (" in told(found)
     only_ended = saved(tmp_path, batch=batch.splitlines()[2] + "\n", machines=machines)
     assert read("alibaba2018", only_ended).instance.users == ("job j_2",)

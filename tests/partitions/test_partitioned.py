@@ -149,6 +149,10 @@ def test_of_users_with_limits_and_weights_half_are_kept(tmp_path, monkeypatch, p
 
 FAULTS = {
     "a missing column": ({"cpu": [1.0, 3.0]}, "a.parquet: has no column 'memory': add it"),
+    "a column in other letters": (
+        {"cpu": [1.0], "Memory": [1.0]},
+        "has no column 'memory': write 'memory' for 'Memory'",
+    ),
     "a column nobody knows": (GOOD | {"wieght": [1, 2]}, "'wieght', which is neither .*: did you mean 'weight'"),
     "no number": (GOOD | {"cpu": [1.0, np.nan]}, "column 'cpu', row 1 is nan: write a finite number, 0 or more"),
     "less than nothing": (GOOD | {"cpu": [-1.0, 1.0]}, "column 'cpu', row 0 is -1: it must not be negative"),
@@ -254,7 +258,7 @@ def test_what_is_not_built_is_refused(tmp_path):
         (lambda: solve_partitions(users, POOL, "utilitarian"), "utilitarian is not built for users in tables: use drf"),
         (lambda: solve_partitions(users, [Machine("a", POOL)], "alpha:0"), "alpha:0 is not built .* or alpha:A"),
         (lambda: solve_partitions(users, POOL, "single:gpu"), "names a resource that the cluster does not have"),
-        (lambda: solve_partitions(users, POOL, jobs=0), "jobs is 0: give 1 or more"),
+        (lambda: solve_partitions(users, POOL, jobs=0), "jobs is 0: give a whole number, 1 or more"),
         (lambda: solve_partitions([1, 2], POOL), "users are a list: give the folder of their Parquet files"),
         (lambda: solve_partitions(users, 7), "the cluster is a int: give the path"),
         (lambda: solve_partitions(users, {"name": 1}), "a resource 'name', which is the name of another column"),

@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ...base.errors import InstanceError, checked_flags, listed, suggestion
+from ...base.errors import InstanceError, checked_flags, listed, renaming, suggestion
 from ...base.numbers.quantities import amount, counted_up_to
 from ...base.numbers.shown import counted
 from ..native.entries import MachineEntry, validated
@@ -140,6 +140,8 @@ def machines_in(file: File) -> tuple[list[ListedMachine] | None, Amounts | None]
     header = first_line(file)
     if "machine" in header and "user" not in header:
         return [machine_row(row) for row in with_header(file, comment="#")], None
+    if other := next((column for column in header if column.casefold() == "machine"), ""):
+        raise failure(file.place, f"has no column 'machine'{renaming('machine', [other])} in line 1")
     try:
         form = next((form for suffix, form in SYNTAXES.items() if file.place.lower().endswith(suffix)), None)
         found = tree(file.text, form or sniff(file.text), file.place)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from ...base.errors import InstanceError, suggestion
+from ...base.errors import InstanceError, renaming, suggestion
 from ..text.files import File, failure, shown
 from ..text.parts import CsvRow, with_header
 from .conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
@@ -47,9 +47,9 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
             elif "machine" in row.cells:
                 nodes.append(machine_row(row))
             else:
-                near = ((column, suggestion(column, ("machine", "user"))) for column in row.cells)
-                but = next((f" but {column!r}{words}" for column, words in near if words), ":")
-                raise failure(file.place, f"has neither a column 'machine' nor 'user'{but} name the columns in line 1")
+                columns = list(row.cells)
+                near = renaming("machine", columns) or renaming("user", columns) or ": name the columns"
+                raise failure(file.place, f"has neither a column 'machine' nor 'user'{near} in line 1")
     nodes = asked.nodes(nodes, lambda name, labels: tuple(labels.items()), notes)
     if nodes and tasks:
         _check_columns(nodes, tasks)
@@ -70,6 +70,10 @@ def _amounts(row: CsvRow, known: tuple[str, ...]) -> dict[str, Fraction]:
     found: dict[str, Fraction] = {}
     for column in row.cells:
         if column and column not in known and not column.startswith(LABEL):
+            small = column.casefold()
+            if small in known or small.startswith(LABEL):
+                wanted = small if small in known else LABEL + column[len(LABEL) :]
+                raise failure(row.place, f"the header has a column {shown(column)}: write {wanted!r} for it")
             try:
                 found[column] = row.amount(column)
             except InstanceError as error:

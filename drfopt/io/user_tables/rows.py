@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ...base.errors import EngineError, suggestion
+from ...base.errors import EngineError, renaming, suggestion
 from ..text.files import failure
 from .cluster import SPECIAL, BareCluster
 
@@ -180,14 +180,17 @@ def kind_of(kind: Any) -> str:
 def check_columns(place: str, kinds: Mapping[str, str], cluster: BareCluster) -> None:
     """Raise when columns are missing, unknown, or of another type."""
     pool = cluster.machines is None
+    known = (*cluster.resources, *SPECIAL)
     for name in cluster.resources:
         if name not in kinds:
             raise failure(
                 place,
-                f"has no column {name!r}{suggestion(name, kinds)}: add it (0 for who needs none), or leave that "
-                "resource out of the cluster",
+                f"has no column {name!r}"
+                + (
+                    renaming(name, [kind for kind in kinds if kind not in known])
+                    or ": add it (0 for who needs none), or leave that resource out of the cluster"
+                ),
             )
-    known = (*cluster.resources, *SPECIAL)
     for name, kind in kinds.items():
         if name not in known:
             near = suggestion(name, known)

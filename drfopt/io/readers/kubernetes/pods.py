@@ -227,6 +227,8 @@ def pods(objects: Objects, notes: Notes, literal: bool = False) -> list[Pod]:
         else:
             if owner.kind == "Job" and "minAvailable" in item["spec"]:
                 notes.unused("gang of a Job: that many of its pods start together or none (minAvailable)", title)
+            if any("dependsOn" in task for task in item["spec"]["tasks"].each()):
+                notes.unused("order of the tasks of a Job (dependsOn): they are there at once", title)
             for part, count, template in owner.templates(item["spec"]):
                 found.append(pod_of(template, notes, [item], _still(item, count), part, literal))
     return found

@@ -27,9 +27,9 @@ from ...writers.amounts import SLURM
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
 from ..queues.tree import QueueNode, organised
 from .device_types import Features, kinds, told_of_machine, types_apart, with_totals
-from .row import NOTHING, SlurmRow
+from .row import NOTHING, UNMODELLED, SlurmRow
 from .rows import DOWN, POWER, UP, node_states, rows
-from .tres import PLAIN, array_size, gres, hosts, memory_of, read_count, tres
+from .tres import PLAIN, array_size, cut_off, gres, hosts, read_count, read_memory, tres
 
 __all__ = ["read"]
 
@@ -195,15 +195,16 @@ def _cpus(row: SlurmRow, notes: Notes, name: str) -> Fraction:
 def _amount(row: SlurmRow, column: str) -> Fraction:
     amount = read_count(row[column].rstrip("+"))
     if amount is None:
-        called = "the number of nodes (NODES, NNodes)" if column == "NNodes" else column
-        raise failure(row.place, f"{called} is {shown(row[column])}: write a number, 0 or more")
+        raise failure(row.place, f"{row.called(column)} is {shown(row[column])}: write a number, 0 or more")
     return amount
 
 
 def _mebibytes(row: SlurmRow, column: str) -> Fraction:
     """Return memory of a node, which Slurm prints and takes without a letter."""
     if not only_digits(row[column].rstrip("+")[-1:]):
-        raise failure(row.place, f"{column} of a node is {shown(row[column])}: write a number of MiB without a letter")
+        raise failure(
+            row.place, f"{row.called(column)} of a node is {shown(row[column])}: write a number of MiB without a letter"
+        )
     return _amount(row, column)
 
 
@@ -246,6 +247,9 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
     if state not in WAITING + RUNNING:
         notes.no_task(f"job that is {state or 'in no state'}", job)
         return []
+    for what in UNMODELLED:
+        if row[what] not in NOTHING:
+            notes.unused(what, job)
     running = state in RUNNING
     size = max(1, int(_amount(row, "NNodes"))) if row["NNodes"] else 1
     demand, types = _demand(row, running, size, job, notes)
@@ -254,11 +258,11 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
     if "%" in job:
         notes.unused("most of an array's jobs at once (after %)", job)
     title = row["JobName"] or f"job {job}"
-    homes = hosts(row["NodeList"], row.place) if running else []
+    homes = hosts(row["NodeList"], row.place) if running and not cut_off(row["NodeList"]) else []
     if running and len(homes) == size:
         return [Task(user, demand, 1, needs, title, home) for home in homes]
     if running:
-        notes.unused("where a running job runs: its NodeList is not given", job)
+        notes.unused("where a running job runs: its NodeList is not given, or cut off", job)
     return [Task(user, demand, size * array_size(job, row.place), needs, title)]
 
 
@@ -266,8 +270,7 @@ def _devices(row: SlurmRow, column: str) -> dict[str, Fraction]:
     """Return the devices that a job asks for, ``gres/gpu:a100:2``, by their types too."""
     if row[column] in NOTHING:
         return {}
-    entries = [re.sub("^gres[/:]", "", entry.strip()).replace("=", ":") for entry in row[column].split(",")]
-    return gres(",".join(entry for entry in entries if entry.partition(":")[0] not in NO_DEVICES), row.place)
+    return gres(row[column], row.place, besides=NO_DEVICES)
 
 
 def _constraint(row: SlurmRow, job: str, notes: Notes) -> frozenset[frozenset[str]]:
@@ -311,15 +314,19 @@ def _plain_demand(row: SlurmRow, size: int, job: str, notes: Notes) -> dict[str,
     """Return the CPUs and the memory that a job needs of each of its nodes."""
     cpus = _amount(row, "CPUs") if row["CPUs"] else Fraction(0)
     demand = {"cpu": cpus / size}
-    memory = row["ReqMem"] or (f"{row['CoreMem']}c" if row["CoreMem"] else row["NodeMem"] or row["SomeMem"])
+    column = next((name for name in ("ReqMem", "CoreMem", "NodeMem", "SomeMem") if row[name]), "")
+    memory = row[column] if column else ""
     if row["TaskGRES"] not in NOTHING:
         notes.unused("devices for each task of a job: TRES tell how many it has", job)
     if row["SomeMem"] and cpus > size:
         notes.assumed("MIN_MEMORY is of a node: with --mem-per-cpu it is of a CPU, which -O tres-alloc takes in", job)
     if memory:
-        amount = memory_of(memory, row.place)
+        amount = read_memory(memory)
+        if amount is None:
+            raise failure(row.place, f"{row.called(column)} is {shown(memory)}: write an amount, such as 64G")
         # c stands behind what is for a core, n behind what is for a node; squeue tells of a node, sacct of the job.
-        each = {"c": cpus / size, "n": Fraction(1)}.get(memory[-1].lower(), Fraction(1, size if row["ReqMem"] else 1))
+        per = "c" if column == "CoreMem" else memory[-1].lower()
+        each = {"c": cpus / size, "n": Fraction(1)}.get(per, Fraction(1, size if row["ReqMem"] else 1))
         demand["mem"] = amount * each
         if not amount:
             notes.assumed("job of memory 0 needs none: in Slurm it may be all of its node's", job)

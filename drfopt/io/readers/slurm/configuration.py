@@ -26,6 +26,9 @@ WORDS = re.compile(r'(?:"[^"]*"|\S)+')
 SIZES = ("cpus", "sockets", "boards", "corespersocket", "realmemory", "nodes")
 """Keys of which such a line has one."""
 
+WRITTEN = {"CPUS": "CPUs", "MEMORY": "RealMemory", "MEMSPEC": "MemSpecLimit"}
+"""What a configuration calls the amounts of a node."""
+
 CORES = ("boards", "socketsperboard", "sockets", "corespersocket", "threadspercore")
 TOLD_OF_NODES = (
     *("nodename", "cpus", "realmemory", "gres", "feature", "features", "state", "memspeclimit", "corespeccount"),
@@ -155,4 +158,4 @@ def _configured_node(at: str, host: str, fields: Mapping[str, str], homes: Seque
         "PARTITION": ",".join(homes),
         "STATE": state,
     }
-    return SlurmRow(at, "nodes", cells)
+    return SlurmRow(at, "nodes", cells, WRITTEN)

@@ -6,9 +6,19 @@ from typing import Any
 from ...text.files import failure
 from ...text.parts import TreePart
 from ..conversion import Notes
-from .row import NOTHING, UNMODELLED, SlurmRow
+from .row import UNMODELLED, SlurmRow
 
 __all__ = ["of_json"]
+
+WRITTEN = {
+    "CPUS": "cpus",
+    "MEMORY": "real_memory",
+    "MEMSPEC": "specialized_memory",
+    "NNodes": "node_count",
+    "RawShares": "shares",
+    "Share": "shares_raw",
+}
+"""What the JSON calls the amounts of a row."""
 
 
 def of_json(part: TreePart, notes: Notes) -> Iterator[SlurmRow]:
@@ -27,7 +37,7 @@ def of_json(part: TreePart, notes: Notes) -> Iterator[SlurmRow]:
     if "jobs" in part:
         found = True
         for one in part["jobs"].each():
-            yield _job(one, notes)
+            yield _job(one)
     if "shares" in part:
         found = True
         shares = part["shares"]
@@ -55,7 +65,7 @@ def _node(one: TreePart) -> SlurmRow:
         "PARTITION": ",".join(one["partitions"].texts()),
         "STATE": "+".join(_words(one["state"])),
     }
-    return SlurmRow(one.place, "nodes", cells)
+    return SlurmRow(one.place, "nodes", cells, WRITTEN)
 
 
 def _nodes_of_sinfo(one: TreePart) -> Iterator[SlurmRow]:
@@ -68,13 +78,10 @@ def _nodes_of_sinfo(one: TreePart) -> Iterator[SlurmRow]:
         "STATE": "+".join(_words(one["node"]["state"])),
     }
     for name in one["nodes"]["nodes"].texts():
-        yield SlurmRow(one.place, "nodes", cells | {"NODELIST": name})
+        yield SlurmRow(one.place, "nodes", cells | {"NODELIST": name}, WRITTEN | {"MEMORY": "memory"})
 
 
-def _job(one: TreePart, notes: Notes) -> SlurmRow:
-    for what, (_, key) in UNMODELLED.items():
-        if isinstance(one[key].value, str) and one[key].value not in NOTHING:
-            notes.unused(what, one["job_id"].text())
+def _job(one: TreePart) -> SlurmRow:
     states = _words(one["job_state"]) or _words(
         one["state"]["current"] if isinstance(one["state"].value, dict) else one["state"]
     )
@@ -94,7 +101,8 @@ def _job(one: TreePart, notes: Notes) -> SlurmRow:
         "TaskGRES": one["tres_per_task"].text(),
         "NodeList": one["nodes"].text() if not isinstance(one["nodes"].value, dict | list) else "",
     }
-    return SlurmRow(one.place, "jobs", cells)
+    cells |= {what: one[key].value for what, (_, key) in UNMODELLED.items() if isinstance(one[key].value, str)}
+    return SlurmRow(one.place, "jobs", cells, WRITTEN)
 
 
 def _tres(part: TreePart, key: str) -> str:
@@ -114,7 +122,7 @@ def _share(one: TreePart) -> SlurmRow:
         "Parent": "" if user else one["parent"].text(),
         "RawShares": _number(one["shares"]),
     }
-    return SlurmRow(one.place, "shares", cells)
+    return SlurmRow(one.place, "shares", cells, WRITTEN)
 
 
 def _association(one: TreePart, notes: Notes) -> SlurmRow:
@@ -129,7 +137,7 @@ def _association(one: TreePart, notes: Notes) -> SlurmRow:
         "Share": _number(one["shares_raw"]),
         "GrpTRES": _tres(one["max"]["tres"], "total"),
     }
-    return SlurmRow(one.place, "limits", cells)
+    return SlurmRow(one.place, "limits", cells, WRITTEN)
 
 
 def _least(part: TreePart) -> str:

@@ -221,7 +221,7 @@ def rows(file: File, notes: Notes) -> Iterator[SlurmRow]:
         yield from configured(file, lines, notes)
         return
     if any(line.strip().startswith(tuple(f"{key}=" for key in ENTRIES)) for line in lines):
-        yield from _entries(file, lines, notes)
+        yield from _entries(file, lines)
         return
     if any(LOADED.match(line) for line in lines):
         yield from _loaded(file, lines, notes)
@@ -242,7 +242,7 @@ def rows(file: File, notes: Notes) -> Iterator[SlurmRow]:
         else:
             if header is None or (not header.said and header.bar and line.count("|") == len(header.columns) - 1):
                 header = _unsaid(line, at)
-            yield SlurmRow(at, header.kind, _cells(line, header, at, unused.setdefault(header.kind, {})))
+            yield _row(line, header, at, unused.setdefault(header.kind, {}))
     for kind, names in unused.items():
         if names:
             notes.unused(f"columns of {kind}", ", ".join(names))
@@ -311,7 +311,7 @@ def _unsaid(line: str, at: str) -> _Header:
     )
 
 
-def _cells(line: str, header: _Header, at: str, unused: dict[str, None]) -> dict[str, str]:
+def _row(line: str, header: _Header, at: str, unused: dict[str, None]) -> SlurmRow:
     count = len(header.columns)
     if header.bar:
         cells = line.split("|")
@@ -335,13 +335,13 @@ def _cells(line: str, header: _Header, at: str, unused: dict[str, None]) -> dict
     if len(cells) != count:
         raise failure(at, f"has {len(cells)} columns, but there are {count}: write | between them only")
     found: dict[str, str] = {}
-    for column, cell in zip(header.columns, cells, strict=True):
+    written: dict[str, str] = {}
+    for name, column, cell in zip(header.names or header.columns, header.columns, cells, strict=True):
         if column and not found.get(column, "").strip():
-            found[column] = cell
-    for name, column, cell in zip(header.names, header.columns, cells, strict=False):
-        if not column and cell.strip() not in NOTHING:
+            found[column], written[column] = cell, name
+        elif name and not column and cell.strip() not in NOTHING:
             unused[name] = None
-    return _settled(found)
+    return SlurmRow(at, header.kind, _settled(found), written)
 
 
 def _settled(cells: dict[str, str]) -> dict[str, str]:
@@ -357,10 +357,11 @@ def _settled(cells: dict[str, str]) -> dict[str, str]:
     return cells
 
 
-def _entries(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow]:
+def _entries(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
     """Yield what ``scontrol show node`` and ``scontrol show job`` print, in one line or several for an entry."""
     kind, at = "", ""
     fields: dict[str, str] = {}
+    written: dict[str, str] = {}
     last = ""
     for number, line in enumerate(lines, start=1):
         for word in line.split():
@@ -375,7 +376,7 @@ def _entries(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRo
                 continue
             if match["key"] in ENTRIES:
                 if kind:
-                    yield _entry(kind, at, fields, notes)
+                    yield _entry(kind, at, fields, written)
                 kind, at, fields = ENTRIES[match["key"]], f"{file.place}: line {number}", {}
             elif not kind:
                 raise failure(
@@ -384,23 +385,23 @@ def _entries(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRo
                 )
             last = match["key"].lower()
             fields.setdefault(last, match["value"])
+            written.setdefault(last, match["key"])
     if kind:
-        yield _entry(kind, at, fields, notes)
+        yield _entry(kind, at, fields, written)
 
 
-def _entry(kind: str, at: str, fields: Mapping[str, str], notes: Notes) -> SlurmRow:
+def _entry(kind: str, at: str, fields: Mapping[str, str], written: Mapping[str, str]) -> SlurmRow:
     cells: dict[str, str] = {}
+    names: dict[str, str] = {}
     for key, column in COLUMNS[kind].items():
-        if key in fields and fields[key] not in ("(null)", "None"):
-            cells.setdefault(column, fields[key])
+        if key in fields and fields[key] not in ("(null)", "None") and column not in cells:
+            cells[column], names[column] = fields[key], written[key]
     if kind == "jobs":
-        for what, (key, _) in UNMODELLED.items():
-            if fields.get(key, "") not in NOTHING:
-                notes.unused(what, fields.get("jobid", ""))
+        cells |= {what: fields.get(key, "") for what, (key, _) in UNMODELLED.items()}
         cells["NNodes"] = cells.get("NNodes", "").partition("-")[0]
         if "ArrayTaskId" in cells and not only_digits(cells["ArrayTaskId"]):
             cells["JobID"] = f"{cells.get('JobID', '')}_[{cells['ArrayTaskId']}]"
-    return SlurmRow(at, kind, _settled(cells))
+    return SlurmRow(at, kind, _settled(cells), names)
 
 
 def _loaded(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow]:

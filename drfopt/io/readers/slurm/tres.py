@@ -1,7 +1,7 @@
 """Slurm's ways to write amounts, sets of hosts and sets of array jobs."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from functools import lru_cache
 
@@ -9,7 +9,7 @@ from ....base.errors import InstanceError
 from ....base.numbers.quantities import only_digits, parse
 from ...text.files import failure, shown
 
-__all__ = ["PLAIN", "array_size", "gres", "hosts", "memory_of", "read_count", "tres"]
+__all__ = ["PLAIN", "array_size", "cut_off", "gres", "hosts", "read_count", "read_memory", "tres"]
 
 SCALES = {"": Fraction(1)} | {unit: Fraction(1024) ** power for power, unit in enumerate("KMGTPE", start=-1)}
 """MiB in a unit of memory; the unit that is not written is M."""
@@ -34,13 +34,18 @@ def _read(digits: str) -> Fraction:
 
 def read_count(text: str) -> Fraction | None:
     """Return a count as commands print it, ``2K`` for 2048; None where it is none."""
-    return _in_units(text, COUNTS)
+    return _scaled(text, COUNTS)
 
 
-def _in_units(text: str, units: Mapping[str, Fraction]) -> Fraction | None:
+def read_memory(text: str) -> Fraction | None:
+    """Return the MiB of memory as commands print it, ``64G`` or ``4Gc``; None where it is none."""
+    return _scaled(text, SCALES)
+
+
+def _scaled(text: str, scales: Mapping[str, Fraction]) -> Fraction | None:
     match = AMOUNT.fullmatch(text)
     try:
-        return _read(match["digits"]) * units[match["unit"].upper()] if match else None
+        return _read(match["digits"]) * scales[match["unit"].upper()] if match else None
     except InstanceError:
         return None
 
@@ -58,42 +63,40 @@ def tres(text: str, place: str) -> dict[str, Fraction]:
         name, _, value = (part.strip() for part in entry.partition("="))
         if name in PLAIN or not value:
             continue
-        amount = _in_units(value, SCALES if name == "mem" else COUNTS)
+        amount = read_memory(value) if name == "mem" else read_count(value)
         if amount is None:
             raise failure(place, f"{shown(entry)} is no resource and amount: write cpu=8 or mem=64G")
         found[name] = amount
     return found
 
 
-def memory_of(text: str, place: str) -> Fraction:
-    """Return the MiB in ``64G`` or ``4Gc``.
+def gres(text: str, place: str, besides: Collection[str] = ()) -> dict[str, Fraction]:
+    """Return the amounts in ``gpu:a100:4(S:0-1),shard:8`` or ``gres/gpu:a100=4``, of any type and of each type.
+
+    ``(null)`` is nothing, and entries named `besides` are left out.
 
     Raises
     ------
     InstanceError
-        When it is no amount.
+        When an amount is none.
     """
-    amount = _in_units(text, SCALES)
-    if amount is None:
-        raise failure(place, f"the memory of a job is {shown(text)}: write a number, 0 or more, such as 64G")
-    return amount
-
-
-def gres(text: str, place: str) -> dict[str, Fraction]:
-    """Return the amounts in ``gpu:a100:4(S:0-1),shard:8``, of any type and of each type; ``(null)`` is nothing."""
     found: dict[str, Fraction] = {}
     for entry in re.sub(r"\([^)]*\)", "", text).split(","):
-        parts = [part for part in entry.strip().split(":") if part != "no_consume"]
-        if not parts[0] or parts[0] in ("null", "N/A"):
+        words = re.sub("^gres[/:]", "", entry.strip()).replace("=", ":").split(":")
+        parts = [part for part in words if part != "no_consume"]
+        if not parts or parts[0] in ("", "null", "N/A", *besides):
             continue
-        count = parts[-1] if len(parts) > 1 else "1"
-        match = AMOUNT.fullmatch(count)
-        if match is None:
-            raise failure(place, f"gres {shown(entry)}: write gpu:a100:4")
-        amount = _read(match["digits"]) * COUNTS[match["unit"].upper()]
+        amount = read_count(parts[-1] if len(parts) > 1 else "1")
+        if amount is None:
+            raise failure(place, f"gres {shown(entry.strip())}: write gpu:a100:4")
         for name in (f"gres/{parts[0]}", *([f"gres/{parts[0]}:{parts[1]}"] if len(parts) > 2 else [])):
             found[name] = found.get(name, Fraction(0)) + amount
     return found
+
+
+def cut_off(text: str) -> bool:
+    """Return whether a list of hosts ends inside its brackets, as a narrow column leaves it."""
+    return bool(re.search(r"[\[\]]", RANGES.sub("", text)))
 
 
 def hosts(text: str, place: str) -> list[str]:
@@ -105,6 +108,8 @@ def hosts(text: str, place: str) -> list[str]:
         When brackets or ranges are not what they should be.
     """
     found: list[str] = []
+    if cut_off(text):
+        raise failure(place, f"{shown(text)} is no list of hosts: write both brackets, as in node[01-03,07]")
     for one in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text):
         match = RANGES.search(one)
         if match is None:
@@ -129,11 +134,11 @@ def _numbers(text: str, place: str) -> list[str]:
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
         high, _, step = high.partition(":")
-        if not all(only_digits(word) and len(word) < 10 for word in (low, high or "0", step or "1")):
+        if not all(only_digits(word) and len(word) < 10 for word in (low, high if dash else "0", step or "1")):
             raise failure(place, f"{shown(part)} is no range of numbers: write 1-8")
         last = int(high) if dash else int(low)
         if last < int(low):
-            raise failure(place, f"{shown(part)} is no range of numbers, from a lower one to a higher: write 1-8")
+            raise failure(place, f"{shown(part)} is a range from the higher to the lower: write {high}-{low}")
         if last - int(low) >= MOST_HOSTS or int(step or 1) == 0:
             raise failure(place, f"{shown(part)} is no range of at most {MOST_HOSTS:,} numbers")
         found += [str(number).zfill(len(low)) for number in range(int(low), last + 1, int(step or 1))]

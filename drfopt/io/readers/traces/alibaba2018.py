@@ -29,7 +29,7 @@ CENTICORES = 100
 
 IGNORED = {
     MACHINES: "failure domains of machines",
-    BATCH: "start, end and type of batch tasks",
+    BATCH: "start, end, type and dependencies (in their names) of batch tasks: they are there at once",
     CONTAINERS: "limit of cpu of containers",
 }
 """Columns that play no part."""

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ....base.errors import InstanceError, suggestion
+from ....base.errors import InstanceError, renaming
 from ....model.instance import MEBIBYTE, Instance
 from ....model.machine import Machine
 from ...text.files import File, failure, shown
@@ -112,13 +112,13 @@ def _open(file: File) -> _List:
     header = first_line(file)
     if not header:
         raise failure(place, f"line 1 is no header: write {','.join(NODES)} or {','.join(PODS)}")
-    kind = "nodes" if "sn" in header else "pods"
+    kind = "nodes" if "sn" in map(str.casefold, header) else "pods"
     needed = NODES if kind == "nodes" else PODS
     for column in needed:
         if column not in header:
             raise failure(
                 f"{place}: line 1",
-                f"the column {column!r} is missing{suggestion(column, header)}: "
+                f"the column {column!r} is missing{renaming(column, header)}: "
                 f"a list of nodes has {','.join(NODES)}, a list of pods {','.join(PODS)}",
             )
     ignored = tuple(column for column in header if column not in (*needed, "gpu_spec"))
