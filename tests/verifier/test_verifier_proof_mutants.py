@@ -172,12 +172,25 @@ def one_after_another(a, b, changed, limits=None):
     return claimed([a, b], ALIKE, [4, 4], [*rows.values()], tiers=FIRST, limits=limits)
 
 
-def three_before_one(policy, weight, b=5 / 2):
+def three_before_one(policy, weight, b=5 / 2, most=9):
     """A has its limit, B the rest, and C could have more, but is dearer; nothing is left to D."""
     tasks, needs = [1, F(b), 0, 0], [(1, F(1, 2)), (2, F(1, 5)), (3, 0), (1, 0)]
     rows = [tier(0, a="1/2" if policy == "throughput" else "1/6"), tier(1, str(F(weight) - F(1, 9)), a=1)]
     first = dict.fromkeys("ABC", 1)
-    return claimed(tasks, needs, [6, 1], rows, policy, tiers=first, limits={"A": 1, "B": 9, "C": 9})
+    return claimed(tasks, needs, [6, 1], rows, policy, tiers=first, limits={"A": 1, "B": most, "C": 9})
+
+
+def promised_before_one():
+    """A is promised most of its limit, B has the rest of its tier, and C is dearer; nothing is left to D."""
+    needs, first = [(1, F(1, 2)), (2, F(1, 5)), (3, 0), (1, 0)], dict.fromkeys("ABC", 1)
+    how = {"limits": {"A": 3, "B": 9, "C": 9}, "promised": {"A": {"a": 2}}, "tiers": first}
+    return claimed([3, F(3, 2), 0, 0], needs, [6, 2], [tier(0, a="1/2"), tier(1, "2", a=1)], **how)
+
+
+def promised_in_part():
+    """Of what A and B are promised, one before the other, both have two thirds, and C has nothing."""
+    promised, needs = {"A": {"a": 3}, "B": {"a": 3}}, [(1, 0)] * 3
+    return claimed([2, 2, 0], needs, [4, 4], [tier(0, a=1), tier(1, 1, a=1)], promised=promised, tiers=FIRST)
 
 
 def far_apart(a, b, most=1):
@@ -299,6 +312,10 @@ SUMS = [
     ("a weight where the second is at its price", lambda: three_before_one("throughput", 2), True),
     ("a weight of levels", lambda: three_before_one("utilitarian", 6), True),
     ("less than three before one could have", lambda: three_before_one("throughput", 2, b=2), False),
+    ("a weight where the limit of the second is near", lambda: three_before_one("throughput", 2, most=3), True),
+    ("a weight beside a promise", promised_before_one, True),
+    ("promises that are kept in part", promised_in_part, True),
+    ("next to nothing less, in fractions", lambda: one_after_another(4 - F(1, 10**20), 0, []), False),
     ("amounts far apart", lambda: far_apart(1, 1e-10), True),
     ("nearly half, of amounts far apart", lambda: far_apart(1, 5.1e-11), False),
     ("taken from a tier before", lambda: far_apart(1 - 1e-10, 2e-10), False),
