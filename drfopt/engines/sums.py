@@ -128,7 +128,7 @@ class Unresolved(SolverError):
 
 
 def _complete(problem: Problem, promised: Promised, tasks: np.ndarray) -> None:
-    """Refuse tasks of a pool of which somebody's could grow though nobody's fell, beyond rounding.
+    """Refuse tasks of a pool of which somebody's could grow, beyond rounding, though nobody's of its turn fell.
 
     Raises
     ------
@@ -136,7 +136,14 @@ def _complete(problem: Problem, promised: Promised, tasks: np.ndarray) -> None:
     """
     if problem.k > 1 or problem.instance.type_table is not None or problem.n > FEW:
         return
-    rising = ~promised.stopped & (promised.rates > 0) & (tasks < problem.limits * (1 - OVERLOOKED))
+    turns = promised.turns if len(promised.turns) else np.zeros(problem.n)
+    for turn in set(turns.tolist()):
+        # Whoever comes later has what it is promised, at least.
+        _grown(problem, promised, np.where(turns > turn, np.minimum(tasks, promised.floors), tasks), turns <= turn)
+
+
+def _grown(problem: Problem, promised: Promised, tasks: np.ndarray, asking: np.ndarray) -> None:
+    rising = asking & ~promised.stopped & (promised.rates > 0) & (tasks < problem.limits * (1 - OVERLOOKED))
     left = 1 - tasks @ problem.shares
     with np.errstate(divide="ignore", invalid="ignore"):
         growth = np.where(problem.shares > 0, left / problem.shares, np.inf).min(axis=1)

@@ -163,6 +163,15 @@ def test_a_limit_beyond_what_there_is_fills_nothing():
     assert found.tasks[1] > 0
 
 
+def test_who_comes_later_has_nothing_that_an_earlier_tier_could_have_however_little_that_counts():
+    """A, beside B, makes a part of 3e-11 of the sum: it is for A nevertheless that memory is there, and not for C."""
+    users = {"A": {"memory": "7e5"}, "B": {"cpu": "6e-3"}, "C": {"memory": 10}}
+    last = Organisation(tiers={"C": -1})
+    found = solve(Instance(users, {"cpu": 2, "memory": "6e-3"}, organisation=last, max_tasks={"A": 5e5}), "throughput")
+    assert found.tasks[0] == pytest.approx(0.006 / 7e5, rel=1e-9)
+    assert found.tasks[2] == 0
+
+
 def test_a_sum_that_highs_calls_impossible_is_answered_in_fractions():
     pool = Instance([[0, 3], [3, "1e-6"], [1, 10**6]], [10**6, 10**6], max_tasks=["0.1", 2, 1])
     found = solve(pool, "utilitarian")
