@@ -175,7 +175,7 @@ def test_an_interrupt_ends_it():
 
 
 def test_bad_settings_are_refused():
-    with pytest.raises(EngineError, match=r"^jobs is 0: give 1 or more, or nothing for one a core$"):
+    with pytest.raises(EngineError, match=r"^jobs is 0: give a whole number, 1 or more, or None for one a core$"):
         spread(square, [1], jobs=0)
 
 
