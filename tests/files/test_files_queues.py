@@ -945,6 +945,65 @@ def test_the_whole_of_a_tree_of_quotas_bounds_it_on_machines_of_another_file(tmp
     assert read("koordinator", [files], saturate=True).instance.exact_capacity == (20,)
 
 
+def quotas_with_a_tree(least: str = "0", **marks: str) -> list[dict]:
+    """Of Koordinator: x in a tree of 20 cpu with these labels, z in no tree; each has 40 pods of 1 cpu."""
+    prefix = "quota.scheduling.koordinator.sh"
+    kind, tree = {"kind": "ElasticQuota"}, {f"{prefix}/tree-id": "t"}
+    labels = tree | {f"{prefix}/{key}": value for key, value in ({"is-root": "true"} | marks).items()}
+    total = {f"{prefix}/total-resource": '{"cpu":"20"}'}
+    pods = [pod(f"{q}{i}", memory="", labels={f"{prefix}/name": q}) for q in "xz" for i in range(40)]
+    return [
+        kind | {"metadata": {"name": "r", "labels": labels, "annotations": total}, "spec": {"max": {"cpu": "90"}}},
+        kind | {"metadata": {"name": "x", "labels": tree | {f"{prefix}/parent": "r"}}, "spec": {}},
+        kind | {"metadata": {"name": "z"}, "spec": {"min": {"cpu": least}, "max": {"cpu": "40"}}},
+        *pods,
+    ]
+
+
+def test_quotas_in_no_tree_divide_what_the_trees_leave(tmp_path: Path) -> None:
+    """Of 32 cpu a tree has 20 and all others 12; their minimum they have even of less."""
+    path = tmp_path / "k.json"
+    for cpu, least, tasks in (
+        (32, "0", {"x": 20, "z": 12}),
+        (18, "0", {"x": 18, "z": 0}),
+        (18, "3", {"x": 15, "z": 3}),
+    ):
+        found = read("koordinator", [write(path, node("n", cpu=str(cpu)), *quotas_with_a_tree(least))]).instance
+        assert solve(found, exact=True)["z"].tasks == tasks["z"]
+        assert solve(found, exact=True)["x"].tasks == tasks["x"]
+    pool = saved(tmp_path / "p.toml", "[capacity]\ncpu = 32\n")
+    found = read("koordinator", [write(path, *quotas_with_a_tree())], machines=pool).instance
+    assert sorted(solve(found, exact=True).tasks.tolist()) == [12, 20]
+
+
+def test_a_tree_that_leaves_the_others_all_there_is_shares_it(tmp_path: Path) -> None:
+    items = [node("n", cpu="32"), *quotas_with_a_tree(**{"ignore-default-tree": "true"})]
+    found = read("koordinator", [write(tmp_path / "k.json", *items)])
+    assert solve(found.instance, exact=True).tasks.tolist() == [16, 16]
+    assert "tree that takes nothing from what is in none (ignore-default-tree) (r)" in told(found)
+
+
+def test_of_quotas_in_no_tree_nothing_is_known_without_nodes(tmp_path: Path) -> None:
+    found = read("koordinator", [write(tmp_path / "k.json", *quotas_with_a_tree())])
+    assert found.instance.users == ("x",)
+    assert solve(found.instance, exact=True).tasks.tolist() == [20]
+    assert "40 x pod of a quota in no tree: no node is listed, so what such quotas divide is not known" in told(found)
+
+
+def test_who_names_no_quota_above_it_is_in_the_tree_that_it_names_or_in_none(tmp_path: Path) -> None:
+    """Quotas that nobody lists are in none."""
+    prefix = "quota.scheduling.koordinator.sh"
+    items = quotas_with_a_tree()
+    del items[1]["metadata"]["labels"][f"{prefix}/parent"]
+    items[2]["metadata"]["labels"] = {f"{prefix}/tree-id": "unlisted", f"{prefix}/parent": "p"}
+    items += [pod("w", memory="", labels={f"{prefix}/name": "w"})]
+    found = read("koordinator", [write(tmp_path / "k.json", node("n", cpu="32"), *items)])
+    organisation = found.instance.organisation
+    assert organisation.paths == ("r", "no tree/p", "no tree")
+    assert {group.name: dict(group.ceiling) for group in organisation.groups}["no tree"] == {"cpu": 12}
+    assert "quota of a tree that names none above it is below the root of the tree (x)" in told(found)
+
+
 def test_what_a_kueue_queue_uses_is_what_it_runs(tmp_path: Path) -> None:
     one = [cluster_queue("a", quota("9"), cohort="c", used="4"), cluster_queue("b", quota("6"), cohort="c")]
     assert read("kueue", [write(tmp_path / "pool.json", *one)]).current()["tasks"] == {"a": 1}
@@ -1014,6 +1073,22 @@ def test_kueue_pods_that_are_reclaimable_have_ended(tmp_path: Path) -> None:
     assert found.instance.exact_limits == (5,)
     assert [sum(there.values()) for there in found.placement.values()] == [5]
     assert "5 x pod of a Workload that has ended (reclaimablePods)" in told(found)
+
+
+def test_of_a_workload_of_kueue_that_is_admitted_in_part_that_part_runs(tmp_path: Path) -> None:
+    """Of 5 pods 3 are admitted; of 4 that have not ended still 3 run, and of 2 these."""
+    one = workload("w", "a", ("main", 5, "1"), admitted="default")
+    one["status"]["admission"]["podSetAssignments"][0]["count"] = 3
+    for ended, running in ((0, 3), (1, 3), (3, 2)):
+        one["status"]["reclaimablePods"] = [{"name": "main", "count": ended}]
+        items = [cluster_queue("A", quota("9")), local_queue("a", "A"), one]
+        found = read("kueue", write(tmp_path / "k.json", *items))
+        assert found.current()["tasks"] == {"A": running}
+        assert found.instance.exact_limits == (5 - ended,), "the others are wanted"
+        waits = "pod that waits, of a Workload that is admitted in part (such as a/w)"
+        assert (f"assumed: 2 x {waits}" in told(found)) == (ended == 0)
+    one["status"]["conditions"] = []  # evicted
+    assert read("kueue", write(tmp_path / "k.json", *items)).current()["tasks"] == {}
 
 
 def test_kai_counts_mig_devices_in_its_quota_of_gpus(tmp_path: Path) -> None:

@@ -9,11 +9,14 @@
 A pod is in the quota that its label ``quota.scheduling.koordinator.sh/name`` names; or in the one that has the name of
 its namespace, or names that in its annotation ``namespaces``, or is the only one there; or in the default one. The
 annotation ``total-resource`` of the root of a tree of quotas is a ceiling, too, and says where no node is listed what
-there is to divide; several trees are added up.
+there is to divide; several trees are added up. Trees do not share: the quotas in none are a group, ``no tree``, of what
+is left of the nodes beside the totals of the trees that have no label ``ignore-default-tree``.
+
+Source: Koordinator, pkg/scheduler/plugins/elasticquota/quota_handler.go (handlerQuotaWhenRoot).
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -23,7 +26,7 @@ from ...text.parts import TreePart
 from ..conversion import Contents, Notes, ReadOptions
 from ..kubernetes.objects import Objects, annotations, labels, name, namespace
 from ..kubernetes.pods import Pod
-from .tree import QueueNode, System
+from .tree import UNLISTED, QueueNode, System, below
 
 __all__ = ["read"]
 
@@ -33,6 +36,7 @@ MARKS = (
     "is-parent",
     "tree-id",
     "is-root",
+    "ignore-default-tree",
     "allow-lent-resource",
     "shared-weight",
     "total-resource",
@@ -42,6 +46,9 @@ MARKS = (
 
 TOP = "koordinator-root-quota"
 DEFAULT = "koordinator-default-quota"
+REST = "no tree"
+"""The group of the quotas in no tree: no quota has a space in its name."""
+
 SYSTEM_QUOTAS = ("koordinator-system-quota",)
 
 UNBOUNDED = 2**62 // 1000
@@ -50,11 +57,12 @@ UNBOUNDED = 2**62 // 1000
 
 def _queues(objects: Objects, notes: Notes, given: bool) -> list[QueueNode]:
     found = []
-    weights = _weights(objects.take("ElasticQuota"))
-    totals = [_total(item) for item in objects.take("ElasticQuota")]
+    items = objects.take("ElasticQuota")
+    parents = _parents(items, notes)
+    totals = [_total(item) for item in items]
     if not given and not objects.take("Node") and sum(map(bool, totals)) == 1:
         totals = [{} for _ in totals]  # That tree is all there is.
-    for item, weight, total in zip(objects.take("ElasticQuota"), weights, totals, strict=True):
+    for item, parent, weight, total in zip(items, parents, _weights(items, parents), totals, strict=True):
         marks = labels(item)
         for key in labels(item) | annotations(item):
             if key.startswith(PREFIX) and key.removeprefix(PREFIX) not in MARKS:
@@ -64,7 +72,7 @@ def _queues(objects: Objects, notes: Notes, given: bool) -> list[QueueNode]:
         found.append(
             QueueNode(
                 name(item),
-                _parent(item),
+                parent,
                 weight,
                 item["spec"]["min"].amounts(),
                 _least(item["spec"]["max"].amounts(), total),
@@ -73,14 +81,37 @@ def _queues(objects: Objects, notes: Notes, given: bool) -> list[QueueNode]:
     return found
 
 
-def _weights(items: list[TreePart]) -> list[Fraction | Mapping[str, Fraction]]:
+def _parents(items: list[TreePart], notes: Notes) -> list[str]:
+    """Return the quota above each; where there are trees, `REST` above the first of those in none.
+
+    Of the default quota Koordinator has no bound but its maximum.
+    """
+    above, trees_of = ([labels(item).get(f"{PREFIX}{key}", "") for item in items] for key in ("parent", "tree-id"))
+    totals = list(map(_total, items))
+    roots = {tree: name(item) for item, tree, total in zip(items, trees_of, totals, strict=True) if total}
+    found = []
+    for item, parent, tree, total in zip(items, above, trees_of, totals, strict=True):
+        if not roots or total or name(item) in (TOP, DEFAULT) or parent not in ("", TOP):
+            found.append(parent)
+            continue
+        if tree in roots and tree:
+            notes.assumed("quota of a tree that names none above it is below the root of the tree", name(item))
+        elif tree:
+            notes.assumed(
+                "quota of a tree without total-resource divides what is left for those in no tree", name(item)
+            )
+        found.append(roots[tree] if tree in roots and tree else REST)
+    return found
+
+
+def _weights(items: list[TreePart], parents: list[str]) -> list[Fraction | Mapping[str, Fraction]]:
     """Return the weights of each quota by resource: amounts, of which only the proportion among siblings counts."""
     parts = []
     siblings: dict[str, list[Mapping[str, Fraction]]] = defaultdict(list)
-    for item in items:
+    for item, parent in zip(items, parents, strict=True):
         told = _annotated(item, "shared-weight").amounts()
         parts.append(told if any(told.values()) else item["spec"]["max"].amounts())
-        siblings[_parent(item) or TOP].append(parts[-1])
+        siblings[parent or TOP].append(parts[-1])
     means = {}
     for parent, alike in siblings.items():
         total: dict[str, Fraction] = {}
@@ -88,14 +119,10 @@ def _weights(items: list[TreePart]) -> list[Fraction | Mapping[str, Fraction]]:
             total[resource] = total.get(resource, Fraction(0)) + weight
         means[parent] = {resource: all_of_it / len(alike) for resource, all_of_it in total.items() if all_of_it}
     relative = [
-        {resource: weights.get(resource, Fraction(0)) / mean for resource, mean in means[_parent(item) or TOP].items()}
-        for item, weights in zip(items, parts, strict=True)
+        {resource: weights.get(resource, Fraction(0)) / mean for resource, mean in means[parent or TOP].items()}
+        for parent, weights in zip(parents, parts, strict=True)
     ]
     return [next(iter(one.values()), Fraction(1)) if len(set(one.values())) <= 1 else one for one in relative]
-
-
-def _parent(item: TreePart) -> str:
-    return labels(item).get(f"{PREFIX}parent", "")
 
 
 def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
@@ -135,6 +162,53 @@ def _least(most: dict[str, Fraction], total: dict[str, Fraction]) -> dict[str, F
     return {r: bound for r, bound in bounds.items() if bound < UNBOUNDED}
 
 
+def _beyond(
+    objects: Objects,
+    queues: list[QueueNode],
+    tasks: Mapping[str, int],
+    there: Mapping[str, Fraction] | None,
+    notes: Notes,
+) -> tuple[list[QueueNode], Collection[str]]:
+    """Return the quotas with the group of those in no tree, which has what the trees leave of what is `there`.
+
+    Where nothing but the trees says what there is, those in none are left out.
+    """
+    roots = [item for item in objects.take("ElasticQuota") if _total(item)]
+    if not roots:
+        return queues, ()
+    known = {queue.name for queue in queues}
+    named = dict.fromkeys([*(queue.parent for queue in queues), *tasks])
+    unlisted = [called for called in named if called not in known | {REST, TOP, DEFAULT, ""}]
+    for called in unlisted:
+        notes.assumed(UNLISTED, called)
+    queues = [*queues, *(QueueNode(called, REST) for called in unlisted)]
+    if there is None:
+        rest = [*below(REST, queues), DEFAULT]
+        for called in rest:
+            what = "in no tree: no node is listed, so what such quotas divide is not known"
+            if called in tasks:
+                notes.no_task(f"pod of a quota {what}", called, tasks[called])
+            elif called in known:
+                notes.unused(f"quota {what}", called)
+        return [queue for queue in queues if queue.name not in rest], rest
+    first = [queue for queue in queues if queue.parent == REST]
+    if not first:
+        return queues, ()
+    if DEFAULT in tasks:
+        notes.assumed("what the default quota uses is not taken off what is left for others in no tree", DEFAULT)
+    ceiling = dict[str, Fraction]()
+    for item in roots:
+        if labels(item).get(f"{PREFIX}ignore-default-tree") == "true":
+            notes.assumed("tree that takes nothing from what is in none (ignore-default-tree)", name(item))
+            continue
+        for resource, amount in _total(item).items():
+            ceiling[resource] = ceiling.get(resource, there.get(resource, Fraction(0))) - amount
+    for resource, left in ceiling.items():
+        # What is promised is there even where trees leave less.
+        ceiling[resource] = max(left, sum((queue.minimum.get(resource, Fraction(0)) for queue in first), Fraction(0)))
+    return [*queues, QueueNode(REST, maximum=ceiling)], ()
+
+
 def _pool(objects: Objects) -> dict[str, Fraction] | None:
     total: dict[str, Fraction] = {}
     for item in objects.take("ElasticQuota"):
@@ -152,4 +226,6 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         With file and place.
     """
     queues = partial(_queues, given=asked.given)
-    return System("koordinator", queues, _queue_of, pool=_pool, top=TOP, surplus=True).read(files, asked)
+    return System("koordinator", queues, _queue_of, pool=_pool, beyond=_beyond, top=TOP, surplus=True).read(
+        files, asked
+    )

@@ -3,7 +3,8 @@
 What the queue readers share: nodes and pods as Kubernetes has them, and users that are queues.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -11,19 +12,20 @@ from typing import Any
 from ....base.errors import InstanceError
 from ....model.organisation import DEEPEST
 from ...text.files import File
-from ..conversion import Contents, Notes, ReadOptions, named
+from ..conversion import Contents, ListedMachine, Notes, ReadOptions, named
 from ..kubernetes import SOURCE
 from ..kubernetes.eligibility import ANYWHERE, allows, missing
 from ..kubernetes.nodes import machines_of, tasks
 from ..kubernetes.objects import Objects
 from ..kubernetes.pods import Pod, pods
 
-__all__ = ["QueueNode", "System", "grown", "organised"]
+__all__ = ["UNLISTED", "QueueNode", "System", "below", "grown", "organised"]
 
 
 ROOT = ("root", "koordinator-root-quota")
 """Names of the one queue above all others; when it bounds nothing, it is no group of its own."""
 
+UNLISTED = "queue that is named and not listed has weight 1 and no bounds"
 
 FLOORS = (
     "guarantee is a floor and counts in what is compared; this scheduler divides what is above it: "
@@ -106,6 +108,17 @@ def grown(
     return found
 
 
+def below(name: str, queues: Iterable[QueueNode]) -> list[str]:
+    """Return the names of all queues below one."""
+    children: dict[str, list[str]] = {}
+    for queue in queues:
+        children.setdefault(queue.parent, []).append(queue.name)
+    found = list(children.pop(name, ()))
+    for one in found:
+        found += children.pop(one, ())
+    return found
+
+
 def organised(
     queues: Iterable[QueueNode], users: Iterable[str], notes: Notes, top: str = "", surplus: bool = False
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
@@ -133,7 +146,7 @@ def organised(
         known[queue.name] = _bounded(queue, notes)
     for queue in list(known.values()):
         if queue.parent and queue.parent not in known:
-            notes.assumed("queue that is named and not listed has weight 1 and no bounds", queue.parent)
+            notes.assumed(UNLISTED, queue.parent)
             known[queue.parent] = QueueNode(queue.parent)
     if top in known:
         known |= {name: replace(queue, parent=top) for name, queue in known.items() if not queue.parent and name != top}
@@ -149,7 +162,7 @@ def organised(
             groups.append({"name": "/".join(paths[name])} | _scalar(queue, notes).bounds)
     for name in users:
         if name not in known:
-            notes.assumed("queue that is named and not listed has weight 1 and no bounds", name)
+            notes.assumed(UNLISTED, name)
             if paths.get(top):
                 members[name] = {"group": "/".join(paths[top])}
         elif name in inner:
@@ -200,6 +213,12 @@ def _path(name: str, known: Mapping[str, QueueNode]) -> list[str]:
     return path
 
 
+Beyond = Callable[
+    [Objects, list[QueueNode], Mapping[str, int], Mapping[str, Fraction] | None, Notes],
+    tuple[list[QueueNode], Collection[str]],
+]
+
+
 @dataclass(frozen=True)
 class System:
     """A scheduler with queues.
@@ -216,6 +235,9 @@ class System:
         Whether queues are called by their paths, with dots.
     waiting : callable (Objects, list of Pod, Notes) -> list of Pod
         What else waits beside the pods and their owners.
+    beyond : callable (Objects, list of QueueNode, pods by queue, what there is, Notes) -> list of QueueNode, names
+        The queues again, once it is known who has pods and what there is, None where only the queues say it; and the
+        names of those that were left out.
     pool : callable (Objects) -> mapping or None
         What the queues' objects say that the whole cluster has, where no node is listed.
     top : str
@@ -230,6 +252,7 @@ class System:
     loose: bool = False
     dotted: bool = False
     waiting: Callable[[Objects, list[Pod], Notes], list[Pod]] = lambda objects, found, notes: []
+    beyond: Beyond = lambda objects, queues, tasks, there, notes: (queues, ())
     pool: Callable[[Objects], Mapping[str, Fraction] | None] = lambda objects: None
     top: str = ""
     surplus: bool = False
@@ -259,11 +282,18 @@ class System:
         bounds = [amounts for queue in queues for amounts in (queue.minimum, queue.maximum)]
         machines, asked = machines_of(objects, found, bounds, asked, notes)
         pool = asked.pool
+        there = _all_of(machines) or pool
         if not machines and pool is None:
             pool = self.pool(objects)
             if pool is not None:
                 notes.assumed("no node is listed: what the queues say that the cluster has is one pool")
         objects.tell_rest()
+        counts: Counter[str] = Counter()
+        for pod in found:
+            if id(pod) in users:
+                counts[users[id(pod)]] += pod.count
+        queues, out = self.beyond(objects, queues, counts, there, notes)
+        users = {pod: queue for pod, queue in users.items() if queue not in out}
         if self.dotted and queues:
             queues = grown(queues, dict.fromkeys(users.values()), notes)
         groups, members = organised(queues, dict.fromkeys(users.values()), notes, self.top, self.surplus)
@@ -286,3 +316,11 @@ class System:
             wants=lambda queue: ANYWHERE,
             missing=missing,
         )
+
+
+def _all_of(machines: Iterable[ListedMachine]) -> dict[str, Fraction]:
+    total: dict[str, Fraction] = {}
+    for machine in machines:
+        for resource, amount in machine.capacity.items():
+            total[resource] = total.get(resource, Fraction(0)) + amount * machine.count
+    return total

@@ -7,7 +7,7 @@ several flavors of a resource (named ``cohort/flavor-size``). A ClusterQueue is 
     nominalQuota                    guarantee, summed over the flavors
     nominalQuota + borrowingLimit   ceiling; of a queue without cohort its nominal quota
     fairSharing.weight              weight
-    Workloads                       tasks: one type a pod set; admitted ones are the current allocation
+    Workloads                       tasks: one type a pod set; pods that are admitted are the current allocation
 
 Without Workloads, pods that name their LocalQueue, or whose owner does (Job, JobSet, RayJob ...), are the tasks;
 without these either, a queue wants ever more of what it uses, or of its quota, flavor by flavor. Where the status tells

@@ -129,10 +129,7 @@ def tasks(
             notes.no_task(f"Workload whose {what} is not listed", f"{text}, {what} {which!r}")
             continue
         root = forest.root(forest.queues[queue]).name
-        flavors = {
-            one["name"].text(): [flavor.text() for _, flavor in one["flavors"].pairs()]
-            for one in admission["podSetAssignments"].each()
-        }
+        assignments = {one["name"].text("main"): one for one in admission["podSetAssignments"].each()}
         ended = {one["name"].text("main"): one["count"].count() for one in item["status"]["reclaimablePods"].each()}
         for part in item["spec"]["podSets"].each():
             tell_unused(part, ("name", "count", "template"), "a pod set", text, notes)
@@ -140,12 +137,18 @@ def tasks(
             if over := min(count, ended.get(part["name"].text("main"), 0)):
                 notes.no_task("pod of a Workload that has ended (reclaimablePods)", text, over)
             pod = pod_of(part["template"], notes, [item], count - over, literal=True)
-            assigned = flavors.get(part["name"].text("main"), []) if held & set(ADMITTED) else []
-            home = next((classes[root, flavor] for flavor in assigned if (root, flavor) in classes), None)
+            assigned = assignments.get(part["name"].text("main")) if held & set(ADMITTED) else None
+            flavors = [flavor.text() for _, flavor in assigned["flavors"].pairs()] if assigned else []
+            home = next((classes[root, flavor] for flavor in flavors if (root, flavor) in classes), None)
+            # Of what has not ended run as many as were admitted.
+            running = min(pod.count, assigned["count"].count(missing=pod.count)) if assigned else pod.count
             title = f"{name(item)}/{part['name'].text()}".rstrip("/")
             user = local.user(queue, namespace(item), asked)
             needs = QueueNeeds.of(forest.queues[queue], pod.demand, pod.needs)
-            found.append(Task(user, pod.demand, pod.count, needs, title, home))
+            found.append(Task(user, pod.demand, running, needs, title, home))
+            if rest := pod.count - running:
+                notes.assumed("pod that waits, of a Workload that is admitted in part", text, rest)
+                found.append(Task(user, pod.demand, rest, needs, title))
     return found, ()
 
 
