@@ -94,7 +94,8 @@ def kept(problem: Problem, exact: bool = False) -> Promised:
         # What floats drop fractions keep.
         if exact or n > FRACTIONS:
             raise
-        return kept(problem, exact=True).in_floats
+        rules = market_rules(problem.instance, problem.policy)
+        return replace(kept(problem, exact=True).in_floats, clock=rules.clock)
 
 
 def _kept(problem: Problem, exact: bool) -> Promised:

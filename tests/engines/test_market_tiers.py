@@ -270,3 +270,14 @@ def test_who_has_nothing_beside_what_it_needs_is_seen():
     ]
     cluster = built({"capacity": {"cpu": "1e12", "mem": "1e-9"}, "users": users}, "here")
     assert solve(cluster, "throughput")["B"].tasks == pytest.approx(1 / 3)
+
+
+def test_tiers_whose_promises_only_fractions_keep_are_divided_in_floats():
+    """What is held of earlier tiers was a fraction among floats: a TypeError."""
+    users = {"A": {"a": 8900, "b": 53}, "B": {"a": "2.7e-5"}, "C": {"b": "3.8e-8"}}
+    machines = [Machine("m", {"a": "7.1e6", "b": 57000}, 3), Machine("n", {"a": 57, "b": "4.4e7"}, 3)]
+    rules = Organisation(tiers={"B": 2, "C": 2}, guarantees={"A": {"a": "0.11"}})
+    cluster = Instance(users, machines=machines, max_tasks={"C": 670}, organisation=rules)
+    found, exact = solve(cluster, "ceei"), solve(cluster, "ceei", exact=True)
+    assert verify(certificate_document(found)).valid
+    assert found.tasks == pytest.approx([float(tasks) for tasks in exact.tasks], rel=1e-9)

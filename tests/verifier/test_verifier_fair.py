@@ -9,6 +9,7 @@ from test_verifier_stops import ROUNDED, priced
 from drfopt.certificates.verifier import markets
 from drfopt.certificates.verifier.cluster import Cluster
 from drfopt.certificates.verifier.markets import MarketClaim, PricedTier, _up
+from drfopt.certificates.verifier.powers import marginal_between
 
 USERS = [
     {"name": "A", "demand": {"a": 1}, "guarantee": {"a": 1}},
@@ -59,7 +60,9 @@ def fair_by_hand(claim, tier, stuck):
     )
     for v, (_, j, cap, members) in zip(tier.bounds, c.ceilings, strict=True):
         idle |= bool(v) and abs(sum(c.d[i][j] * x[i] for i in members) - cap) > e * cap
-    return [chosen, not idle, abs(unspent) <= e * money]
+    worth = [marginal_between(claim.income[i], claim.r[i], x[i], a, 40)[0] for i in mine]
+    own = sum(max(q[i], each) * x[i] for i, each in zip(mine, worth, strict=True))
+    return [chosen, not idle, abs(unspent) <= e * (money if full >= set(mine) else own)]
 
 
 PRICES = [
@@ -338,3 +341,21 @@ def test_a_number_of_64_bits_is_not_below_the_value_and_hardly_above():
         found = _up(value)
         assert value <= found <= value + abs(value) / 2**62
         assert found.denominator & (found.denominator - 1) == 0
+
+
+@pytest.mark.parametrize(
+    ("second", "holds"), [("1/2", True), ("0.4999999999", True), ("0.499999999", None), ("0.49", False), ("0.1", False)]
+)
+def test_what_is_left_to_a_later_tier_is_measured_by_what_it_has(second, holds):
+    """All but half of 10^9 is what others have: a fifth of the half was accepted, as a part of all."""
+    users = [
+        {"name": "A", "demand": {"a": 1}, "max_tasks": "999999999.5", "tier": 1},
+        {"name": "B", "demand": {"a": 1}},
+    ]
+    claim = market((F("999999999.5"), F(second)), "ceei", "1e-9", False, users, room=(10**9, 1))
+    price = 1 / F(second)
+    claim.fair(PricedTier(1, [[price, F(0)]], [], [], {}), {0})
+    checks = {check.name: check for check in claim.report.checks}
+    money = checks["all money is spent where tasks are cheapest"]
+    assert money.holds is holds
+    assert ("which may be rounding of what others have" in money.worst) == (holds is None)

@@ -22,6 +22,10 @@ from .work import bits, spend
 __all__ = ["MarketClaim", "PricedTier"]
 
 
+DIGITS = 40
+"""Decimals to which it is known what a task is worth, where that only measures what money is left."""
+
+
 class PricedTier(NamedTuple):
     """A tier: its turn, its prices, those at which all is spent after it, what each sum before it counts for in it."""
 
@@ -173,8 +177,16 @@ class MarketClaim(PossibleClaim):
         )
         idle += [group for group, used, most in held if not self.near(used, most)]
         self.report.add("what has a price is used up", idle)
-        spent = [f"{shown(money - unspent)} of {shown(money)}"] * (abs(unspent) > e * money)
-        self.report.add("all money is spent where tasks are cheapest", spent)
+        # Most of the money may be that of others, who came before: what rounding leaves of theirs is much here, but
+        # nothing to a tier in which everybody has all it could.
+        own, told = money, f"{shown(money - unspent)} of {shown(money)}"
+        if not full.issuperset(playing):
+            own = total(q[i] * x[i] for i in playing)
+            if abs(unspent) > e * own:  # Who is at its limit pays less than its tasks are worth.
+                own = total(x[i] * max(q[i], marginal_between(w[i], self.r[i], x[i], a, DIGITS)[0]) for i in playing)
+        spent = [told] * (abs(unspent) > e * own + (ROUNDING * money if e else 0))
+        unsure = f"{told}, which may be rounding of what others have" if abs(unspent) > e * own else ""
+        self.report.add("all money is spent where tasks are cheapest", spent, unsure)
         return True
 
     def stopped_after(self, tier: PricedTier, stuck: set[int]) -> set[int]:
