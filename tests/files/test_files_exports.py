@@ -524,6 +524,20 @@ def test_quotas_that_mesos_refuses_are_told() -> None:
     assert "UPDATE_QUOTA takes no quota of * or of a role in another: 2 roles" in lines
 
 
+def test_a_role_in_another_goes_back_as_that(tmp_path: Path) -> None:
+    """A dot is part of a name of Mesos."""
+    task = {"name": "t", "state": "TASK_RUNNING", "slave_id": "S0", "resources": {"cpus": 1}}
+    roles = {"a.b": 3, "a.b/dev": 2, "web": 1}
+    state = {"slaves": [{"id": "S0", "resources": {"cpus": 9}}]}
+    state["frameworks"] = [{"name": role, "tasks": [task | {"role": role}]} for role in ("a.b/dev", "web")]
+    state["roles"] = [{"name": role, "weight": weight} for role, weight in roles.items()]
+    lines: list[str] = []
+    found = read("mesos", saved(tmp_path / "state.json", json.dumps(state))).instance
+    written = json.loads(export(solve(found), "mesos", lines=lines))
+    assert {role["name"]: role["weight"] for role in written["roles"]} == roles
+    assert not any("is called" in line for line in lines)
+
+
 def test_csv_tells_what_is_called_otherwise_and_left_out() -> None:
     lines: list[str] = []
     instance = Instance({"A": {"cpu": 1, "mem": 2, "pods": 1}}, {"cpu": 3, "mem": 9, "pods": 9})

@@ -486,6 +486,25 @@ def test_parts_of_gpus_are_packed_on_devices(tmp_path, kind, asked):
     assert solve(found).tasks.sum() == 3 and solve(found, integer=True).tasks.sum() == 2
 
 
+def test_a_gpu_is_one_by_whatever_name_of_koordinator_it_is_asked_for(tmp_path):
+    """A node of 2 GPUs lists them under every name; of what a pod has by one, there is so much less by all others."""
+    percent = "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio"
+    there = gpu_node("n", number="2")
+    there["status"]["allocatable"] |= dict.fromkeys([*percent, "koordinator.sh/gpu"], "200")
+    there["status"]["allocatable"]["koordinator.sh/gpu-memory"] = "64Gi"
+    whole = {"nvidia.com/gpu": "1"}, {"koordinator.sh/gpu": "100"}, dict.fromkeys(percent, "100")
+    memory = {percent[0]: "100", "koordinator.sh/gpu-memory": "32Gi"}
+    for asked in (*((one, other) for one in whole for other in whole if one != other), (whole[0], memory)):
+        pods = [shared(f"p{i}{k}", **each) for i, each in enumerate(asked) for k in range(2)]
+        for each, team in zip(pods, "aabb", strict=True):
+            each["metadata"]["namespace"] = team
+        found = read("kubernetes", [write(tmp_path / "all.json", there, *pods)])
+        assert solve(found.instance, exact=True).tasks.tolist() == [1, 1]
+        assert "these are the same GPUs" in " ".join(map(str, found.notes))
+    alone = read("kubernetes", [write(tmp_path / "all.json", there, *pods[:2])])
+    assert alone.instance.resources[-1] == "nvidia.com/gpu" and not any("same GPUs" in str(n) for n in alone.notes)
+
+
 def test_more_cores_than_a_gpu_has_are_all_of_it_and_told(tmp_path):
     node = gpu_node("n", number="20", **{"hami.io/node-nvidia-register": REGISTER})
     pod = shared("p", **{"nvidia.com/gpu": "1", "nvidia.com/gpucores": "150"})

@@ -43,9 +43,11 @@ def text(allocation: Allocation, names: Names, lines: list[str]) -> str:
         lines.append(
             f"UPDATE_QUOTA takes no quota of {DEFAULT} or of a role in another: {counted(len(refused), 'role')}"
         )
-    roles = []
+    roles, paths = [], {"": ""}
     for queue in queues:
-        role = queue.full.replace(".", "/")
+        role = f"{paths[queue.parent]}/{queue.label}".lstrip("/")
+        if queue.user is None:
+            paths[queue.path] = role
         quota: dict[str, Any] = {"role": role, "guarantee": _amounts(queue.steps, shares)}
         quota |= {"limit": _amounts(queue.ceiling, shares)} if queue.ceiling else {}
         roles.append({"name": role, "weight": float(queue.weight) if queue.weight else 1.0, "quota": quota})
@@ -58,5 +60,6 @@ def _amounts(steps: Mapping[int, int], shares: Shares) -> dict[str, float]:
 
 
 def _name(name: str) -> str:
-    """Return a name without white space, slashes and dots, which part roles and paths, and without a hyphen first."""
-    return re.sub(r"[\s/.]+", "-", name).lstrip("-")
+    """Return a name that Mesos takes for a role: without white space and slashes, a hyphen first, or dots alone."""
+    found = re.sub(r"[\s/\\]+", "-", name).lstrip("-")
+    return "" if found in (".", "..") else found

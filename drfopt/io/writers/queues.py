@@ -176,7 +176,7 @@ def exported_queues(
 
 
 def _within(user: str, path: str) -> str:
-    return user.removeprefix(f"{path.replace('/', '.')}.") if path else user
+    return user.removeprefix(f"{path.replace('/', '.')}.").removeprefix(f"{path}/") if path else user
 
 
 def _labels(names: list[str], kinds: list[str], clean: Callable[[str], str], lines: list[str]) -> list[str]:

@@ -16,7 +16,8 @@ from ....base.errors import InstanceError
 from ...text.files import File
 from ..conversion import Contents, Notes, ReadOptions, named
 from .eligibility import ANYWHERE, allows, missing
-from .nodes import machines_of, tasks
+from .gpus import of_one_device
+from .nodes import listed, machines_of, tasks
 from .objects import Objects, name, namespace
 from .pods import Pod, pods
 
@@ -68,7 +69,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     notes = Notes()
     objects = Objects(files, notes)
     objects.refuse_loose()
-    found = pods(objects, notes)
+    found = of_one_device(pods(objects, notes), listed(objects, asked), notes)
     user_by = asked.user_by or "namespace"
     users = {id(pod): _user(pod, user_by, notes) for pod in found}
     quotas = ceilings(objects, notes)

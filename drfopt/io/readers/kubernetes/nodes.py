@@ -1,17 +1,17 @@
 """Nodes that take pods: what they have left beside what belongs to them, and whom they take."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from ...text.parts import TreePart
 from ...writers.amounts import KUBERNETES
-from ..conversion import ASSUMED, ListedMachine, Notes, ReadOptions, Task
+from ..conversion import ASSUMED, Amounts, ListedMachine, Notes, ReadOptions, Task
 from .eligibility import NODE_NAME, Features, features_of
 from .objects import Objects, annotations, labels, name
 from .pods import Pod
 
-__all__ = ["machines_of", "nodes", "tasks"]
+__all__ = ["listed", "machines_of", "nodes", "tasks"]
 
 REGISTERS = {
     "hami.io/node-nvidia-register": "nvidia.com/gpu",
@@ -59,6 +59,15 @@ def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[ListedMac
     return found
 
 
+def listed(objects: Objects, asked: ReadOptions) -> Iterator[Amounts]:
+    """Yield what each node has, or each machine of another file, or the pool of that."""
+    if asked.given:
+        yield from (machine.capacity for machine in asked.machines or ())
+        yield asked.pool or {}
+    else:
+        yield from map(_has, objects.take("Node"))
+
+
 def machines_of(
     objects: Objects, pods: list[Pod], bounds: Iterable[Iterable[str]], asked: ReadOptions, notes: Notes
 ) -> tuple[list[ListedMachine], ReadOptions]:
@@ -97,12 +106,16 @@ def _out_of_use(item: TreePart) -> str:
     return ""
 
 
+def _has(item: TreePart) -> dict[str, Fraction]:
+    status = item["status"]
+    return status["allocatable" if "allocatable" in status else "capacity"].amounts()
+
+
 def _left(item: TreePart, pods: list[Pod], notes: Notes) -> dict[str, Fraction]:
     """Return what a node can allocate, less what belongs to it."""
-    status = item["status"]
-    if "allocatable" not in status:
+    if "allocatable" not in item["status"]:
         notes.assumed("node can allocate all that it has: it does not say how much", name(item))
-    capacity = status["allocatable" if "allocatable" in status else "capacity"].amounts()
+    capacity = _has(item)
     for mark, resource in REGISTERS.items():
         if (listed := annotations(item).get(mark, "").strip()) and resource in capacity:
             # What such a node can allocate are shares: so many of each GPU.

@@ -15,7 +15,8 @@ from ...text.files import File
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, named
 from ..kubernetes import SOURCE
 from ..kubernetes.eligibility import ANYWHERE, allows, missing
-from ..kubernetes.nodes import machines_of, tasks
+from ..kubernetes.gpus import of_one_device
+from ..kubernetes.nodes import listed, machines_of, tasks
 from ..kubernetes.objects import Objects
 from ..kubernetes.pods import Pod, pods
 
@@ -273,8 +274,9 @@ class System:
         queue_of = self.queue_of(objects)
         found: list[Pod] = []
         users: dict[int, str] = {}
-        listed = pods(objects, notes)
-        for pod in [*listed, *self.waiting(objects, listed, notes)]:
+        all_pods = pods(objects, notes)
+        all_pods += self.waiting(objects, all_pods, notes)
+        for pod in of_one_device(all_pods, listed(objects, asked), notes):
             queue = None if pod.fixed else queue_of(pod)
             found.append(pod if queue is not None else replace(pod, fixed=True))
             if queue is not None:
