@@ -11,6 +11,7 @@ from test_verifier_mutants import both_stop, file_of, row, ruled, verdict, witho
 from drfopt import Group, Instance, Machine, Organisation, TaskType
 from drfopt.certificates.verifier import proofs, verify
 from drfopt.certificates.verifier.branches import Undecided
+from drfopt.certificates.verifier.order import ROUNDING
 
 # ---- machines divided one by one ---------------------------------------------------------------------------------
 
@@ -134,10 +135,10 @@ def demands(needs):
     return {name: {r: x for r, x in zip("ab", need, strict=True) if x} for name, need in named}
 
 
-def claimed(tasks, needs, room, prices, policy="throughput", exact=True, limits=None, promised=None, tiers=None):
+def claimed(tasks, needs, room, prices, policy="throughput", exact=True, limits=None, promised=None, **rules):
     """Users of so much of each resource, with so many tasks, and the prices of resources, or tiers that have some."""
     rows = demands(needs)
-    rules = Organisation(guarantees=promised or {}, tiers=tiers or {}) if promised or tiers else None
+    rules = Organisation(guarantees=promised or {}, **rules) if promised or rules else None
     cluster = Instance(rows, dict(zip("ab", room, strict=True)), organisation=rules, max_tasks=limits or {})
     found = without_levels(file_of(cluster, policy, exact=exact))
     for user, x in zip(found["users"], tasks, strict=True):
@@ -225,6 +226,78 @@ def by_rounding(b):
     """A comes first, and has all; B has a limit that is less than what floats round of it."""
     rows, needs = [tier(0, a=1 / 3), tier(1, 3e12, a=1e12)], [(3, 0), (1e-12, 0)]
     return claimed([1 / 3, b], needs, [1, 4], rows, exact=False, tiers=FIRST, limits={"B": 1})
+
+
+def with_all_that_is_promised():
+    """A comes first, and C, to which all of b is promised; nothing is left to B."""
+    needs, rows = [(1, 0), (1, 0), (0, 1)], [tier(0, a=1), tier(1, 1, a=1)]
+    return claimed([4, 0, 4], needs, [4, 4], rows, promised={"C": {"b": 4}}, tiers={"A": 1, "C": 1})
+
+
+CEILING = Group("g", ceiling={"a": 1})
+AS_FAR = (1 + F(1, 10**9)) / (1 - ROUNDING)
+"""What there is of a resource, where one task less is as much less as accuracy and rounding pass."""
+
+
+def passed(room, row, **rules):
+    """A has a little more than there is for it, and B a little less."""
+    return claimed([1 + 9e-10, 1 - 2.5e-9], APART, [room, 1], [row], exact=False, **rules)
+
+
+ROUNDED = F(5, 10**10) + ROUNDING * F(7, 2)
+"""What half a task may be off by, where all money is 7/2."""
+
+
+def at_a_rounded_price(left):
+    """A comes first, whose limit is far and whose price of a is rounded, so that of a is left as much as it may be.
+
+    With it come C at its limit and D at the ceiling of its group: what they leave of b is B's.
+    """
+    tasks, needs, b = [1, 1 / 2, 1, 1], [(4, 1), (0, 1), (0, 1), (0, 1)], tier(1, 1, b=1)
+    rows = [tier(0, a=(1 - 2e-9) / 4) | {"ceilings": {"g": {"b": 1}}}, b]
+    rules = {"tiers": {"A": 1, "C": 1}, "paths": {"D": "g"}, "groups": [Group("g", ceiling={"b": 1}, tier=1)]}
+    limits = {"A": 1.3, "C": 1}
+    return claimed(tasks, needs, [4 * (1 + F(left)), F(7, 2)], rows, exact=False, limits=limits, **rules)
+
+
+def at_a_rounded_price_on_machines():
+    """A comes first, and is stopped by a of its machine: what another has it cannot run."""
+    rack = [Machine("m", {"a": 1, "b": 3 / 2}), Machine("n", {"a": 1, "b": 0})]
+    rules = {"organisation": Organisation(tiers=FIRST), "max_tasks": {"A": 1.3}}
+    found = without_levels(file_of(Instance(demands([(1, 1), (0, 1)]), machines=rack, **rules), "throughput"))
+    for user, x in zip(found["users"], (1.0, 0.5), strict=True):
+        user["tasks"], found["placement"][user["name"]] = x, {"m": x}
+    found["proof"] = {"tiers": [tier(0, m={"a": 1 - 2e-9}), tier(1, 1, m={"b": 1})]}
+    return found
+
+
+def beside_its_promise(promised):
+    """A comes first, whose price is rounded; B has its promise, and what else A has left."""
+    rows = [tier(0, b=1 - 2e-9), tier(1, 1, b=1)]
+    more = {"limits": {"A": 1.3}, "promised": {"B": {"b": promised}}, "tiers": FIRST}
+    return claimed([1, 1 / 2], [(0, 1)] * 2, [1, 3 / 2], rows, exact=False, **more)
+
+
+def without_room():
+    """A comes first, whose price of a is rounded; what B could have of b is A's."""
+    rows, limits = [tier(0, a=1 - 2e-9), tier(1, 1, b=1)], {"A": 1.4, "B": 1 / 2}
+    return claimed([1, 0], [(1, 1), (0, 1)], [1, 1], rows, exact=False, limits=limits, tiers=FIRST)
+
+
+def taken_beside_promises():
+    """Of a C and D have what they can of their promises; A comes before B, which has some of what A could have of b."""
+    rows, needs = [tier(0), tier(1, 1, b=1)], [(0, 1), (0, 1), (1, 1), (1, 1)]
+    rules = {"promised": {"C": {"a": 3}, "D": {"a": 3}}, "tiers": {"A": 2, "B": 1}, "limits": {"A": 1}}
+    return claimed([1 - 1e-10, 2e-10, 2, 2], needs, [4, 5 + 1e-10], rows, exact=False, **rules)
+
+
+def promised_all_it_may(c):
+    """A comes first, at its limit, which it is promised: there is no such tier; then C, and B has the rest."""
+    last = tier(1 + c, 1, b=1)
+    rows = [tier(1, a=1 - 2e-9), last | {"held": {"0": 1, "1": 1}}] if c else [last]
+    tasks, needs = [1, 1 / 2, 1][: 2 + c], [(0, 1), (0, 1), (1, 1)][: 2 + c]
+    rules = {"limits": {"A": 1, "C": 1.4}, "tiers": {"A": 2, "C": 1}} if c else {"limits": {"A": 1}, "tiers": {"A": 2}}
+    return claimed(tasks, needs, [1, 3 / 2 + c], rows, exact=False, promised={"A": {"b": 1}}, **rules)
 
 
 def hardly_limited(price):
@@ -328,6 +401,38 @@ SUMS = [
     ("a tenth of what is left by a ceiling that rounding passes", lambda: ceiling_passed(1 + 9e-11, 1e-11), None),
     ("all that is left by a ceiling", lambda: ceiling_passed(1, 1e-10), True),
     ("beside one that comes first and fits nowhere", lambda: beside_who_has_none(), True),
+    # Who has all that is promised gains nothing, and says nothing of what a sum before counts for.
+    (
+        "below a limit, with all that is promised",
+        lambda: claimed([4, 0], ALIKE, [4, 9], {}, limits={"A": 9}, promised=ALL),
+        True,
+    ),
+    ("a weight beside who has all that is promised", with_all_that_is_promised, True),
+    # Nothing is paid by what is beyond a capacity, and what is beyond most counts.
+    ("a capacity that is passed", lambda: passed(1, tier(0, a=1, b=1)), False),
+    (
+        "a ceiling that is passed",
+        lambda: passed(4, tier(0, b=1) | {"ceilings": {"g": {"a": 1}}}, paths={"A": "g"}, groups=[CEILING]),
+        False,
+    ),
+    ("a capacity that is passed beside one that hardly is", lambda: room_passed(1 + 9e-11, 1e-11 + 1e-21), None),
+    # A tier that is said to count for itself does so once.
+    (
+        "a limit and a capacity that are passed, and a tier that holds itself",
+        lambda: claimed([1 + 9e-10], ALIKE[:1], [1, 1], [tier(0, 1, a=1)], exact=False, limits={"A": 1}),
+        True,
+    ),
+    ("as much less as rounding may be", lambda: claimed([1.0], ALIKE[:1], [AS_FAR, 1], {"a": 1}, exact=False), None),
+    ("less than that", lambda: claimed([1.0], ALIKE[:1], [AS_FAR + F(1, 10**20), 1], {"a": 1}, exact=False), False),
+    # Who comes first, and could have more by the prices, may have taken it, or not.
+    ("at a rounded price, as much as rounding may be", lambda: at_a_rounded_price(ROUNDED), None),
+    ("at a rounded price, more than that", lambda: at_a_rounded_price(ROUNDED + F(1, 10**20)), False),
+    ("at a rounded price on machines", at_a_rounded_price_on_machines, None),
+    ("beside who has its promise", lambda: beside_its_promise(1 / 2 - 1e-10), None),
+    ("nothing, where others have no more", without_room, True),
+    ("taken beside promises that are kept in part", taken_beside_promises, False),
+    ("a tier before that is at its promises", lambda: promised_all_it_may(0), True),
+    ("two tiers before, one at its promises", lambda: promised_all_it_may(1), None),
 ]
 
 MARKETS = [

@@ -122,12 +122,12 @@ class MarketClaim(PossibleClaim):
         """Yield who of an earlier tier of a pool could have more than is allowed if later ones had their promises."""
         later = [i for i in self.n if self.turns[i] >= turn and self.x[i] > self.floor[i]]
         capped = stuck.union(*(members for *_, members in self.c.ceilings))
-        there = [i for i in self.n if self.plays[i] and held.get(self.turns[i]) and i not in capped]
+        there = [i for i in self.n if held.get(self.turns[i]) and i not in capped] if self.c.pool else []
         left = [
             c - self.used(0, j) + total(self.c.d[i][j] * (self.x[i] - self.floor[i]) for i in later)
-            for j, c in enumerate(self.c.cluster if there and self.c.pool else [])
+            for j, c in enumerate(self.c.cluster)
         ]
-        for i in there if left else ():
+        for i in there:
             ends = [] if self.u[i] is None else [self.u[i] - self.x[i]]
             more = min([*ends, *(c / need for c, need in zip(left, self.c.d[i], strict=True) if need)])
             if held[self.turns[i]] * self.r[i] * more > allowed:

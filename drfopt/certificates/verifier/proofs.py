@@ -149,7 +149,7 @@ class Proof(MarketClaim):
             if more > allowed + rounding:
                 yield told
             unsure.append(f"{told}, which may be rounding of what others have")
-        if mine and value and total(weight * above.get(turn, 0) for turn, weight in held.items()) > allowed:
+        if value and total(weight * above.get(turn, 0) for turn, weight in held.items()) > allowed:
             yield from self.taken(tier.turn, held, stuck, allowed + rounding)
             unsure.append(f"the sum is {shown(value)}, which may be taken from tiers before it")
         if min([*map(min, tier.p), *tier.bounds, *tier.held.values()]) < 0:
