@@ -121,6 +121,7 @@ def _share(one: TreePart) -> SlurmRow:
         "User": one["name"].text() if user else "",
         "Parent": "" if user else one["parent"].text(),
         "RawShares": _number(one["shares"]),
+        "Partition": one["partition"].text(),
     }
     return SlurmRow(one.place, "shares", cells, WRITTEN)
 
@@ -135,6 +136,7 @@ def _association(one: TreePart, notes: Notes) -> SlurmRow:
         "User": one["user"].text(),
         "Parent": one["parent_account"].text(),
         "Share": _number(one["shares_raw"]),
+        "Partition": one["partition"].text(),
         "GrpTRES": _tres(one["max"]["tres"], "total"),
     }
     return SlurmRow(one.place, "limits", cells, WRITTEN)

@@ -116,7 +116,13 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "features": "Constraint",
         "constraints": "Constraint",
     },
-    "shares": {"account": "Account", "user": "User", "rawshares": "RawShares", "parent": "Parent"},
+    "shares": {
+        "account": "Account",
+        "user": "User",
+        "rawshares": "RawShares",
+        "parent": "Parent",
+        "partition": "Partition",
+    },
     "limits": {
         "account": "Account",
         "user": "User",
@@ -124,6 +130,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "grptres": "GrpTRES",
         "parentname": "Parent",
         "par name": "Parent",
+        "partition": "Partition",
     },
 }
 """What commands call a column, in small letters, and what a row calls it; of two that are there the first counts."""
@@ -417,6 +424,7 @@ def _loaded(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow
         name = match["name"]
         fields = dict(part.partition("=")[::2] for part in FIELD.findall(match["rest"].strip()) if "=" in part)
         cells = {"Share": fields.get("Fairshare", ""), "GrpTRES": fields.get("GrpTRES", "").strip("'")}
+        cells["Partition"] = fields.get("Partition", "").strip("'")
         for limit in fields:
             if limit.startswith(("Grp", "Max")) and limit != "GrpTRES":
                 notes.unused(f"{limit} of an account or user", name)
