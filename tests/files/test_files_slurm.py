@@ -626,6 +626,22 @@ def test_counts_may_have_a_letter(tmp_path: Path) -> None:
     assert (found.exact_capacity, found.exact_demands) == ((1536, 512000), ((1024, 1024),))
 
 
+def test_a_job_that_is_held_is_none(tmp_path: Path) -> None:
+    nodes = "NodeName=n[1-3] CPUs=8 RealMemory=9000\nPartitionName=p Nodes=ALL\n"
+    squeue = "JOBID|USER|PARTITION|STATE|CPUS|MIN_MEMORY|NODELIST(REASON)\n"
+    squeue += "1|a|p|PENDING|1|1M|(JobHeldUser)\n2|a|p|PENDING|1|1M|(Priority)\n"
+    scontrol = (
+        "JobId={0} UserId=a(1) JobState=PENDING Reason={1} Partition=p NumCPUs=1 NumNodes=1 ReqTRES=cpu=1,mem=1M\n"
+    )
+    rest = {"user_name": "a", "job_state": ["PENDING"], "partition": "p", "tres_req_str": "cpu=1,mem=1M"}
+    reasons = enumerate(("JobHeldAdmin", "Resources"), start=1)
+    listed = json.dumps({"jobs": [rest | {"job_id": k, "state_reason": why} for k, why in reasons]})
+    for jobs in (squeue, scontrol.format(1, "JobHeldUser") + scontrol.format(2, "None"), listed):
+        found = read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs))
+        assert found.instance.max_tasks == (1,)
+        assert "not used: job that is held (1)" in told(found)
+
+
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
 def test_what_is_of_a_user_in_one_partition_is_of_its_jobs_there(tmp_path: Path, order: slice) -> None:
     """In whatever order: of jobs elsewhere the association without a partition tells, whose limit is another."""

@@ -36,6 +36,9 @@ __all__ = ["read"]
 NO_DEVICES = (*PLAIN, "cpu", "mem")
 
 WAITING = ("PENDING", "REQUEUED")
+HELD = ("JobHeld", "job requeued in held state")
+"""How the reasons begin of a job that is not scheduled before somebody releases it."""
+
 RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
 
 
@@ -247,6 +250,9 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
         return []
     if state not in WAITING + RUNNING:
         notes.no_task(f"job that is {state or 'in no state'}", job)
+        return []
+    if state in WAITING and row["Reason"].startswith(HELD):
+        notes.no_task("job that is held", job)
         return []
     for what in UNMODELLED:
         if row[what] not in NOTHING:

@@ -92,6 +92,8 @@ def _job(one: TreePart) -> SlurmRow:
         "Account": one["account"].text(),
         "Partition": one["partition"].text(),
         "State": (states or [""])[0],
+        "Reason": one["state_reason"].text()
+        or (one["state"]["reason"].text() if isinstance(one["state"].value, dict) else ""),
         "NNodes": _number(one["node_count"]) or _number(one["allocation_nodes"]),
         "Constraint": one["features"].text() or one["constraints"].text(),
         "ReqTRES": one["tres_req_str"].text() or _tres(one["tres"], "requested"),

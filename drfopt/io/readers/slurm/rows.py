@@ -115,6 +115,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "trespertask": "TaskGRES",
         "features": "Constraint",
         "constraints": "Constraint",
+        "reason": "Reason",
     },
     "shares": {
         "account": "Account",
@@ -360,7 +361,8 @@ def _settled(cells: dict[str, str]) -> dict[str, str]:
     if "NODELIST" not in cells and "User" in cells:
         cells["User"] = re.sub(r"\([0-9]+\)$", "", cells["User"].strip()) if "JobID" in cells else cells["User"]
     if cells.get("NodeList", "").strip().startswith("("):
-        cells["NodeList"] = ""  # a reason, or nothing
+        # A reason, or nothing.
+        cells |= {"Reason": cells["NodeList"].strip().strip("()"), "NodeList": ""}
     return cells
 
 
