@@ -141,6 +141,33 @@ def test_labels_of_a_table_of_machines_count(tmp_path: Path) -> None:
     assert sorted(found.instance.counts.tolist()) == [1, 3]
 
 
+@pytest.mark.parametrize("kind", ["kubernetes", "koordinator", "kueue"])
+def test_a_quota_of_pods_holds_on_machines_that_take_any_number(tmp_path: Path, kind: str) -> None:
+    """They count in no share: who is bounded by 4 of them has as little as before of all else."""
+    quotas = {
+        "kubernetes": [{"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "a"}}],
+        "koordinator": [{"kind": "ElasticQuota", "metadata": {"name": name, "namespace": name}} for name in "ab"],
+    }
+    quotas["kubernetes"][0]["spec"] = {"hard": {"pods": "4"}}
+    quotas["koordinator"][0]["spec"], quotas["koordinator"][1]["spec"] = {"max": {"pods": "4"}}, {}
+    items = quotas.get(kind, [])
+    pods = [pod(f"{name}{i}", name, memory="") for name in "ab" for i in range(20)]
+    if kind == "kueue":
+        row = {"coveredResources": ["cpu", "pods"], "flavors": [{"name": "f", "resources": []}]}
+        row["flavors"][0]["resources"] = [{"name": r, "nominalQuota": n} for r, n in (("cpu", "10"), ("pods", "4"))]
+        api = {"apiVersion": "kueue.x-k8s.io/v1beta2"}
+        queue = {"kind": "ClusterQueue", "metadata": {"name": "a"}, "spec": {"resourceGroups": [row]}}
+        local = {"kind": "LocalQueue", "metadata": {"name": "q", "namespace": "a"}, "spec": {"clusterQueue": "a"}}
+        items, pods = [api | queue, api | local], pods[:20]
+        for one in pods:
+            one["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "q"}
+    table = saved(tmp_path / "m.csv", "machine,count,cpu\nx,2,8\n")
+    found = read(kind, write(tmp_path / "k.json", *items, *pods), machines=table)
+    assert found.instance.organisation.excluded == ("pods",)
+    assert solve(found.instance, exact=True).tasks.tolist() == [4, 12][: found.instance.n]
+    assert "nobody demands: pods" not in told(found)
+
+
 def test_what_cannot_be_asked(tmp_path: Path) -> None:
     table = saved(tmp_path / "m.csv", "machine,cpu\nx,8\n")
     with pytest.raises(InstanceError, match="csv: has no use for saturate \\(--saturate\\): leave it out"):

@@ -926,6 +926,17 @@ def test_quotas_bound_a_cohort_on_machines_of_another_file(tmp_path: Path) -> No
         assert solve(found, exact=True).tasks.tolist() == tasks
 
 
+def test_on_other_machines_a_queue_borrows_of_its_own_flavors_only(tmp_path: Path) -> None:
+    """Of 12 cpu of a cohort 3 are of a flavor of which B has no quota; what is not lent is told as without machines."""
+    items = [cluster_queue("A", quota("4", lendingLimit="1"), quota("3", "spot"), cohort="c")]
+    items += [cluster_queue("B", quota("5"), cohort="c"), local_queue("a", "A"), local_queue("b", "B")]
+    items += [workload("w1", "a", ("main", 1, "1")), workload("w2", "b", ("main", 90, "1"))]
+    table = saved(tmp_path / "m.csv", "machine,count,cpu\nm,10,10\n")
+    found = read("kueue", [write(tmp_path / "k.json", *items)], machines=table)
+    assert solve(found.instance, exact=True).tasks.tolist() == [1, 9]
+    assert "lendingLimit: the whole quota is lent while its queue does not need it (A)" in told(found)
+
+
 def test_the_whole_of_a_tree_of_quotas_bounds_it_on_machines_of_another_file(tmp_path: Path) -> None:
     """As on the same nodes among the files: of 50 cpu 20 are of the only tree."""
     prefix = "quota.scheduling.koordinator.sh"

@@ -626,6 +626,46 @@ def test_counts_may_have_a_letter(tmp_path: Path) -> None:
     assert (found.exact_capacity, found.exact_demands) == ((1536, 512000), ((1024, 1024),))
 
 
+def test_a_job_that_is_held_is_none(tmp_path: Path) -> None:
+    nodes = "NodeName=n[1-3] CPUs=8 RealMemory=9000\nPartitionName=p Nodes=ALL\n"
+    squeue = "JOBID|USER|PARTITION|STATE|CPUS|MIN_MEMORY|NODELIST(REASON)\n"
+    squeue += "1|a|p|PENDING|1|1M|(JobHeldUser)\n2|a|p|PENDING|1|1M|(Priority)\n"
+    scontrol = (
+        "JobId={0} UserId=a(1) JobState=PENDING Reason={1} Partition=p NumCPUs=1 NumNodes=1 ReqTRES=cpu=1,mem=1M\n"
+    )
+    rest = {"user_name": "a", "job_state": ["PENDING"], "partition": "p", "tres_req_str": "cpu=1,mem=1M"}
+    reasons = enumerate(("JobHeldAdmin", "Resources"), start=1)
+    listed = json.dumps({"jobs": [rest | {"job_id": k, "state_reason": why} for k, why in reasons]})
+    for jobs in (squeue, scontrol.format(1, "JobHeldUser") + scontrol.format(2, "None"), listed):
+        found = read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs))
+        assert found.instance.max_tasks == (1,)
+        assert "not used: job that is held (1)" in told(found)
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_what_is_of_a_user_in_one_partition_is_of_its_jobs_there(tmp_path: Path, order: slice) -> None:
+    """In whatever order: of jobs elsewhere the association without a partition tells, whose limit is another."""
+    nodes = "NodeName=n[1-3] CPUs=8 RealMemory=9000\nPartitionName=p Nodes=ALL\nPartitionName=q Nodes=ALL\n"
+    mine = ["x|a||2|cpu=6", "x|a|p|5|cpu=2"][order]
+    limits = "\n".join(["Account|User|Partition|Share|GrpTRES", "x|||1|", "x|b||1|", *mine, "x|b||7|cpu=1", ""])
+    jobs = "JOBID|USER|ACCOUNT|PARTITION|STATE|NODES|CPUS|MIN_MEMORY|NODELIST\n1|b|x|p|PENDING|1|1|1M|\n"
+    there, elsewhere, told_of = "2_[1-9]|a|x|p|PENDING|1|1|1M|\n", "3|a|x|q|PENDING|1|1|1M|\n", []
+    for asked, ceiling, weight in ((there, 2, 5), (there + elsewhere, 6, 2), (elsewhere, 6, 2)):
+        found = read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs + asked, limits=limits))
+        at = found.instance.users.index("a")
+        assert found.instance.organisation.ceilings[at] == {"cpu": ceiling}
+        assert found.instance.exact_weights[at] / found.instance.exact_weights[1 - at] == weight
+        assert "limits of an account or user that are listed again (b)" in told(found)
+        told_of.append("limits of a user in one partition, whose jobs are not all there (a in p)" in told(found))
+    assert told_of == [False, True, True]
+    dump = "Parent - 'x'\nUser - 'a':Partition='p':Fairshare=5:GrpTRES=cpu=2\nUser - 'a':Fairshare=2:GrpTRES=cpu=6\n"
+    one = {"account": "x", "user": "a", "partition": "p", "shares_raw": 5}
+    one["max"] = {"tres": {"total": [{"type": "cpu", "name": "", "count": 2}]}}
+    for text in (dump, json.dumps({"associations": [one]})):
+        found = read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs + there, limits=text)).instance
+        assert found.organisation.ceilings[found.users.index("a")] == {"cpu": 2}
+
+
 def test_limits_that_bound_nothing_here_are_told(tmp_path: Path) -> None:
     nodes = "NodeName=n[1-3] CPUs=8 RealMemory=9000\nPartitionName=p Nodes=ALL\n"
     limits = "Account|User|Share|GrpTRES|MaxTRES\nx||1|node=1,billing=100|\nx|a|1|node=1,cpu=4|cpu=2\n"

@@ -375,6 +375,24 @@ def test_what_of_mesos_is_no_amount_or_of_nobody_is_told(tmp_path: Path) -> None
         assert line in notes, notes
 
 
+def test_mesos_offers_agents_with_gpus_to_who_takes_gpus(tmp_path: Path) -> None:
+    """Unless its flag is off, or the state does not tell what frameworks can do."""
+
+    def eligible(able: object = (), **state: object) -> list:
+        task = {"name": "t", "state": "TASK_RUNNING", "resources": {"cpus": 1}}
+        slaves = [{"id": "S0", "resources": {"cpus": 4, "gpus": 2}}, {"id": "S1", "resources": {"cpus": 8, "gpus": 0}}]
+        one = {"name": "x", "tasks": [task | {"role": "a"}]} | ({} if able is None else {"capabilities": list(able)})
+        other = {"name": "y", "capabilities": ["GPU_RESOURCES"]}
+        other["tasks"] = [task | {"role": "b", "resources": {"cpus": 1, "gpus": 1}}]
+        state |= {"slaves": slaves, "frameworks": [one, other]}
+        return read("mesos", saved(tmp_path, state=state)).instance.eligible.tolist()
+
+    assert eligible() == [[False, True], [True, True]]
+    everywhere = [[True, True], [True, True]]
+    assert eligible(["GPU_RESOURCES"]) == eligible(None) == everywhere
+    assert eligible(flags={"filter_gpu_resources": "false"}) == everywhere
+
+
 def test_what_executors_of_mesos_hold_is_told(tmp_path: Path) -> None:
     task = {"id": "t", "state": "TASK_RUNNING", "resources": {"cpus": 1}, "slave_id": "s"}
     state = {

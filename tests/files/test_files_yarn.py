@@ -453,6 +453,7 @@ def test_partitions_of_labelled_nodes(tmp_path: Path) -> None:
     )
     assert found.instance.eligible.tolist() == [[True, False], [False, True]]
     assert "capacities of the partitions are added up: of one of them it may use more (root.a)" in told(found)
+    assert "request without a node label can run on any node (a2)" in told(found), "a's are kept to its queue's label"
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,14 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
+from math import ceil
 from typing import Any
 
 from ...base.errors import InstanceError
 from ...base.numbers.shown import counted
 from ..native import reading
-from .conversion import MACHINE, POOL, TASK, Contents, Conversion, ListedMachine, Notes, Task
+from .conversion import MACHINE, POOL, TASK, Amounts, Contents, Conversion, ListedMachine, Notes, Task
 from .machine_classes import (
     AlikeTasks,
     MachineClass,
@@ -35,6 +37,9 @@ __all__ = ["assemble"]
 
 PODS = "pods"
 """What Kubernetes counts as a resource, and what other tables of machines do not have."""
+
+BOUNDS = ("guarantee", "ceiling")
+"""Keys of users and groups that hold amounts."""
 
 EXPLAINED = 12
 """Notes on single types of tasks; what comes after is counted."""
@@ -164,6 +169,8 @@ def assemble(cluster: Contents, queues: bool = True) -> Conversion:
             | ({"devices": devices} if (devices := devices_of(one, resources, tasks, cluster.notes)) else {})
             for one in classes
         ]
+    if excluded := [resource for resource in cluster.excluded if resource in resources]:
+        tree["excluded"] = excluded
     if cluster.groups:
         tree["groups"] = [_bounded(entry, resources, cluster.notes) for entry in cluster.groups]
     factor = _factor(cluster, users, classes, resources)
@@ -243,8 +250,32 @@ def _unlimited(cluster: Contents) -> Contents:
     ):
         return cluster
     cluster.notes.assumed("machines do not say how many pods they take: any number")
+    if any(PODS in entry.get(key, ()) for entry in [*cluster.groups, *cluster.members.values()] for key in BOUNDS):
+        return _with_pods(cluster)
     tasks = [replace(task, demand={r: d for r, d in task.demand.items() if r != PODS}) for task in cluster.tasks]
     return replace(cluster, tasks=tasks)
+
+
+def _with_pods(cluster: Contents) -> Contents:
+    """Return the cluster with as many pods as could ever run, which count in no share: somebody's are bounded."""
+    demands = {tuple(task.demand.items()): Fraction(0) for task in cluster.tasks if task.demand.get(PODS)}
+    for task in cluster.tasks:
+        if task.demand.get(PODS):
+            demands[tuple(task.demand.items())] += task.count
+
+    @cache
+    def most(capacity: tuple[tuple[str, Fraction], ...]) -> Fraction:
+        has, total = dict(capacity), Fraction(0)
+        for demand, count in demands.items():
+            fit = [has.get(resource, 0) / amount for resource, amount in demand if amount and resource != PODS]
+            total += ceil(min(fit, default=count)) * dict(demand)[PODS]
+        return Fraction(ceil(total))
+
+    def roomy(capacity: Amounts) -> Amounts:
+        return {**capacity, PODS: most(tuple(capacity.items()))}
+
+    nodes = [replace(node, capacity=roomy(node.capacity)) for node in cluster.nodes]
+    return replace(cluster, nodes=nodes, pool=None if cluster.pool is None else roomy(cluster.pool), excluded=(PODS,))
 
 
 def _useful(cluster: Contents) -> list[Task]:

@@ -300,6 +300,8 @@ class Contents:
         The resources that a queue may use; None for all.
     missing : callable
         The needs that a node with these features does not meet, each in words.
+    excluded : collection of str
+        Resources that count in no share.
     place : str
         The files, as a refusal names them.
     """
@@ -318,6 +320,7 @@ class Contents:
     wants: Callable[[str], Hashable] = lambda queue: None
     usable: Callable[[str], frozenset[str] | None] = lambda queue: None
     missing: Callable[[Any, Any], Sequence[str]] = lambda needs, features: ["is not open to it"]
+    excluded: Collection[str] = ()
     place: str = ""
 
 

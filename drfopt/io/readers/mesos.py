@@ -3,7 +3,8 @@
 An active agent is a machine. Tasks that run are the current allocation, and all that a role is known to want: Mesos
 offers resources and does not know demands, so a role is taken to want ever more of the same mix. A user is a role (one
 inside another, ``eng/dev``, is in the group ``eng``), or with ``--user-by framework`` a framework. A role's weight and
-its quota (guarantee, limit) come from ``/roles``.
+its quota (guarantee, limit) come from ``/roles``. Agents with GPUs are open to frameworks that have the capability
+``GPU_RESOURCES``, unless the flag ``filter_gpu_resources`` is off.
 """
 
 from collections import Counter
@@ -50,12 +51,14 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     nodes: list[ListedMachine] = []
     queues: list[QueueNode] = []
     frameworks: dict[tuple[str, str], list[Task]] = {}
+    open_to_all = False
     for file in files:
         for part in parts(file):
             if not isinstance(part.value, dict) or not part.value.keys() & {"slaves", "agents", "frameworks", "roles"}:
                 raise failure(part.place, "has neither slaves, frameworks nor roles: give what /state and /roles print")
             for key in ("slaves", "agents"):
                 nodes += (node for one in part[key].each() if (node := _node(one, notes)) is not None)
+            open_to_all |= part["flags"]["filter_gpu_resources"].value in ("false", False)
             for one in part["frameworks"].each():
                 if runs := list(_tasks(one, by_framework, notes)):  # who runs nothing would be no user either
                     frameworks.setdefault((_name(one), one["id"].text()), []).extend(runs)
@@ -84,17 +87,21 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     used = {r for task in tasks for r in task.demand}.union(*({*q.minimum, *q.maximum} for q in queues))
     asked = asked.called(MESOS, used, lambda name: False, notes)
     nodes = asked.nodes(nodes, lambda name, labels: None, notes)
+    nodes = [replace(node, features=bool(node.capacity.get("gpus")) and not open_to_all) for node in nodes]
     return Contents(
         f"mesos, {files[0].stem}",
         f"Mesos ({named(files)}): agents {sum(node.count for node in nodes):,}; mem and disk in MB",
         nodes,
         tasks,
         notes,
+        lambda takes_gpus, kept_for_gpus: takes_gpus or not kept_for_gpus,
         pool=asked.pool,
         groups=groups,
         members=members,
         endless=users,
         shape=asked.shape,
+        wants=lambda role: True,
+        missing=lambda needs, features: ["has GPUs, which are offered to frameworks with GPU_RESOURCES"],
     )
 
 
@@ -142,6 +149,7 @@ def _tasks(part: TreePart, by_framework: bool, notes: Notes) -> Iterator[Task]:
         notes.no_task("framework that is not active", framework)
         return
     roles = [part["role"].text()] if "role" in part else part["roles"].texts()
+    takes_gpus = "capabilities" not in part or "GPU_RESOURCES" in part["capabilities"].texts()
     found, beside = 0, Counter(_resources(part["used_resources"], notes, framework))
     for one in part["tasks"].each():
         if one["state"].text() not in RUNNING:
@@ -151,7 +159,7 @@ def _tasks(part: TreePart, by_framework: bool, notes: Notes) -> Iterator[Task]:
         user = framework if by_framework else one["role"].text((roles or ["*"])[0])
         needs = _resources(one["resources"], notes, one["id"].text(framework))
         beside.subtract(needs)
-        yield Task(user, needs, 1, None, one["name"].text(framework), one["slave_id"].text() or None)
+        yield Task(user, needs, 1, takes_gpus, one["name"].text(framework), one["slave_id"].text() or None)
     if lost := len(list(part["unreachable_tasks"].each())):
         notes.no_task("task that cannot be reached", framework, lost)
     if not found:

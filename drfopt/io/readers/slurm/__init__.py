@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from ....base.numbers.quantities import only_digits
 from ...text.files import File, failure, shown
@@ -36,6 +36,9 @@ __all__ = ["read"]
 NO_DEVICES = (*PLAIN, "cpu", "mem")
 
 WAITING = ("PENDING", "REQUEUED")
+HELD = ("JobHeld", "job requeued in held state")
+"""How the reasons begin of a job that is not scheduled before somebody releases it."""
+
 RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
 
 
@@ -66,7 +69,8 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
             found[row.kind].append(row)
     names = _Names(found, by_account=asked.user_by == "account", notes=notes)
     tasks = [task for row in _once(found["jobs"], notes) for task in _tasks(row, names, notes)]
-    queues = _queues(found["shares"], found["limits"], names, notes)
+    shares, limits = (_associations(found[kind], kind, tasks, names, notes) for kind in ("shares", "limits"))
+    queues = _queues(shares, limits, names, notes)
     if not queues and names.several:
         notes.assumed("users are compared one by one, whatever their accounts: give sshare -a -P")
     for part in ("gres/shard", "gres/mps"):
@@ -247,6 +251,9 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
     if state not in WAITING + RUNNING:
         notes.no_task(f"job that is {state or 'in no state'}", job)
         return []
+    if state in WAITING and row["Reason"].startswith(HELD):
+        notes.no_task("job that is held", job)
+        return []
     for what in UNMODELLED:
         if row[what] not in NOTHING:
             notes.unused(what, job)
@@ -345,6 +352,28 @@ class _Entry:
     weight: Fraction = Fraction(1)
     ceiling: dict[str, Fraction] = field(default_factory=dict)
     label: str = ""
+
+
+def _associations(
+    rows: Iterable[SlurmRow], kind: str, tasks: Iterable[Task], names: _Names, notes: Notes
+) -> list[SlurmRow]:
+    """Return one row of each account and user: that of a partition where all that the user has is kept to this one."""
+    asked: dict[str, set[frozenset[str]]] = {}
+    for task in tasks:
+        asked.setdefault(task.user, set()).add(cast(Needs, task.needs)[0])
+    found: dict[tuple[str, str], SlurmRow] = {}
+    for row in rows:
+        user, partition = row["User"], row["Partition"]
+        if user and names.by_account:
+            continue
+        known = found.get((row["Account"], user))
+        if partition and asked.get(names.user(user, row["Account"])) != {frozenset([partition])}:
+            notes.unused(f"{kind} of a user in one partition, whose jobs are not all there", f"{user} in {partition}")
+        elif known is None or (partition and not known["Partition"]):
+            found[row["Account"], user] = row
+        elif partition == known["Partition"]:
+            notes.unused(f"{kind} of an account or user that are listed again", user or row["Account"])
+    return list(found.values())
 
 
 def _queues(shares: list[SlurmRow], limits: list[SlurmRow], names: _Names, notes: Notes) -> list[QueueNode]:

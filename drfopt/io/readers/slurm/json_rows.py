@@ -92,6 +92,8 @@ def _job(one: TreePart) -> SlurmRow:
         "Account": one["account"].text(),
         "Partition": one["partition"].text(),
         "State": (states or [""])[0],
+        "Reason": one["state_reason"].text()
+        or (one["state"]["reason"].text() if isinstance(one["state"].value, dict) else ""),
         "NNodes": _number(one["node_count"]) or _number(one["allocation_nodes"]),
         "Constraint": one["features"].text() or one["constraints"].text(),
         "ReqTRES": one["tres_req_str"].text() or _tres(one["tres"], "requested"),
@@ -121,6 +123,7 @@ def _share(one: TreePart) -> SlurmRow:
         "User": one["name"].text() if user else "",
         "Parent": "" if user else one["parent"].text(),
         "RawShares": _number(one["shares"]),
+        "Partition": one["partition"].text(),
     }
     return SlurmRow(one.place, "shares", cells, WRITTEN)
 
@@ -135,6 +138,7 @@ def _association(one: TreePart, notes: Notes) -> SlurmRow:
         "User": one["user"].text(),
         "Parent": one["parent_account"].text(),
         "Share": _number(one["shares_raw"]),
+        "Partition": one["partition"].text(),
         "GrpTRES": _tres(one["max"]["tres"], "total"),
     }
     return SlurmRow(one.place, "limits", cells, WRITTEN)

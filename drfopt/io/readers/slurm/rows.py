@@ -115,8 +115,15 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "trespertask": "TaskGRES",
         "features": "Constraint",
         "constraints": "Constraint",
+        "reason": "Reason",
     },
-    "shares": {"account": "Account", "user": "User", "rawshares": "RawShares", "parent": "Parent"},
+    "shares": {
+        "account": "Account",
+        "user": "User",
+        "rawshares": "RawShares",
+        "parent": "Parent",
+        "partition": "Partition",
+    },
     "limits": {
         "account": "Account",
         "user": "User",
@@ -124,6 +131,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "grptres": "GrpTRES",
         "parentname": "Parent",
         "par name": "Parent",
+        "partition": "Partition",
     },
 }
 """What commands call a column, in small letters, and what a row calls it; of two that are there the first counts."""
@@ -353,7 +361,8 @@ def _settled(cells: dict[str, str]) -> dict[str, str]:
     if "NODELIST" not in cells and "User" in cells:
         cells["User"] = re.sub(r"\([0-9]+\)$", "", cells["User"].strip()) if "JobID" in cells else cells["User"]
     if cells.get("NodeList", "").strip().startswith("("):
-        cells["NodeList"] = ""  # a reason, or nothing
+        # A reason, or nothing.
+        cells |= {"Reason": cells["NodeList"].strip().strip("()"), "NodeList": ""}
     return cells
 
 
@@ -417,6 +426,7 @@ def _loaded(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow
         name = match["name"]
         fields = dict(part.partition("=")[::2] for part in FIELD.findall(match["rest"].strip()) if "=" in part)
         cells = {"Share": fields.get("Fairshare", ""), "GrpTRES": fields.get("GrpTRES", "").strip("'")}
+        cells["Partition"] = fields.get("Partition", "").strip("'")
         for limit in fields:
             if limit.startswith(("Grp", "Max")) and limit != "GrpTRES":
                 notes.unused(f"{limit} of an account or user", name)

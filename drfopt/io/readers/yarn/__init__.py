@@ -123,7 +123,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         f"yarn, {files[0].stem}",
         f"YARN ({named(files)}): nodes {sum(node.count for node in nodes):,}; memory-mb in MiB",
         nodes,
-        [_asking(task, settings, by_user) for task in _placed(found.tasks, nodes, notes)],
+        _placed([_asking(task, settings, by_user, notes) for task in found.tasks], nodes, notes),
         notes,
         lambda needs, features: not _missing(needs, features),
         pool=pool,
@@ -279,10 +279,13 @@ def _factor(one: CapacityQueue) -> str:
     return "user-limit-factor" if one.written else "user-limit-factor, which is not written and 1 in YARN,"
 
 
-def _asking(task: Task, settings: Mapping[str, CapacityQueue], by_user: bool) -> Task:
+def _asking(task: Task, settings: Mapping[str, CapacityQueue], by_user: bool, notes: Notes) -> Task:
     """Return a task that asks for a label, its queue's where it names none, among those its queue may use."""
     known = None if by_user else settings.get(task.user)
     label = str(task.needs or "") or (known.expression if known else "")
+    # Of what runs the request is told already, and the simulator's tasks know no labels.
+    if not label and task.needs is not None and task.node is None:
+        notes.assumed("request without a node label can run on any node", task.name)
     return replace(task, needs=(label, known.labels if known else None))
 
 

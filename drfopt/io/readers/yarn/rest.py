@@ -131,8 +131,6 @@ def app_tasks(part: TreePart, by_user: bool, notes: Notes) -> list[Task]:
         wanted = _label(request["nodeLabelExpression"]) or label
         count = request["numContainers"].count()
         found.append(Task(user, resources(request["capability"]), count, wanted, title))
-        if not wanted:
-            notes.assumed("request without a node label can run on any node", name)
     running = max(Fraction(0), part["runningContainers"].number())
     if running:
         held = {

@@ -60,8 +60,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         pool = None  # tasks of a queue without quota are not of the pool
     # Who has no task keeps what is not lent; saturated queues have.
     idle = set() if asked.saturate else forest.queues.keys() - {local.queue_of(task.user) for task in wanted}
-    if rooms:
-        _keep_unlent(rooms, forest, idle, notes)
+    _keep_unlent(rooms, forest, idle, notes)
     flavors = _flavors(objects, notes)
     bounds = {resource for quota in forest.queues.values() for _, resource in quota.nominal}
     asked = asked.called(KUBERNETES, bounds | {r for t in wanted for r in t.demand}, lambda name: "/" in name, notes)
@@ -71,8 +70,8 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     ]
     nodes = asked.nodes(nodes, lambda called, labels: (None, features_of(labels, (), labels)), notes)
     counting: Collection[str] = [q for q, quota in forest.queues.items() if PODS in _by_resource(quota.nominal)]
-    if asked.given:
-        counting = forest.queues if any(PODS in one for one in [*(n.capacity for n in nodes), asked.pool or {}]) else ()
+    if asked.given and any(PODS in one for one in [*(n.capacity for n in nodes), asked.pool or {}]):
+        counting = forest.queues
     wanted = [task if task.needs.queue in counting else _podless(task) for task in wanted]
     _check_shares(forest, notes)
     if objects.take("Node"):
@@ -150,7 +149,7 @@ def _rooms(forest: Quotas, notes: Notes) -> dict[Class, dict[str, Fraction]]:
 
 
 def _keep_unlent(rooms: dict[Class, dict[str, Fraction]], forest: Quotas, idle: Collection[str], notes: Notes) -> None:
-    """Take out of the rooms what queues without tasks do not lend: nobody can use it."""
+    """Take out of the rooms, where there are any, what queues without tasks do not lend: nobody can use it."""
     for quota in [*forest.queues.values(), *forest.cohorts.values()]:
         if not quota.lending:
             continue
@@ -158,7 +157,7 @@ def _keep_unlent(rooms: dict[Class, dict[str, Fraction]], forest: Quotas, idle: 
             notes.unused("lendingLimit: the whole quota is lent while its queue does not need it", quota.name)
             continue
         root = forest.root(quota).name
-        for (flavor, resource), amount in forest.unlent(quota).items():
+        for (flavor, resource), amount in forest.unlent(quota).items() if rooms else ():
             rooms[(root, flavor) if (root, flavor) in rooms else (root, "")][resource] -= amount
         notes.assumed("quota that a queue without tasks does not lend is left out", quota.name)
 
@@ -175,6 +174,11 @@ def _queues(forest: Quotas, idle: Collection[str], notes: Notes, given: bool) ->
         if quota.parent and len(nominal) < len(quota.nominal):
             what = "quotas and limits of the flavors of a resource are added up: of one of them it may use more"
             notes.assumed(what, quota.name)
+        if given and quota.parent:
+            everything = forest.all_of(forest.root(quota), idle)
+            whole, reach = _by_resource(everything), _by_resource({k: everything[k] for k in quota.nominal})
+            # Of flavors that it has no quota of it borrows nothing.
+            ceiling |= {r: min(ceiling.get(r, most), most) for r, most in reach.items() if most < whole[r]}
         found.append(QueueNode(quota.name, _group(quota.parent), quota.weight, promised, ceiling))
     for quota in forest.cohorts.values():
         everything = forest.all_of(quota, idle)
