@@ -416,3 +416,6 @@ def test_what_a_limit_allows_can_be_asked_for():
     assert "raise this limit, or ask for no more than it allows: 0.166666 for A.share>=1/5" in str(found)
     assert "above is what came nearest of 1 purchase judged" in str(found)
     assert size(cluster, "A.share>=0.166666", {"m": 1}, most={"m": 5}).cost == 0
+    # A third is 99.9998000004 % of it.
+    just = size(Instance([[1]] * 2, [3], max_tasks=[1, None]), "u1.share>=0.333334", {"r1": 1})
+    assert "at most 99.9999% of every target can be met together" in str(just)
