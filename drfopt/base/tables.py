@@ -14,7 +14,7 @@ from html import escape
 from itertools import islice, zip_longest
 from typing import Any
 
-from .numbers.shown import DIGITS_OF_CELLS, not_above, not_below, number, part_of, share_of_all
+from .numbers.shown import DIGITS_OF_CELLS, number, part_of, share_of_all, towards
 
 __all__ = [
     "FORMATS",
@@ -22,11 +22,10 @@ __all__ = [
     "WIDTH",
     "Bar",
     "Column",
-    "From",
+    "End",
     "PartOfAll",
     "Percent",
     "Sheet",
-    "UpTo",
     "clean",
     "finite",
 ]
@@ -80,12 +79,16 @@ class Percent(PartOfAll):
     whole = 100.0
 
 
-class UpTo(float):
-    """A number that holds up to here, and is shown as no more than it is."""
+class End(float):
+    """Where something ends that holds `now`: shown on that side of it, where digits tell the two apart."""
 
+    now: float
 
-class From(float):
-    """A number that holds from here on, and is shown as no less than it is."""
+    def __new__(cls, value: float, now: float) -> "End":
+        """Return the number, beside what holds."""
+        made = super().__new__(cls, value)
+        made.now = now
+        return made
 
 
 @dataclass(frozen=True)
@@ -307,8 +310,8 @@ def _text(cell: Any) -> str:
         return f"{cell:,}"
     if isinstance(cell, PartOfAll):
         return part_of(cell, cell.whole, error=0)
-    if isinstance(cell, UpTo | From):
-        cell = (not_above if isinstance(cell, UpTo) else not_below)(float(cell), DIGITS_OF_CELLS)
+    if isinstance(cell, End):
+        return number(*towards(float(cell), cell.now))
     return number(cell, DIGITS_OF_CELLS) if isinstance(cell, float) else clean(str(cell))
 
 

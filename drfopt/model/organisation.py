@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base.errors import InstanceError, listed, suggestion
 from ..base.numbers.quantities import MOST_COUNTED
-from ..base.numbers.shown import DIGITS, apart, written_in
+from ..base.numbers.shown import DIGITS, apart, changing, written_in
 from .arrays import amount_in_range
 from .naming import by_user, some, with_names
 
@@ -285,9 +285,10 @@ def _amounts(given: Any, resources: Sequence[str], place: str) -> dict[str, Frac
 def _check_ceiling(owner: str, guarantee: Mapping[str, Fraction], ceiling: Mapping[str, Fraction]) -> None:
     for resource, promised in guarantee.items():
         if resource in ceiling and promised > ceiling[resource]:
+            told, most = changing(float(promised), float(ceiling[resource]))
             raise InstanceError(
-                f"{owner} is guaranteed {float(promised):g} of {resource!r}, but its ceiling is "
-                f"{float(ceiling[resource]):g}: lower the guarantee or raise the ceiling"
+                f"{owner} is guaranteed {told} of {resource!r}, but its ceiling is {most}: lower the guarantee or "
+                "raise the ceiling"
             )
 
 

@@ -229,3 +229,29 @@ def test_what_is_told_to_help_is_not_above_where_it_ends():
     told = explain(cluster).users[0].remedy
     match = re.search(r"(\S+) more of io .* up to (\S+)$", told)
     assert match is None or 1 + float(match[1]) <= float(match[2]), told
+
+
+@pytest.mark.parametrize(
+    ("capacity", "limit", "told"),
+    [
+        (2469136, 1234567, "raise its limit of 1234567: it would have every task more that it allows, up to 1234568"),
+        (3333333, 1666660, "raise its limit of 1666660: it would have every task more that it allows, up to 1666666"),
+        (4, "1.999999", "raise its limit of 1.999999: it would have every task more that it allows, up to 2"),
+        (2469136, 1234569, "1 more of cpu (now 2,469,136) would give it 1234568.5 tasks instead of 1234568; "),
+        (4, "2.000001", "0.000002 more of cpu (now 4) would give it 2.000001 tasks instead of 2; "),
+    ],
+)
+def test_small_differences_of_large_numbers_are_told(capacity, limit, told):
+    """Six digits each were told, so that what was to be raised lay above the end, or nothing helped."""
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": capacity}, max_tasks={"a": limit})
+    assert explain(cluster).users[0].remedy.startswith(told)
+    whole = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 3333333}, max_tasks={"a": 1666660})
+    assert (
+        explain(whole, integer=True).users[0].remedy
+        == "raise its limit of 1666660: without one it would have 1666666 tasks"
+    )
+
+
+def test_an_end_is_not_told_on_the_wrong_side_of_what_there_is():
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 2469136}, max_tasks={"a": 1234569})
+    assert " 2,469,138 " in str(price(cluster))

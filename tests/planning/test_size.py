@@ -373,12 +373,25 @@ def test_of_a_limit_of_whole_tasks_a_part_of_one_is_not_asked_for():
         size(cluster, "A>=5/2", {"cpu": 1}, integer=True)
 
 
-def test_costs_beyond_a_solver_are_named():
+def test_costs_far_apart_are_weighed_or_named(monkeypatch):
+    costs = {"cpu": Fraction(1, 10**9), "memory": 10**12}
+    most, steps = dict.fromkeys(costs, 100), dict.fromkeys(costs, 1)
+    found = size(Instance.library("nsdi2011"), "A>=5", costs, most=most, steps=steps)
+    assert found.bought["memory"] == 8 and found.gap <= 1e-4
+
+    def refuses(search):
+        raise SolverError("no optimum")
+
+    monkeypatch.setattr(PurchaseSearch, "run", refuses)
     message = r"one memory costs 1e\+12 and one cpu 1e-09, further apart than a solver weighs: give costs"
     with pytest.raises(SolverError, match=message):
-        costs = {"cpu": Fraction(1, 10**9), "memory": 10**12}
-        most, steps = dict.fromkeys(costs, 100), dict.fromkeys(costs, 1)
         size(Instance.library("nsdi2011"), "A>=5", costs, most=most, steps=steps)
+
+
+def test_an_end_that_a_solver_does_not_find_is_not_needed():
+    """HiGHS ended a program of one resource with the status 'Not Set', and so did size."""
+    cluster = Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 2469130}, max_tasks={"a": 1234567})
+    assert size(cluster, "a>=1234567", {"cpu": 1}, steps={"cpu": 1}).cost == 4
 
 
 def test_what_a_formulation_file_reaches_is_told_as_it_is():

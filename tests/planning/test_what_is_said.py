@@ -547,7 +547,7 @@ def test_amounts_are_told_as_tables_tell_them_and_no_change_prints_as_none():
         "what stops whom stays so up to 282.843 GiB"
     )
     large = explain(Instance({"a": {"cpu": 1}, "b": {"cpu": 1}}, {"cpu": 10**9}))["a"].remedy
-    assert large.startswith("10,000 more of cpu (now 1,000,000,000) would give it 5.00005e+08 tasks instead of 5e+08;")
+    assert large.startswith("1,000 more of cpu (now 1,000,000,000) would give it 500000500 tasks instead of 500000000;")
 
 
 def test_guarantees_of_memory_that_cannot_be_met_are_told_as_tables_tell_memory():

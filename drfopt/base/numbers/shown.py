@@ -1,6 +1,7 @@
 """Numbers as a person reads them; the full value always stands beside, in a title or in the document."""
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 
 from ..tolerances import LEVEL
@@ -12,9 +13,11 @@ __all__ = [
     "and_at_most",
     "apart",
     "at_most",
+    "changing",
     "counted",
     "decimals",
     "fixed",
+    "in_full",
     "in_places",
     "in_units",
     "not_above",
@@ -23,6 +26,7 @@ __all__ = [
     "percent",
     "rounded_down",
     "share_of_all",
+    "towards",
     "written_in",
 ]
 
@@ -34,6 +38,9 @@ DIGITS_OF_CELLS = 6
 
 ALL_DIGITS = 12
 """Digits of a float that rounding leaves."""
+
+EVERY_DIGIT = 17
+"""Digits in which every float is written."""
 
 BINARY = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
@@ -77,6 +84,13 @@ def _rounded(value: float, digits: int, way: int, error: float = LEVEL) -> float
     return float(f"{nearest + way * 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}")
 
 
+def towards(end: float, now: float) -> tuple[float, int]:
+    """Return where something ends that holds now, rounded to that side of it, and the digits that keep them apart."""
+    rounded, within = (not_above, operator.ge) if end > now else (not_below, operator.le)
+    digits = next((d for d in range(DIGITS_OF_CELLS, EVERY_DIGIT) if within(rounded(end, d), now)), EVERY_DIGIT)
+    return rounded(end, digits), digits
+
+
 def _general(value: float, digits: int) -> str:
     return f"{value:.{digits}g}"
 
@@ -93,6 +107,19 @@ def apart(
         if found[0] != found[1]:
             return found
     return told(one, digits), told(other, digits)
+
+
+def changing(one: float, other: float, digits: int = DIGITS_OF_CELLS) -> tuple[str, str]:
+    """Return two numbers, whole ones in full, in so many digits, or as many as tell their difference to a tenth."""
+    size, step = max(abs(one), abs(other)), abs(one - other)
+    needed = math.ceil(math.log10(size / step)) + 1 if 0 < step < math.inf else digits
+    return apart(one, other, min(max(digits, needed), ALL_DIGITS), in_full)
+
+
+def in_full(value: float, digits: int = DIGITS_OF_CELLS) -> str:
+    """Return a whole number in full, as far as floats hold it, and any other in so many digits."""
+    whole = abs(value) < 10**ALL_DIGITS and abs(value - round(value)) <= abs(value) / 10**ALL_DIGITS
+    return str(round(value)) if whole else _general(value, digits)
 
 
 def and_at_most(value: float, bound: float) -> str:

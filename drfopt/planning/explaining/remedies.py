@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.numbers.shown import counted, in_units, not_above
+from ...base.numbers.shown import changing, counted, in_full, in_units, towards
 from ...base.tolerances import LEVEL
 from ...certificates.bottleneck import certify
 from ...certificates.chain import unit_costs
@@ -95,6 +95,10 @@ class Raising:
             self.crowding, self.cuts_each = self.room.costs @ self.place.tasks, self.room.costs @ self.each.T
 
 
+SEEN = 5e-7
+"""Part by which tasks grow where a change is to be seen; of what may be had less is told where that is all."""
+
+
 def _first(now: np.ndarray, slopes: np.ndarray, end: float) -> float:
     """Return where the first of some lines falls below 0, rounding aside; `end` at most."""
     if (now < -TIGHT).any():
@@ -121,7 +125,7 @@ class Remedies(RemedyTrials):
         """Return what a higher limit would do."""
         limit = float(self.instance.limits[i])
         if self._helpless(i):
-            return NOWHERE.format(limit)
+            return NOWHERE.format(in_full(limit))
         if limit == 0 and not self._sums:
             return "its limit is 0: raise it"
         if text := self.all_run(i):
@@ -139,8 +143,9 @@ class Remedies(RemedyTrials):
             end, known = limit + self._until(i), "at least up to"
         if end <= limit * (1 + NOTHING):
             return SAME_POINT
-        most = f"{known} {not_above(end):.6g}"
-        return f"raise its limit of {limit:.6g}: it would have every task more that it allows, {most}"
+        before, _ = changing(limit, end)
+        most = f"{known} {in_full(*towards(end, limit * (1 + NOTHING)))}"
+        return f"raise its limit of {before}: it would have every task more that it allows, {most}"
 
     def capacity(self, i: int) -> str:
         """Return of what a little more gives her the most tasks."""
@@ -152,8 +157,10 @@ class Remedies(RemedyTrials):
             for s, worth in slopes
             if s > 0
         ]
-        said = (self._gives(worth, i) for *_, worth in sorted(helping, key=lambda row: row[:2], reverse=True))
-        return next(filter(None, said), "") or self._of_everything(i)
+        helping.sort(key=lambda row: row[:2], reverse=True)
+        said = (self._gives(worth, i) for *_, worth in helping)
+        begins = (self._begins(worth, i) for *_, worth in helping)
+        return next(filter(None, said), "") or next(begins, "") or self._of_everything(i)
 
     @cached_property
     def prices(self) -> Prices:
@@ -174,28 +181,36 @@ class Remedies(RemedyTrials):
         side, now = worth.more, float(self.allocation.tasks[i])
         if side is None or side.tasks is None:
             return ""
-        there = f"{worth.name}{' machines' if worth.kind == 'machine' else ''} (now {self._shown(worth, worth.now)})"
+        there = self._there(worth)
         if side.held is None:
-            return f"more of {there} would begin to give it {counted(f'{side.tasks[i]:.4g}', 'task')} for each"
+            return self._begins(worth, i)
         most = (MOST * worth.now if side.until is None else side.until) - worth.now
         amount = min(1.0, _rounded_down(most))
         if worth.kind == "machine" and amount < 1:
             # Nobody can buy a part of a machine, and of a whole one this is not known.
-            return (
-                f"more of {there} would begin to give it {counted(f'{side.tasks[i]:.4g}', 'task')} for a whole one: "
-                f"what it gives in all, 'drfopt whatif --add 1*{worth.name}' says"
-            )
+            told = self._begins(worth, i, "a whole one")
+            return f"{told}: what it gives in all, 'drfopt whatif --add 1*{worth.name}' says"
         # Of bytes it takes many until there is anything to be seen.
         steps = [amount] if worth.kind == "machine" else _multiplied(amount, 1024 if self._unit(worth) else 10, most)
-        tried = ((amount, float(worth.tasks_at(worth.now + amount)[i])) for amount in steps)
-        seen = next(((amount, after) for amount, after in tried if f"{after:.6g}" != f"{now:.6g}"), None)
-        if seen is None:
+        for amount in steps:
+            after = float(worth.tasks_at(worth.now + amount)[i])
+            if after - now > SEEN * now:
+                break
+        if after - now <= LEVEL * now:
             return ""
-        amount, after = seen
         until = f"{MOST} times as much" if side.until is None else self._end(worth, side.until, worth.now + amount)
         stays = "stays so" if self._as_now(worth) else "changes at once, and then stays so"
-        gives = f"would give it {counted(f'{after:.6g}', 'task')} instead of {now:.6g}"
+        then, before = changing(after, now)
+        gives = f"would give it {counted(then, 'task')} instead of {before}"
         return f"{self._shown(worth, amount)} more of {there} {gives}; what stops whom {stays} up to {until}"
+
+    def _there(self, worth: Worth) -> str:
+        return f"{worth.name}{' machines' if worth.kind == 'machine' else ''} (now {self._shown(worth, worth.now)})"
+
+    def _begins(self, worth: Worth, i: int, each: str = "each") -> str:
+        """Return the sentence on the slope alone."""
+        tasks = counted(f"{_slope(worth, i):.4g}", "task")
+        return f"more of {self._there(worth)} would begin to give it {tasks} for {each}"
 
     def _unit(self, worth: Worth) -> str:
         """Return what a unit's amounts are counted in, empty where nothing says so."""
@@ -207,8 +222,8 @@ class Remedies(RemedyTrials):
 
     def _end(self, worth: Worth, end: float, told: float) -> str:
         """Return up to where something holds, in so many digits that what is told is not above it."""
-        digits = next((d for d in range(6, 17) if not_above(end, d) >= told), 17)
-        return in_units(not_above(end, digits), self._unit(worth), digits)
+        rounded, digits = towards(end, told)
+        return in_units(rounded, self._unit(worth), digits)
 
     def _as_now(self, worth: Worth) -> bool:
         """Say whether with more of it the same stops everybody: where several things run out together it may not."""
@@ -270,7 +285,7 @@ class Remedies(RemedyTrials):
         if self.policy.objective == "alpha":
             value *= self.instance.weights[i] * (value * self.allocation.tasks[i]) ** -self.policy.alpha
         if value > cost * (1 + LEVEL):
-            limit = f"{self.instance.limits[i]:.6g}"
+            limit = in_full(float(self.instance.limits[i]))
             return f"raise its limit of {limit}: at the prices there are a task more is worth more than it costs"
         if self._sums:
             return NO_LARGER.format(what="limit")

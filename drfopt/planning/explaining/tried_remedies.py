@@ -16,7 +16,7 @@ import numpy as np
 
 from ...base.deadline import Deadline
 from ...base.errors import CertificateError, SolverError, TimeLimitError
-from ...base.numbers.shown import apart, counted
+from ...base.numbers.shown import changing, counted, in_full
 from ...base.tolerances import LEVEL
 from ...certificates.exhaustive_search import playing
 from ...model.allocation import Allocation
@@ -38,7 +38,7 @@ UNTRIED = "what would raise its tasks is found by dividing the cluster again: na
 MORE = 1
 """Percent of a pool's resource that is tried, and machines of a class."""
 
-NOWHERE = "its limit is {:.6g}, and its task fits on nothing open to it"
+NOWHERE = "its limit is {}, and its task fits on nothing open to it"
 
 SAME_POINT = "its limit stops it, and something else does at the same point: a higher limit alone does not help"
 
@@ -174,7 +174,7 @@ class RemedyTrials:
         if not self.thorough:
             return UNTRIED
         if self._helpless(i):
-            return NOWHERE.format(self.instance.limits[i])
+            return NOWHERE.format(in_full(self.instance.limits[i]))
         limits = self.instance.whole_limits if self.allocation.integer else self.instance.limits
         asked = self.instance.max_tasks[i]
         limit, (without, will) = float(limits[i]), self._after(f"set-limit {self.instance.users[i]}=none", i)
@@ -183,7 +183,7 @@ class RemedyTrials:
                 return NO_LARGER.format(what="limit")
             return SAME_POINT
         named = limit if asked is None else float(asked)
-        then, before = apart(without, named)
+        then, before = changing(without, named)
         return f"raise its limit of {before}: without one it {will} have {counted(then, 'task')}"
 
     def _helpless(self, i: int) -> bool:
@@ -235,7 +235,7 @@ class RemedyTrials:
                 without = (
                     "without one" if not one_of_several else "without that" if len(names) == 1 else "without these"
                 )
-                then, before = apart(after, now)
+                then, before = changing(after, now)
                 has = f"it {will} have {counted(then, 'task')} instead of {before}"
                 return f"raise its ceiling{which}: {without} {has}"
         if self._sums:
@@ -279,7 +279,7 @@ class RemedyTrials:
             )
             text = [f"{vain} would not raise it"] * bool(vain) + [f"with {even} the sum is no larger"] * bool(even)
             return f"{', and '.join(text)}: what stops it is {what}".removeprefix(": ")
-        then, before = apart(after, now)
+        then, before = changing(after, now)
         return f"{change} {will} give it {counted(then, 'task')} instead of {before}"
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from ...base.errors import InstanceError
 from ...base.numbers.shown import counted
 from ...base.results import Result
-from ...base.tables import Column, From, Sheet, UpTo
+from ...base.tables import Column, End, Sheet
 from ...base.tolerances import LEVEL
 from ...model.allocation import Allocation
 from ...model.instance import Instance
@@ -259,8 +259,8 @@ class Prices(Result):
     def _row(self, worth: Worth) -> tuple:
         more, less = worth.more, worth.less
         found = more or less
-        start = worth.now if less is None else None if less.until is None else From(less.until)
-        end = worth.now if more is None else "10 times" if more.until is None else UpTo(more.until)
+        start = worth.now if less is None else None if less.until is None else End(less.until, worth.now)
+        end = worth.now if more is None else "10 times" if more.until is None else End(more.until, worth.now)
         if found is None:
             range_ = ("not known", None, None) if worth.unknown else ("", worth.now, worth.now)
             return (worth.name, worth.now, None, None, None, *range_, None)

@@ -37,6 +37,7 @@ import numpy as np
 from scipy import sparse
 
 from ...base.deadline import Deadline
+from ...base.errors import SolverError, TimeLimitError
 from ...base.tolerances import LEVEL
 from ...engines.linear_programs import INFINITY, load, run
 from .needs import DOWN, Least, parts_of
@@ -185,6 +186,10 @@ class Relaxation:
                 self.highs.changeColsCost(len(columns), columns, np.append(aim, dear))
                 try:
                     found = run(self.highs, "the ends of a purchase", deadline)
+                except TimeLimitError:
+                    raise
+                except SolverError:  # An end that is not known leaves the region as wide as it is.
+                    continue
                 finally:
                     self.highs.changeRowBounds(bill, -INFINITY, INFINITY)
                     self.highs.changeColsCost(len(columns), columns, np.append(self.cost, self.dear))
