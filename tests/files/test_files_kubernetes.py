@@ -513,6 +513,16 @@ def test_more_cores_than_a_gpu_has_are_all_of_it_and_told(tmp_path):
     assert any("nvidia.com/gpucores above 100 is all of each GPU" in str(note) for note in found.notes)
 
 
+def test_who_asks_for_memory_of_a_gpu_alone_is_told_to_hold_all_of_it(tmp_path):
+    node = gpu_node("n", number="20", **{"hami.io/node-nvidia-register": REGISTER})
+    for cores, said in ((None, True), ("60", False)):
+        part = {} if cores is None else {"nvidia.com/gpucores": cores}
+        one = shared("p", **{"nvidia.com/gpu": "1", "nvidia.com/gpumem": "3000"}, **part)
+        notes = " ".join(map(str, read("kubernetes", [write(tmp_path / "a.json", node, one)]).notes))
+        assert "memory of a shared GPU (nvidia.com/gpumem)" in notes
+        assert ("(nvidia.com/gpumem): without a part of its cores, a pod holds all of it" in notes) == said
+
+
 def test_whole_gpus_are_no_devices_and_parts_are_checked(tmp_path):
     whole = shared("p", **{"nvidia.com/gpu": "1"})
     assert read("kubernetes", [write(tmp_path / "a.json", gpu_node("n"), whole)]).instance.machines[0].devices is None

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import drfopt
+from drfopt import solve
 from drfopt.base.errors import InstanceError
 from drfopt.io.readers.asking import read
 from drfopt.io.readers.slurm.device_types import kinds, with_totals
@@ -505,7 +506,7 @@ PartitionName=old Nodes=c2 State=DRAIN
         "setting of no node and no partition (ClusterName)",
         "weight of nodes (c1)",
         "allowaccounts of partitions (gpu)",
-        "partition that is drain (old)",
+        "partition that is drained runs what is queued in it (old)",
         "node that is down (c2)",
         "assumed: 3 x node is in use: a configuration does not tell its state (such as n1)",
     ):
@@ -624,6 +625,17 @@ def test_counts_may_have_a_letter(tmp_path: Path) -> None:
     nodes = "NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn1|1.5K|512000|(null)|p|idle\n"
     found = read("slurm", saved(tmp_path, nodes=nodes, jobs=ONE_JOB.replace("|1|1|1G", "|1|1K|1G"))).instance
     assert (found.exact_capacity, found.exact_demands) == ((1536, 512000), ((1024, 1024),))
+
+
+def test_jobs_of_a_partition_that_is_down_run_nowhere_and_of_a_drained_one_there(tmp_path: Path) -> None:
+    """Whether or not another partition is in use."""
+    jobs = "JOBID|USER|PARTITION|STATE|CPUS|MIN_MEMORY|NODELIST\n1_[1-30]|a|p|PENDING|1|1M|\n"
+    for state, other, tasks in (("DOWN", "UP", 0), ("INACTIVE", "DOWN", 0), ("DRAIN", "UP", 8), ("DRAIN", "DOWN", 8)):
+        nodes = "NodeName=n1 CPUs=8 RealMemory=9000\nNodeName=n2 CPUs=16 RealMemory=9000\n"
+        nodes += f"PartitionName=p Nodes=n1 State={state}\nPartitionName=q Nodes=n2 State={other}\n"
+        found = read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs))
+        assert solve(found.instance, exact=True).tasks.sum() == tasks
+        assert (f"is in partition p ({state.lower()})" in told(found)) == (not tasks)
 
 
 def test_a_job_that_is_held_is_none(tmp_path: Path) -> None:

@@ -110,8 +110,10 @@ def _on_devices(asked: Amounts, marks: Mapping[str, str], title: str, notes: Not
         notes.unused(f"memory of a shared GPU ({MEMORY}): which part of a GPU it is is not told", title)
     if found.pop(SHARES, Fraction(1)) > 1:
         notes.assumed("parts of several GPUs are counted as of one", title)
+    whole = True
     for percent, counted in SHARED.items():
         cores = found.pop(percent, None)
+        whole &= not cores
         if cores is not None and cores > 100:
             notes.assumed(f"{percent} above 100 is all of each GPU", title)
         if cores is not None and 0 < cores < 100 and counted in found:
@@ -121,7 +123,8 @@ def _on_devices(asked: Amounts, marks: Mapping[str, str], title: str, notes: Not
                 notes.assumed("parts of several GPUs are whole ones", title)
     for memory in BESIDE:
         if found.pop(memory, None) is not None:
-            notes.unused(f"memory of a shared GPU ({memory})", title)
+            held = ": without a part of its cores, a pod holds all of it" if whole else ""
+            notes.unused(f"memory of a shared GPU ({memory}){held}", title)
     return found
 
 

@@ -27,7 +27,7 @@ from ...writers.amounts import SLURM
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
 from ..queues.tree import QueueNode, organised
 from .device_types import Features, kinds, told_of_machine, types_apart, with_totals
-from .row import NOTHING, UNMODELLED, SlurmRow
+from .row import NOTHING, OUT_OF_USE, UNMODELLED, SlurmRow
 from .rows import DOWN, POWER, UP, node_states, rows
 from .tres import PLAIN, array_size, cut_off, gres, hosts, read_count, read_memory, tres
 
@@ -118,7 +118,8 @@ def _missing(needs: Needs, features: Features) -> list[str]:
     """Return in words why a node does not take a task: it is in no such partition, has no such device or feature."""
     stated = []
     if needs[0] and not needs[0] & features[0]:
-        stated.append(f"is not in partition {' or '.join(sorted(needs[0]))}")
+        out = [home for home in sorted(features[0]) if home.partition(OUT_OF_USE)[0] in needs[0]]
+        stated.append(f"is {'' if out else 'not '}in partition {' or '.join(out or sorted(needs[0]))}")
     if not needs[1] <= features[1]:
         stated += [f"has no {kind}" for kind in sorted(needs[1] - features[1])]
     if needs[2] and not any(some <= features[2] for some in needs[2]):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ....base.numbers.quantities import only_digits
 from ...text.files import File, failure, shown
 from ..conversion import Notes
-from .row import SlurmRow
+from .row import OUT_OF_USE, SlurmRow
 from .tres import hosts
 
 __all__ = ["configured", "is_configuration"]
@@ -104,10 +104,13 @@ def configured(file: File, lines: Sequence[str], notes: Notes) -> Iterator[Slurm
             told.sets[fields[first]] = fields
         else:
             fields = usual[kind] | fields
-            if fields.get("state", "UP").upper() != "UP":
-                notes.unused(f"partition that is {fields['state'].lower()}", fields[first])
-            else:
-                told.partitions[fields[first]] = fields.get("nodes", "")
+            state = fields.get("state", "UP").lower()
+            if state == "drain":
+                notes.assumed("partition that is drained runs what is queued in it", fields[first])
+            elif state != "up":
+                notes.unused(f"partition that is {state}", fields[first])
+            called = fields[first] if state in ("up", "drain") else f"{fields[first]}{OUT_OF_USE}{state})"
+            told.partitions[called] = fields.get("nodes", "")
     homes, everywhere = told.homes(file.place)
     for at, fields in told.nodes:
         for host in hosts(fields["nodename"], at):

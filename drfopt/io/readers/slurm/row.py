@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["NOTHING", "UNMODELLED", "SlurmRow"]
+__all__ = ["NOTHING", "OUT_OF_USE", "UNMODELLED", "SlurmRow"]
+
+OUT_OF_USE = " ("
+"""Behind the name of a partition that runs nothing, before the state that says why: no job asks for it so."""
 
 NOTHING = ("", "(null)", "N/A", "n/a", "None", "none", "Unknown", "UNLIMITED")
 """What is printed for nothing."""
