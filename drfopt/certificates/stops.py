@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.numbers.shown import changing
 from ..base.tolerances import CAPACITY, LEVEL
 from ..model.arrays import SMALLEST
 from ..model.certificate import Certificate
@@ -141,7 +142,8 @@ class _Replay:
         for c, (name, j) in enumerate(clock.ceilings, start=instance.m + 1):
             used, most = tasks @ clock.columns[:, c], clock.room[c]
             if used > most * (1 + allowed):
-                return f"the ceiling of group {name!r} for {instance.resources[j]!r}, {most:g}, is exceeded: {used:g}"
+                used, most = changing(float(used), float(most))
+                return f"the ceiling of group {name!r} for {instance.resources[j]!r}, {most}, is exceeded: {used}"
         above = np.flatnonzero((tasks > clock.leaves.most * (1 + allowed)) | (~clock.playing & (tasks != 0)))
         return f"user {instance.users[above[0]]!r} is above its limit or ceiling" if above.size else ""
 

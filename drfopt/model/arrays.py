@@ -21,6 +21,7 @@ from ..base.errors import InstanceError
 from ..base.loops import compiled
 from ..base.numbers.double_double import DoubleDouble
 from ..base.numbers.quantities import amount, exact
+from ..base.numbers.shown import ALL_DIGITS, in_full
 from ..base.parallel import cores, one_thread
 from .naming import Places
 
@@ -427,7 +428,7 @@ def _check(floats: np.ndarray, places: Places, unlimited: bool) -> None:
         value = float(floats[index])
         none = NO_LIMIT if unlimited else ""
         rule = f"it must {places.least}" if -np.inf < value < 0 else f"write a finite number, 0 or more{none}"
-        raise InstanceError(f"{places.at(index)} is {value:g}: {rule}")
+        raise InstanceError(f"{places.at(index)} is {in_full(value, ALL_DIGITS)}: {rule}")
 
 
 def _freeze(floats: np.ndarray) -> np.ndarray:

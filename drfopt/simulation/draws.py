@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InstanceError
+from ..base.numbers.shown import changing
 from ..base.registry import Registry
 
 __all__ = ["DISTRIBUTIONS", "LATEST", "Distribution", "Draw", "Times", "checked_times", "stream", "times"]
@@ -89,7 +90,8 @@ class Draw:
         object.__setattr__(self, "distribution", distribution)
         object.__setattr__(self, "parameters", tuple(_positive(parameters[name], name) for name in wanted))
         if distribution == "uniform" and self.parameters[0] > self.parameters[1]:
-            raise InstanceError(f"uniform has low {self.parameters[0]:g} above high {self.parameters[1]:g}: swap them")
+            low, high = changing(self.parameters[0], self.parameters[1])
+            raise InstanceError(f"uniform has low {low} above high {high}: swap them")
         try:
             _ = self.mean
         except OverflowError:

@@ -557,7 +557,7 @@ REFUSED: dict[str, Callable[[Case, re.Match], None]] = {
         all(name in case.homeless or not case.wanted(user) for name, user in users_of(case.document).items()), match[0]
     ),
     r"target '.*': user '\w+' is served before '(?P<user>\w+)', asks for tasks without an end .*": _never,
-    r"target '(?P<least>.*)': (?:user|group) '.*' may use \S+ of '\w+', whatever is bought: .*": _ceiling,
+    r"target '(?P<least>.*)' needs \S+ of '\w+', and (?:user|group) '.*' may use \S+, whatever is bought: .*": _ceiling,
     r"target '.*': user '(?P<user>\w+)' has at most (?P<most>\S+) tasks: .*": _true_of_limits,
     r"target '.*': no share exceeds 1: give a number up to 1": lambda case, match: None,
     r"target '.*': user '(?P<user>\w+)' has no limit of which this could be a part: .*": lambda case, match: need(

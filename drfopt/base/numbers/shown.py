@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ..tolerances import LEVEL
 
 __all__ = [
+    "ALL_DIGITS",
     "DIGITS",
     "DIGITS_OF_CELLS",
     "amount",

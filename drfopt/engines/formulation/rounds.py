@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...base.errors import FormulationError, SolverError, TimeLimitError
+from ...base.numbers.shown import changing
 from ...base.progress import report
 from ...base.tolerances import SAME
 from ...model.policies import policy_named
@@ -179,9 +180,8 @@ def _place(problem: Problem, tasks: np.ndarray, path: str) -> Answer:
     if (tasks > problem.limits * (1 + FITS)).any():
         i = int(np.argmax(tasks - problem.limits))
         user_name = problem.instance.users[problem.members[i]]
-        raise FormulationError(
-            f"{path}: user {user_name!r} has {tasks[i]:.6g} tasks, above its limit {problem.limits[i]:g}"
-        )
+        has, limit = changing(float(tasks[i]), float(problem.limits[i]))
+        raise FormulationError(f"{path}: user {user_name!r} has {has} tasks, above its limit {limit}")
     ratio = np.divide(capped, tasks, where=tasks > 0, out=np.zeros_like(tasks))
     return Answer(capped, amounts=amounts * ratio[by_type.user[by_type.pairs[0]]])
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import InstanceError, suggestion
+from ...base.numbers.shown import ALL_DIGITS, in_full
 from ...base.partitions import Partitions
 from ...model.arrays import Gathered
 from ...model.instance import Instance
@@ -102,7 +103,8 @@ def _optional(rows: UserRows, table: Any, name: str, missing: float) -> np.ndarr
     _numbers(rows, table, name, values, missing)
     if name == "weight" and not (values > 0).all():
         i = int((~(values > 0)).argmax())
-        raise failure(rows.path, f"column 'weight', row {rows.first + i} is {values[i]:g}: write a positive number")
+        told = in_full(float(values[i]), ALL_DIGITS)
+        raise failure(rows.path, f"column 'weight', row {rows.first + i} is {told}: write a positive number")
     if (values == missing).all():
         return None
     values.flags.writeable = False
@@ -147,7 +149,8 @@ def _refuse(rows: UserRows, name: str, start: int, values: np.ndarray, bad: np.n
     if bad.any():
         i = int(bad.argmax())
         rule = "it must not be negative" if -np.inf < values[i] < 0 else "write a finite number, 0 or more"
-        raise failure(rows.path, f"column {name!r}, row {rows.first + start + i} is {values[i]:g}: {rule}")
+        told = in_full(float(values[i]), ALL_DIGITS)
+        raise failure(rows.path, f"column {name!r}, row {rows.first + start + i} is {told}: {rule}")
 
 
 def _eligible(rows: UserRows, table: Any, classes: Sequence[str]) -> np.ndarray | None:

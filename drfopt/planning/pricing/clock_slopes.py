@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import DrfoptError, SolverError
+from ...base.numbers.shown import in_full
 from ...base.tolerances import LEVEL
 from ...certificates.chain import firm
 from ...certificates.stops import costs, replayed
@@ -146,7 +147,7 @@ class Divided:
             step /= SMALLER
         if found is None:
             raise SolverError(
-                f"no division is proven right {'above' if more else 'below'} {unit.now:g} of {unit.name!r}: "
+                f"no division is proven right {'above' if more else 'below'} {in_full(unit.now)} of {unit.name!r}: "
                 "compare two clusters with whatif instead"
             )
         return found

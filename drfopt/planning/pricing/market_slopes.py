@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...base.errors import SolverError
+from ...base.numbers.shown import in_full
 from ...base.tolerances import LEVEL, LEVEL_CEEI
 from ...certificates.chain import unit_costs
 from ...model.allocation import Allocation
@@ -66,8 +67,8 @@ def _beside(market: "MarketDifferential", unit: Unit, more: bool, step: float) -
     found = there.slopes(replace(unit, growth=unit.growth * times), more)
     if found is None:
         raise SolverError(
-            f"the conditions of the market change wherever one looks {'above' if more else 'below'} {unit.now:g} "
-            f"of {unit.name!r}: compare two clusters with whatif instead"
+            f"the conditions of the market change wherever one looks {'above' if more else 'below'} "
+            f"{in_full(unit.now)} of {unit.name!r}: compare two clusters with whatif instead"
         )
     return found / times
 

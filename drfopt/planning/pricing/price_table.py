@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import InstanceError
-from ...base.numbers.shown import counted
+from ...base.numbers.shown import changing, counted
 from ...base.results import Result
 from ...base.tables import Column, End, Sheet
 from ...base.tolerances import LEVEL
@@ -148,8 +148,9 @@ class Worth:
         end = None if found is None else found.until
         beyond = found is None or (end is not None and (amount - end) * (1 if found is self.more else -1) > 0)
         if found is None or found.held is None or beyond:
+            there, now = changing(amount, self.now)
             raise InstanceError(
-                f"{amount:g} of {self.name!r} is beyond what is known from {self.now:g}: compare the clusters by whatif"
+                f"{there} of {self.name!r} is beyond what is known from {now}: compare the clusters by whatif"
             )
         instance = found.held.instance
         return found.held.at(instance.room + (amount - self.now) * self.unit.growth).tasks

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...base.errors import SolverError
+from ...base.numbers.shown import in_full
 from ...solving.allocating import solve
 from .binding_rounds import Held, held
 from .feasible_growth import CUTS, TIGHT, Room
@@ -82,7 +83,7 @@ def side(base: Held, room: Room, unit: Unit, more: bool) -> Reach | None:
             return Reach(other, _furthest(_along(other, unit, sign), room, end, step))
         step = back / 2
     raise SolverError(
-        f"nothing holds the users right {'above' if more else 'below'} {unit.now:g} of {unit.name!r} "
+        f"nothing holds the users right {'above' if more else 'below'} {in_full(unit.now)} of {unit.name!r} "
         f"in {TRIES} tries: compare two clusters with whatif instead"
     )
 

@@ -18,6 +18,7 @@ import numpy as np
 from ...base.errors import InstanceError, listed, suggestion
 from ...base.numbers.enclosures import Enclosure
 from ...base.numbers.quantities import exact
+from ...base.numbers.shown import changing
 from ...base.tolerances import FILE_ERROR, LEVEL
 from ...model.allocation import Allocation
 from ...model.instance import Instance
@@ -187,10 +188,12 @@ def _check_ceilings(instance: Instance, i: int, least: Fraction, text: str) -> N
     rows += [(f"group {group.name!r}", group.ceiling) for group in above]
     for owner, ceiling in rows:
         for resource, amount in ceiling.items():
-            if least * instance.exact_demands[i][instance.resources.index(resource)] > amount:
+            need = least * instance.exact_demands[i][instance.resources.index(resource)]
+            if need > amount:
+                needs, most = changing(float(need), float(amount))
                 raise InstanceError(
-                    f"target {text!r}: {owner} may use {float(amount):g} of {resource!r}, whatever is bought: raise "
-                    "the ceiling, or ask for less"
+                    f"target {text!r} needs {needs} of {resource!r}, and {owner} may use {most}, whatever is bought: "
+                    "raise the ceiling, or ask for less"
                 )
 
 
