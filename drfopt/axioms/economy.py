@@ -304,7 +304,9 @@ def reaches(one: Number, other: Number) -> bool:
 
 
 def shown(value: Number) -> str:
-    """Return the value as a sentence has it: a fraction where it is short, otherwise rounded."""
+    """Return the value as a sentence has it: a fraction where it is short, otherwise rounded; what may be 0 as 0."""
+    if not low(value):
+        return "0"
     return str(value) if _short(value) else f"{float(value):.6g}"
 
 
