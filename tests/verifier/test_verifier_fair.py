@@ -359,3 +359,12 @@ def test_what_is_left_to_a_later_tier_is_measured_by_what_it_has(second, holds):
     money = checks["all money is spent where tasks are cheapest"]
     assert money.holds is holds
     assert ("which may be rounding of what others have" in money.worst) == (holds is None)
+
+
+def test_in_fractions_nothing_is_rounding():
+    users = [{"name": "A", "demand": {"a": 1}}]
+    claim = market((1 - F(1, 10**30),), "ceei", 0, False, users, room=(1, 1))
+    claim.fair(PricedTier(0, [[1 / claim.x[0], F(0)]], [], [], {}), set())
+    assert {check.name: check.holds for check in claim.report.checks}[
+        "all money is spent where tasks are cheapest"
+    ] is False
