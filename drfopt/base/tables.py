@@ -90,6 +90,10 @@ class End(float):
         made.now = now
         return made
 
+    def __getnewargs__(self) -> tuple[float, float]:
+        """Return what a copy is made of."""
+        return float(self), self.now
+
 
 @dataclass(frozen=True)
 class Column:

@@ -638,6 +638,23 @@ def test_jobs_of_a_partition_that_is_down_run_nowhere_and_of_a_drained_one_there
         assert (f"is in partition p ({state.lower()})" in told(found)) == (not tasks)
 
 
+@pytest.mark.parametrize(
+    "held",
+    [
+        "JobHeldUser",
+        "JobHoldMaxRequeue",
+        "launch failed requeued held",
+        "launch_failed_requeued_held",
+        "job requeued in held state",
+    ],
+)
+def test_whatever_holds_a_job_is_told_by_its_reason(tmp_path: Path, held: str) -> None:
+    nodes = "NodeName=n[1-3] CPUs=8 RealMemory=9000\nPartitionName=p Nodes=ALL\n"
+    squeue = "JOBID|USER|PARTITION|STATE|CPUS|MIN_MEMORY|NODELIST(REASON)\n"
+    squeue += f"1|a|p|PENDING|1|1M|({held})\n2|a|p|PENDING|1|1M|(Priority)\n"
+    assert read("slurm", saved(tmp_path, nodes=nodes, jobs=squeue)).instance.max_tasks == (1,)
+
+
 def test_a_job_that_is_held_is_none(tmp_path: Path) -> None:
     nodes = "NodeName=n[1-3] CPUs=8 RealMemory=9000\nPartitionName=p Nodes=ALL\n"
     squeue = "JOBID|USER|PARTITION|STATE|CPUS|MIN_MEMORY|NODELIST(REASON)\n"

@@ -1,13 +1,15 @@
 """A sheet in every format: what a person sees, what a program gets."""
 
+import copy
 import csv
 import io
 import json
 import math
+import pickle
 
 import pytest
 
-from drfopt.base.tables import FORMATS, SHOWN, Bar, Column, Sheet
+from drfopt.base.tables import FORMATS, SHOWN, Bar, Column, End, Sheet
 
 
 def sheet(rows, **rest):
@@ -69,3 +71,8 @@ def test_latex_and_markdown_escape_what_they_must():
     odd = sheet([("50%_|&", 1.0, None)])
     assert r"50\%\_|\&" in odd.latex()
     assert r"50%_\|&" in odd.markdown()
+
+
+def test_a_cell_can_be_copied():
+    found = copy.deepcopy(pickle.loads(pickle.dumps(End(2469138.5, 2469136.0))))
+    assert (found, found.now) == (2469138.5, 2469136.0)

@@ -65,7 +65,7 @@ class Filled:
     placement : n rows of k
         Tasks of each user on the machines of each class.
     free : k lists
-        What is left, (m,), on each machine of a class on which some task was tried.
+        What is left, (m,), on each machine of a class on which some task was tried, and on the first of all.
     """
 
     placement: list[list[int]]

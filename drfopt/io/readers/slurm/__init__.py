@@ -36,8 +36,8 @@ __all__ = ["read"]
 NO_DEVICES = (*PLAIN, "cpu", "mem")
 
 WAITING = ("PENDING", "REQUEUED")
-HELD = ("JobHeld", "job requeued in held state")
-"""How the reasons begin of a job that is not scheduled before somebody releases it."""
+HELD = re.compile("held|JobHold", re.IGNORECASE)
+"""What the reasons of a job that is not scheduled before somebody releases it have in them (squeue(1), job reasons)."""
 
 RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
 
@@ -252,7 +252,7 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
     if state not in WAITING + RUNNING:
         notes.no_task(f"job that is {state or 'in no state'}", job)
         return []
-    if state in WAITING and row["Reason"].startswith(HELD):
+    if state in WAITING and HELD.search(row["Reason"]):
         notes.no_task("job that is held", job)
         return []
     for what in UNMODELLED:
