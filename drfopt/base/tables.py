@@ -90,9 +90,9 @@ class End(float):
         made.now = now
         return made
 
-    def __getnewargs__(self) -> tuple[float, float]:
-        """Return what a copy is made of."""
-        return float(self), self.now
+    def __reduce__(self) -> tuple[type["End"], tuple[float, float]]:
+        """Return how a copy is made."""
+        return End, (float(self), self.now)
 
 
 @dataclass(frozen=True)
