@@ -638,6 +638,80 @@ def test_jobs_of_a_partition_that_is_down_run_nowhere_and_of_a_drained_one_there
         assert (f"is in partition p ({state.lower()})" in told(found)) == (not tasks)
 
 
+PLAIN_NODES = "NODELIST|CPUS|MEMORY|STATE|AVAIL_FEATURES\nn1|8|9000|idle|\nn2|16|9000|idle|big\n"
+WAITING = "JOBID|USER|PARTITION|STATE|CPUS|MIN_MEMORY|NODELIST\n1_[1-30]|a|p|PENDING|1|1M|\n"
+SHOWN_PARTITION = """\
+PartitionName={0}
+   AllowGroups=ALL AllowAccounts=phys AllowQos=ALL
+   AllocNodes=ALL Default=YES QoS=N/A
+   DefaultTime=NONE DisableRootJobs=NO ExclusiveUser=NO GraceTime=0 Hidden=NO
+   MaxNodes=UNLIMITED MaxTime=UNLIMITED MinNodes=0 LLN=NO MaxCPUsPerNode=UNLIMITED
+   Nodes={1}
+   State={2} TotalCPUs=8 TotalNodes=1 SelectTypeParameters=NONE
+   JobDefaults=(null)
+   DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED
+   TRES=cpu=8,mem=9000M,node=1
+
+"""
+
+
+def placed(folder: Path, **files: str) -> tuple[float, str]:
+    """Return how many tasks run, and the notes."""
+    found = read("slurm", saved(folder, **files))
+    return solve(found.instance, exact=True).tasks.sum(), told(found)
+
+
+def test_partitions_as_scontrol_shows_them(tmp_path: Path) -> None:
+    """In several lines or one, beside nodes without partitions or below those of the same command."""
+    shown = SHOWN_PARTITION.format("p", "n1", "UP") + SHOWN_PARTITION.format("q", "(null)", "UP")
+    nodes = "NodeName=n1 CPUTot=8 RealMemory=9000 State=IDLE\nNodeName=n2 CPUTot=16 RealMemory=9000 State=IDLE\n"
+    one_line = "\n".join(" ".join(entry.split()) for entry in shown.split("\n\n"))
+    ways = [{"nodes": PLAIN_NODES, "parts": shown}, {"nodes": PLAIN_NODES, "parts": one_line}]
+    for files in (*ways, {"nodes": nodes + shown}, {"nodes": shown + nodes}):
+        tasks, notes = placed(tmp_path, jobs=WAITING, **files)
+        assert tasks == 8
+        assert [note for note in notes.splitlines() if "of partitions" in note] == [
+            "not used: 2 x allowaccounts of partitions (such as p)"
+        ]
+
+
+@pytest.mark.parametrize(
+    ("partitions", "tasks"),
+    [
+        ("PartitionName=p Nodes=n1 State=UP\nPartitionName=q Nodes=n2\n", 8),
+        ("PartitionName=p \\\n  Nodes=n1\n", 8),
+        ("NodeSet=large Feature=big\nPartitionName=p Nodes=large\n", 16),
+        ("PartitionName=p Nodes=ALL\n", 24),
+        ("PartitionName=p Nodes=n1 State=DOWN\nPartitionName=q Nodes=n2\n", 0),
+    ],
+)
+def test_partitions_of_a_configuration_are_those_of_nodes_that_do_not_tell_theirs(
+    tmp_path: Path, partitions: str, tasks: int
+) -> None:
+    listed = "NodeName=n1 CPUs=8 RealMemory=9000\nNodeName=n2 CPUs=16 RealMemory=9000 Feature=big\n"
+    for nodes in (PLAIN_NODES, listed):
+        assert placed(tmp_path, nodes=nodes, parts=partitions, jobs=WAITING)[0] == tasks
+
+
+def test_how_a_cluster_is_counts_before_how_it_is_configured(tmp_path: Path) -> None:
+    """In any order of the files."""
+    conf = "NodeName=n[1-2] CPUs=16 RealMemory=9000\nPartitionName=p Nodes=ALL\nPartitionName=h Nodes=n1\n"
+    sinfo = "NODELIST|CPUS|MEMORY|STATE|PARTITION\nn1|8|9000|idle|p\nn2|16|9000|drained|q\n"
+    for first, second in ((conf, sinfo), (sinfo, conf)):
+        tasks, notes = placed(tmp_path, first=first, second=second, jobs=WAITING)
+        assert tasks == 8
+        assert "node that is drained (n2)" in notes
+        assert "does not tell its state" not in notes
+        # A partition that sinfo hides is there all the same.
+        assert placed(tmp_path, first=first, second=second, jobs=WAITING.replace("|p|", "|h|"))[0] == 8
+    down = SHOWN_PARTITION.format("p", "n1", "DOWN")
+    for first, second in ((conf, down), (down, conf)):
+        tasks, notes = placed(tmp_path, first=first, second=second, nodes=sinfo, jobs=WAITING)
+        assert tasks == 0
+        assert "partition that is down (p)" in notes
+        assert "partition that is listed again (p)" in notes
+
+
 @pytest.mark.parametrize(
     "held",
     [

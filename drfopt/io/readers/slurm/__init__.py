@@ -3,7 +3,7 @@
     sinfo -N -o '%N|%c|%m|%G|%P|%T', or any -o and -O with these columns       nodes: cpus, memory in MiB, gres ...
     squeue -o '%i|%u|%a|%P|%T|%D|%C|%m|%b|%N', or any -o and -O with them      jobs that wait or run
     sacct -a -X -P -o JobIDRaw,User,Account,Partition,State,NNodes,ReqTRES,AllocTRES,NodeList      jobs
-    scontrol show node, scontrol show job                                      nodes, jobs
+    scontrol show node, scontrol show job, scontrol show partition             nodes, jobs, partitions
     sshare -a -P                                                weights (RawShares) of accounts and users
     sacctmgr -P show assoc format=Account,User,Share,GrpTRES    weights and ceilings (GrpTRES)
     sacctmgr dump                                               the same
@@ -26,6 +26,7 @@ from ...text.files import File, failure, shown
 from ...writers.amounts import SLURM
 from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
 from ..queues.tree import QueueNode, organised
+from .configuration import UNTOLD, homes
 from .device_types import Features, kinds, told_of_machine, types_apart, with_totals
 from .row import NOTHING, OUT_OF_USE, UNMODELLED, SlurmRow
 from .rows import DOWN, POWER, UP, node_states, rows
@@ -63,7 +64,8 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         With file and line.
     """
     notes = Notes()
-    found: dict[str, list[SlurmRow]] = {"nodes": [], "jobs": [], "shares": [], "limits": []}
+    kinds_of_rows = ("nodes", "configured", "partitions", "sets", "jobs", "shares", "limits")
+    found: dict[str, list[SlurmRow]] = {kind: [] for kind in kinds_of_rows}
     for file in files:
         for row in rows(file, notes):
             found[row.kind].append(row)
@@ -78,7 +80,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
             notes.assumed(f"{part} is counted beside gres/gpu, of which it is a part in Slurm")
     used = {r for task in tasks for r in task.demand}.union(*(queue.maximum for queue in queues))
     asked = asked.called(SLURM, used, lambda name: name.startswith("gres/"), notes)
-    nodes = asked.nodes(_nodes(found["nodes"], notes), _features, notes)
+    nodes = asked.nodes(_nodes(found, notes), _features, notes)
     if asked.given:
         nodes = [told_of_machine(node, notes) for node in nodes]
     tasks, nodes, queues = types_apart(tasks, nodes, asked.pool, queues, notes)
@@ -156,20 +158,30 @@ def _features(name: str, labels: Mapping[str, str]) -> Features:
 # ---- nodes -------------------------------------------------------------------------------------------------
 
 
-def _nodes(found: Iterable[SlurmRow], notes: Notes) -> list[ListedMachine]:
-    """Return the nodes in use; a node is printed once for each of its partitions."""
-    partitions: dict[str, set[str]] = {}
+def _nodes(found: Mapping[str, Sequence[SlurmRow]], notes: Notes) -> list[ListedMachine]:
+    """Return the nodes in use; a node is printed once for each of its partitions.
+
+    A configuration lists nodes where nothing prints how they are.
+    """
+    told: dict[str, set[str]] = {}
+    marked: dict[str, set[str]] = {}
     first: dict[str, SlurmRow] = {}
-    for row in found:
+    for row in (*found["nodes"], *found["configured"]):
         # Without -N several hosts share a line, and what they have at least is printed with a plus.
         for name in hosts(row["NODELIST"], row.place):
-            partitions.setdefault(name, set()).update(part.strip("*") for part in row["PARTITION"].split(",") if part)
+            told.setdefault(name, set()).update(part.strip("*") for part in row["PARTITION"].split(",") if part)
             first.setdefault(name, row)
+            for mark in _marks(row):
+                marked.setdefault(mark, set()).add(name)
             if row["CPUS"].endswith("+") or row["MEMORY"].endswith("+"):
                 notes.assumed("node has no more than the least of its line: give sinfo -N", name)
+    partitions = homes(told, found["partitions"], found["sets"], marked, notes)
     nodes = []
     for name, row in first.items():
         states = node_states(row["STATE"])
+        if row.kind == "configured" and row["STATE"] in UNTOLD:
+            notes.assumed("node is in use: a configuration does not tell its state", name)
+            states = ["idle"]
         if not states or states[0] not in UP or set(states) & set(DOWN):
             notes.no_machine(f"node that is {row['STATE'].lower() or 'in no state'}", name)
             continue
@@ -179,13 +191,18 @@ def _nodes(found: Iterable[SlurmRow], notes: Notes) -> list[ListedMachine]:
         types = kinds(devices)
         memory = _mebibytes(row, "MEMORY") - (_mebibytes(row, "MEMSPEC") if row["MEMSPEC"] else 0)
         capacity = {"cpu": _cpus(row, notes, name), "mem": max(Fraction(0), memory)} | devices
-        marks = frozenset(part.strip() for part in row["FEATURES"].split(",") if part.strip() and "(" not in part)
+        marks = _marks(row)
         features = (frozenset(partitions[name]), types, marks)
         labels = {"gres": types, "partition": partitions[name], "feature": marks}
         nodes.append(
             ListedMachine(name, capacity, features=features, labels={k: "+".join(sorted(v)) for k, v in labels.items()})
         )
     return nodes
+
+
+def _marks(row: SlurmRow) -> frozenset[str]:
+    """Return the features of a node."""
+    return frozenset(part.strip() for part in row["FEATURES"].split(",") if part.strip() and "(" not in part)
 
 
 def _cpus(row: SlurmRow, notes: Notes, name: str) -> Fraction:

@@ -1,4 +1,4 @@
-"""What Slurm's commands print, text or JSON, as rows of four kinds: nodes, jobs, shares and limits.
+"""What Slurm's commands print, text or JSON, as rows: nodes, jobs, shares, limits and partitions.
 
 Text has a header that says which columns there are, in any order: between ``|``, above a line of hyphens, or words. A
 file may hold what several commands printed, one after the other: a header begins the next. ``scontrol show`` says in
@@ -15,7 +15,7 @@ from ....base.numbers.quantities import only_digits
 from ...text.files import File, failure, shown
 from ...text.parts import parts
 from ..conversion import Notes
-from .configuration import configured, is_configuration
+from .configuration import configured, is_configuration, partition_row, unused_settings
 from .json_rows import of_json
 from .row import NOTHING, UNMODELLED, SlurmRow
 
@@ -172,7 +172,7 @@ LONG_ROW = re.compile(r"\S+\s+\d+\s+\S+\s+[a-z]+\S?\s+\d+\s+\d+:\d+:\d+\s+\d+\s+
 """A row of ``sinfo -N -l`` without its header."""
 
 ENTRY = re.compile(r"(?P<key>[A-Za-z][\w:/.-]*)=(?P<value>.*)")
-ENTRIES = {"NodeName": "nodes", "JobId": "jobs"}
+ENTRIES = {"NodeName": "nodes", "JobId": "jobs", "PartitionName": "partitions"}
 """How an entry of ``scontrol show`` begins."""
 
 LOADED = re.compile(r"(?P<what>Cluster|Parent|Account|User) - '(?P<name>[^']*)'(?P<rest>.*)")
@@ -225,11 +225,11 @@ def rows(file: File, notes: Notes) -> Iterator[SlurmRow]:
             yield from of_json(part, notes)
         return
     lines = file.text.splitlines()
-    if is_configuration(lines):
+    if is_configuration(file.text):
         yield from configured(file, lines, notes)
         return
     if any(line.strip().startswith(tuple(f"{key}=" for key in ENTRIES)) for line in lines):
-        yield from _entries(file, lines)
+        yield from _entries(file, lines, notes)
         return
     if any(LOADED.match(line) for line in lines):
         yield from _loaded(file, lines, notes)
@@ -366,8 +366,8 @@ def _settled(cells: dict[str, str]) -> dict[str, str]:
     return cells
 
 
-def _entries(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
-    """Yield what ``scontrol show node`` and ``scontrol show job`` print, in one line or several for an entry."""
+def _entries(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow]:
+    """Yield what ``scontrol show`` prints of nodes, jobs and partitions, in one line or several for an entry."""
     kind, at = "", ""
     fields: dict[str, str] = {}
     written: dict[str, str] = {}
@@ -385,7 +385,7 @@ def _entries(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
                 continue
             if match["key"] in ENTRIES:
                 if kind:
-                    yield _entry(kind, at, fields, written)
+                    yield _entry(kind, at, fields, written, notes)
                 kind, at, fields = ENTRIES[match["key"]], f"{file.place}: line {number}", {}
             elif not kind:
                 raise failure(
@@ -396,10 +396,13 @@ def _entries(file: File, lines: Sequence[str]) -> Iterator[SlurmRow]:
             fields.setdefault(last, match["value"])
             written.setdefault(last, match["key"])
     if kind:
-        yield _entry(kind, at, fields, written)
+        yield _entry(kind, at, fields, written, notes)
 
 
-def _entry(kind: str, at: str, fields: Mapping[str, str], written: Mapping[str, str]) -> SlurmRow:
+def _entry(kind: str, at: str, fields: Mapping[str, str], written: Mapping[str, str], notes: Notes) -> SlurmRow:
+    if kind == "partitions":
+        unused_settings(kind, fields, notes)
+        return partition_row(at, fields)
     cells: dict[str, str] = {}
     names: dict[str, str] = {}
     for key, column in COLUMNS[kind].items():
