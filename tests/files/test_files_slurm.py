@@ -250,7 +250,7 @@ BAD = {
     ),
     "range": ("sacct", SACCT.replace("|node01\n", "|node[1-99999999]\n"), r"is no range of at most 1,000,000"),
     "array": ("sacct", SACCT.replace("1-3%2", "one"), r"'one' is no range of numbers"),
-    "json": ("sacct", '{"steps": []}', "has neither nodes, sinfo, jobs nor shares"),
+    "json": ("sacct", '{"steps": []}', "has no nodes, sinfo, partitions, jobs, shares or associations"),
     "json list": ("sacct", "[1]", "is a list: give what a command of Slurm prints with --json"),
 }
 
@@ -667,12 +667,30 @@ def test_partitions_as_scontrol_shows_them(tmp_path: Path) -> None:
     nodes = "NodeName=n1 CPUTot=8 RealMemory=9000 State=IDLE\nNodeName=n2 CPUTot=16 RealMemory=9000 State=IDLE\n"
     one_line = "\n".join(" ".join(entry.split()) for entry in shown.split("\n\n"))
     ways = [{"nodes": PLAIN_NODES, "parts": shown}, {"nodes": PLAIN_NODES, "parts": one_line}]
+    listed = [
+        {
+            "name": name,
+            "nodes": {"configured": some, "total": len(some) // 2, "allowed_allocation": "ALL"},
+            "partition": {"state": ["UP"]},
+            "accounts": {"allowed": "phys", "deny": ""},
+            "groups": {"allowed": "ALL"},
+        }
+        for name, some in (("p", "n1"), ("q", ""))
+    ]
+    ways.append({"nodes": PLAIN_NODES, "parts": json.dumps({"partitions": listed})})
     for files in (*ways, {"nodes": nodes + shown}, {"nodes": shown + nodes}):
         tasks, notes = placed(tmp_path, jobs=WAITING, **files)
         assert tasks == 8
         assert [note for note in notes.splitlines() if "of partitions" in note] == [
             "not used: 2 x allowaccounts of partitions (such as p)"
         ]
+
+
+def test_a_table_among_the_entries_of_scontrol_is_refused(tmp_path: Path) -> None:
+    shown = SHOWN_PARTITION.format("p", "n1", "UP")
+    for text in (shown + WAITING, PLAIN_NODES + shown):
+        with pytest.raises(InstanceError, match=r"is the header of another command: give what it prints in a file of"):
+            read("slurm", saved(tmp_path, nodes=PLAIN_NODES, text=text))
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@
     sacctmgr dump                                               the same
     slurm.conf                                                  nodes and partitions, where nothing tells how they are
 
-and of the JSON: ``scontrol show nodes``, ``sinfo``, ``squeue``, ``sacct``, ``sshare``, ``sacctmgr show assoc``. A job
-on N nodes is N tasks, each an N-th of its TRES; pending jobs are demand, running ones with a NodeList the current
-allocation. Users are users, and accounts groups where shares or limits list them; or with ``--user-by account`` the
-accounts are the users. ``mem`` is in MiB.
+and of the JSON: ``scontrol show nodes`` and ``show partitions``, ``sinfo``, ``squeue``, ``sacct``, ``sshare``,
+``sacctmgr show assoc``. A job on N nodes is N tasks, each an N-th of its TRES; pending jobs are demand, running ones
+with a NodeList the current allocation. Users are users, and accounts groups where shares or limits list them; or with
+``--user-by account`` the accounts are the users. ``mem`` is in MiB.
 """
 
 import re

@@ -6,6 +6,7 @@ from typing import Any
 from ...text.files import failure
 from ...text.parts import TreePart
 from ..conversion import Notes
+from .configuration import partition_row, unused_settings
 from .row import UNMODELLED, SlurmRow
 
 __all__ = ["of_json"]
@@ -47,10 +48,14 @@ def of_json(part: TreePart, notes: Notes) -> Iterator[SlurmRow]:
         found = True
         for one in part["associations"].each():
             yield _association(one, notes)
+    if "partitions" in part:
+        found = True
+        for one in part["partitions"].each():
+            yield _partition(one, notes)
     if not found:
         raise failure(
             part.place,
-            "has neither nodes, sinfo, jobs nor shares, nor associations: give what a command prints with --json",
+            "has no nodes, sinfo, partitions, jobs, shares or associations: give what a command prints with --json",
         )
 
 
@@ -142,6 +147,24 @@ def _association(one: TreePart, notes: Notes) -> SlurmRow:
         "GrpTRES": _tres(one["max"]["tres"], "total"),
     }
     return SlurmRow(one.place, "limits", cells, WRITTEN)
+
+
+def _partition(one: TreePart, notes: Notes) -> SlurmRow:
+    """Return a partition in the words of the text format."""
+    fields = {
+        "partitionname": one["name"].text(),
+        "nodes": one["nodes"]["configured"].text(),
+        "state": (_words(one["partition"]["state"]) or [""])[0],
+        "totalnodes": _number(one["nodes"]["total"]),
+        "allowaccounts": one["accounts"]["allowed"].text(),
+        "denyaccounts": one["accounts"]["deny"].text(),
+        "allowgroups": one["groups"]["allowed"].text(),
+        "allowqos": one["qos"]["allowed"].text(),
+        "denyqos": one["qos"]["deny"].text(),
+        "qos": one["qos"]["assigned"].text(),
+    }
+    unused_settings("partitions", fields, notes)
+    return partition_row(one.place, fields)
 
 
 def _least(part: TreePart) -> str:

@@ -373,6 +373,11 @@ def _entries(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRo
     written: dict[str, str] = {}
     last = ""
     for number, line in enumerate(lines, start=1):
+        if "=" not in line and _header(line, f"{file.place}: line {number}") is not None:
+            raise failure(
+                f"{file.place}: line {number}",
+                f"{shown(line.strip())} is the header of another command: give what it prints in a file of its own",
+            )
         for word in line.split():
             match = ENTRY.fullmatch(word)
             if match is None:
