@@ -730,6 +730,26 @@ def test_how_a_cluster_is_counts_before_how_it_is_configured(tmp_path: Path) -> 
         assert "partition that is listed again (p)" in notes
 
 
+def test_sinfo_says_which_partitions_are_in_use(tmp_path: Path) -> None:
+    for avail, tasks in (("up", 8), ("drain", 8), ("down", 0), ("inact", 0)):
+        text = f"PARTITION|AVAIL|NODELIST|CPUS|MEMORY|STATE\np*|{avail}|n1|8|9000|idle\nq|up|n2|16|9000|idle\n"
+        entries = [
+            {
+                "partition": {"name": name, "partition": {"state": [state.upper()]}},
+                "cpus": {"minimum": cpus, "maximum": cpus},
+                "memory": {"minimum": 9000, "maximum": 9000},
+                "node": {"state": ["IDLE"]},
+                "nodes": {"nodes": [host]},
+            }
+            for name, state, cpus, host in (("p", avail, 8, "n1"), ("q", "up", 16, "n2"))
+        ]
+        for nodes in (text, json.dumps({"sinfo": entries})):
+            got, notes = placed(tmp_path, nodes=nodes, jobs=WAITING)
+            assert got == tasks
+            assert (f"is in partition p ({avail})" in notes) == (not tasks)
+            assert "AVAIL" not in notes
+
+
 @pytest.mark.parametrize(
     "held",
     [

@@ -166,6 +166,7 @@ def _nodes(found: Mapping[str, Sequence[SlurmRow]], notes: Notes) -> list[Listed
     told: dict[str, set[str]] = {}
     marked: dict[str, set[str]] = {}
     first: dict[str, SlurmRow] = {}
+    available: dict[str, SlurmRow] = {}
     for row in (*found["nodes"], *found["configured"]):
         # Without -N several hosts share a line, and what they have at least is printed with a plus.
         for name in hosts(row["NODELIST"], row.place):
@@ -175,7 +176,10 @@ def _nodes(found: Mapping[str, Sequence[SlurmRow]], notes: Notes) -> list[Listed
                 marked.setdefault(mark, set()).add(name)
             if row["CPUS"].endswith("+") or row["MEMORY"].endswith("+"):
                 notes.assumed("node has no more than the least of its line: give sinfo -N", name)
-    partitions = homes(told, found["partitions"], found["sets"], marked, notes)
+        if row["AVAIL"]:
+            cells = {"PARTITION": row["PARTITION"].strip("*"), "STATE": row["AVAIL"], "COUNTED": "by sinfo"}
+            available.setdefault(cells["PARTITION"], SlurmRow(row.place, "partitions", cells))
+    partitions = homes(told, [*available.values(), *found["partitions"]], found["sets"], marked, notes)
     nodes = []
     for name, row in first.items():
         states = node_states(row["STATE"])

@@ -80,6 +80,7 @@ def _nodes_of_sinfo(one: TreePart) -> Iterator[SlurmRow]:
         "GRES": one["gres"]["total"].text(),
         "FEATURES": one["features"]["active"].text() or one["features"]["total"].text(),
         "PARTITION": one["partition"]["name"].text(),
+        "AVAIL": (_words(one["partition"]["partition"]["state"]) or [""])[0],
         "STATE": "+".join(_words(one["node"]["state"])),
     }
     for name in one["nodes"]["nodes"].texts():

@@ -73,6 +73,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "avail_features": "FEATURES",
         "partition": "PARTITION",
         "partitions": "PARTITION",
+        "avail": "AVAIL",
         "state": "STATE",
     },
     "jobs": {
