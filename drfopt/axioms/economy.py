@@ -304,21 +304,31 @@ def reaches(one: Number, other: Number) -> bool:
 
 
 def shown(value: Number) -> str:
-    """Return the value as a sentence has it: a fraction where it is short, otherwise rounded; what may be 0 as 0."""
-    if not low(value):
+    """Return the value as a sentence has it: a fraction or a decimal where that is short, else rounded."""
+    if not low(value):  # What may be nothing is told as nothing.
         return "0"
-    return str(value) if _short(value) else f"{float(value):.6g}"
+    return _exactly(value) or _rounded((low(value) + high(value)) / 2, _digits(value))
 
 
 def shown_above(value: Number) -> str:
     """Return what the value is at most as a sentence has it: a fraction where it is short, otherwise rounded up."""
-    return str(value) if _short(value) else _rounded(high(value), 6, ROUND_CEILING)
+    return _exactly(value) or _rounded(high(value), _digits(value), ROUND_CEILING)
 
 
-def _short(value: Number) -> bool:
-    if isinstance(value, Enclosure) or max(abs(value.numerator), value.denominator) > 10**DIGITS:
-        return False
-    return len(str(value.numerator)) + len(str(value.denominator)) <= DIGITS
+def _exactly(value: Number) -> str:
+    """Return a short fraction, or a decimal of a dozen digits, that is the value; empty where neither is."""
+    if isinstance(value, Enclosure):
+        return ""
+    few = max(abs(value.numerator), value.denominator) <= 10**DIGITS
+    if few and len(str(value.numerator)) + len(str(value.denominator)) <= DIGITS:
+        return str(value)
+    text = _rounded(value, DIGITS)
+    return text if Fraction(text) == value else ""
+
+
+def _digits(value: Number) -> int:
+    """Return in how many digits a value is told: six, or all before the point and one after it."""
+    return min(max(6, len(str(int(high(value)))) + 1), DIGITS)
 
 
 def side_by_side(one: Number, other: Number) -> tuple[str, str]:

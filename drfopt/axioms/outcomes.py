@@ -211,14 +211,15 @@ def computed(cluster: Economy, policy: Policy, integer: bool) -> Outcome:
             noise = [0.0 if limit == 0 else NOTICED * _alone(cluster, i) for i, limit in enumerate(cluster.limits)]
     prices = () if allocation.prices is None or cluster.machines else allocation.prices.tolist()
     placement = allocation.placement
+    runs = [dict(cluster.classes(i)) for i in range(cluster.n)]
     return Outcome(
         tuple(_known(x, error, least) for x, least in zip(allocation.tasks.tolist(), noise, strict=True)),
         None
         if placement is None
         else tuple(
             # Where its tasks do not fit a user has nothing, and no solver's noise.
-            tuple(_known(z, error, least if k in dict(cluster.classes(i)) else 0.0) for k, z in enumerate(row))
-            for i, (row, least) in enumerate(zip(placement.tolist(), noise, strict=True))
+            tuple(_known(z, error, least if k in there else 0.0) for k, z in enumerate(row))
+            for row, least, there in zip(placement.tolist(), noise, runs, strict=True)
         ),
         frozenset(j for j, p in enumerate(prices) if low(p) > 0),
         # Which of several largest sums a solver ends at says nothing.

@@ -32,7 +32,8 @@ where it is long, or ``"63/25*L1"``, a multiple of what is long; in a file of fl
                               the most it can be, as what so many tasks are worth to a user, and the tree of it
     proof.servers             per-server of whole tasks: the trees of one machine of each entry of the packing
     proof.tiers               markets and sums in turns: of each turn prices and ceilings, `full` (prices at which
-                              all is spent after it), and of sums `held`, what a unit of each sum before counts for
+                              all is spent after it), and of sums `held`, what a unit of each sum before counts for (of
+                              which who verifies takes the turns, and works out the numbers)
 
 Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.
 

@@ -72,7 +72,7 @@ def export(
 
     if output is not None:
         check(output)
-    names = _given(resource or [])
+    names = _renamed(resource or [])
     EXPORTS.named(to)
     cluster = options.read(instance)
     if answer is not None:
@@ -107,7 +107,7 @@ def export(
         raise typer.Exit(FAILED)
 
 
-def _given(texts: list[str]) -> dict[str, str]:
+def _renamed(texts: list[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     for text in texts:
         for pair in text.split(","):

@@ -26,8 +26,8 @@ def size(
         options.valued(
             "--target",
             "TARGETS",
-            "A>=100 (tasks), A>=50% (of its limit), A.share>=1/5, A.level>=0.1; * for A is everybody else who can run "
-            "a task, each with its own limit; commas, or again.",
+            "A>=100 (tasks), A>=50% (of its limit, or of what its ceiling allows), A.share>=1/5, A.level>=0.1; * for A "
+            "is everybody else who can run a task, each with its own limit; commas, or again.",
             "-t",
         ),
     ],

@@ -441,3 +441,11 @@ def test_uneven_whole_shares_are_told_by_weight():
         "shares of cpu, each divided by the user's weight, are (0, 0, 1/2), the lowest first, but (1/4, 3/8, 3/8) are"
     )
     assert told in str(found["single-resource-fairness"].witness)
+
+
+def test_numbers_of_sentences_are_exact_where_they_are_short():
+    """(1.0000003, 1) was told as (1, 1), and 7584742.2 as 7.58474e+06."""
+    assert [shown(Fraction(text)) for text in ("1.0000003", "12345671", "1/3", "123/1000000")] == [
+        "1.0000003", "12345671", "1/3", "123/1000000",
+    ]  # fmt: skip
+    assert shown(Fraction(35135354176481, 4632373)) == "7584742" and shown(Fraction(10**9, 3)) == "333333333.3"

@@ -494,3 +494,10 @@ def test_a_line_too_steep_to_be_seen_at_its_root_is_followed_to_it():
     io = price(cluster)["io"]
     assert not io.unknown and io.more.tasks.tolist() == pytest.approx([0, 1 / 8, 0])
     assert "1 more of io (now 20) would give it 2.13281 tasks instead of 2.00781" in explain(cluster).users[1].remedy
+
+
+def test_who_is_short_of_less_than_a_ten_millionth_gains_by_one_more():
+    cluster = Instance([[1], [1]], [20000001], max_tasks=[10000001] * 2)
+    cpu = price(cluster).units[0].more
+    assert cpu.tasks.tolist() == [0.5, 0.5] and cpu.until == pytest.approx(20000002)
+    assert cpu.price == pytest.approx(1 / 40000002) and cpu.total_price == pytest.approx(1 / 20000001)

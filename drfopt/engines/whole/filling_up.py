@@ -40,10 +40,11 @@ LAST = 1.0
 """Seconds after that for tasks of several types on machines, which go one by one however many there are."""
 
 MANY = 100_000
-"""Tasks of a member that would fit above which it runs several at a time."""
+"""Tasks of a member that would fit above which it runs several at a time: a second or so of one by one."""
 
 CAUGHT_UP = 8
-"""Of what would fit all members together run one part in so many before anybody's turn comes again."""
+"""Of what would fit all members together run one part in so many before anybody's turn comes again: few enough that
+who is behind still catches up, many enough that strides end soon."""
 
 Order = Callable[[int, int], tuple]
 """Where the next task of a member stands who has so many; the first goes first, and a later task is no earlier."""

@@ -17,7 +17,7 @@ __all__ = ["NOTHING", "Reach", "side"]
 Path = Callable[[float], tuple[Held, np.ndarray]]
 """A way along which something changes: after so many steps, what holds the users, and the room (k, m)."""
 
-NOTHING = 1e-7
+NOTHING = 1e-8
 """Part of what there is, below which a side is no side: something else takes over right here."""
 
 STEP = 1 / 16

@@ -55,7 +55,7 @@ __all__ = ["LOOKS", "TOTAL", "Look", "Piece", "Sums", "price"]
 ON_LINE = 1e-9
 """Distance from a line, relative to the sum, that the solver's tolerances account for."""
 
-NEXT = 1e-7
+NEXT = 1e-8
 """Part of what there is, below which a piece is no piece: another begins right here."""
 
 NOISE = 1e-7

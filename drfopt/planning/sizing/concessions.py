@@ -26,8 +26,8 @@ HALVINGS = 30
 ADDED = 4 * SLACK
 """Relative error by which a factor may be above what fits, the programs' own slack: that near it is rounded off."""
 
-ROUNDED = 1e-14
-"""The same of what is no program's, but a quotient of floats."""
+QUOTIENT = 1e-14
+"""Relative error of a bound that is a quotient of floats, and no program's."""
 
 NOTHING = 1e-6
 """Part of a target that is as good as nothing: tolerances of the program leave some."""
@@ -100,7 +100,7 @@ class Concession:
                 f"{counted(len(self.limited), 'target')} {are} above what a user's own limit allows, whatever "
                 "is bought",
                 f"raise {these}, or ask for no more than {they}: {text}{more}",
-                f"at most {at_most(self.all, error=ROUNDED)} of every target can be met together",
+                f"at most {at_most(self.all, error=QUOTIENT)} of every target can be met together",
             ]
         most = at_most(self.all, error=ADDED)
         found = [f"even without fairness at most {most} of every target fits"]

@@ -106,7 +106,7 @@ class Least:
     def raised(self, tasks: np.ndarray) -> "Least":
         """Return the same with at least these tasks (n,) asked for."""
         sloping = self.slopes.any(axis=1)
-        return Least(np.where(sloping, 0.0, np.maximum(self.tasks, tasks)), self.slopes)
+        return replace(self, tasks=np.where(sloping, 0.0, np.maximum(self.tasks, tasks)))
 
 
 class Needs:

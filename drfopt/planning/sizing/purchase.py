@@ -266,8 +266,8 @@ def size(
     ----------
     instance : Instance
     targets : str or several
-        ``A>=100`` tasks, ``A.share>=1/5``, ``A.level>=0.1``, ``*>=50%`` of the limit of all who can
-        run a task and are not named.
+        ``A>=100`` tasks, ``A.share>=1/5``, ``A.level>=0.1``, ``*>=50%`` of the limit (or of what a
+        ceiling allows) of all who can run a task and are not named.
     costs : mapping from machine class, or from resource of a pool, to number
         What is for sale, and what one machine or unit costs.
     policy : str, Policy or function

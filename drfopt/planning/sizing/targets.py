@@ -1,4 +1,5 @@
-"""What users are to have after a purchase: ``A>=100`` tasks, ``A.share>=1/5``, ``*>=50%`` of everybody's limit.
+"""What users are to have after a purchase: ``A>=100`` tasks, ``A.share>=1/5``, ``*>=50%`` of everybody's limit
+(or of what a ceiling allows, where that is less).
 
 A target names a user, or ``*`` for everybody who can run a task somewhere.  What is compared is her number of tasks, or
 after a dot her dominant ``share`` or her ``level`` under the policy, both of the cluster as it is after the purchase.
