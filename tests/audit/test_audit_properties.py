@@ -8,7 +8,7 @@ import pytest
 
 from drfopt import Instance, Machine, PolicyError, TaskType, TimeLimitError, audit, verify
 from drfopt.axioms.case import AuditCase
-from drfopt.axioms.economy import cluster_of, side_by_side
+from drfopt.axioms.economy import cluster_of, shown, side_by_side
 from drfopt.axioms.outcomes import Outcome
 from drfopt.axioms.properties import monotonicity
 from drfopt.axioms.properties.property_table import EIGHT, PROPERTIES, findings, properties_named
