@@ -32,7 +32,7 @@ from ...solving.allocating import solve
 from ..pricing.binding_rounds import Held, held
 from ..pricing.feasible_growth import TIGHT, Grown, Room
 from ..pricing.price_table import Prices, Worth
-from ..pricing.sensitivity import NOTHING
+from ..pricing.sensitivity import NO_SIDE
 from ..pricing.unit_price import price
 from ..pricing.units import MOST, Unit, units_of
 from .tried_remedies import NO_LARGER, NOWHERE, SAME_POINT, RemedyTrials
@@ -141,10 +141,10 @@ class Remedies(RemedyTrials):
             end, known = self._without_limit(i), "up to"
         else:
             end, known = limit + self._until(i), "at least up to"
-        if end <= limit * (1 + NOTHING):
+        if end <= limit * (1 + NO_SIDE):
             return SAME_POINT
         before, _ = changing(limit, end)
-        most = f"{known} {in_full(*towards(end, limit * (1 + NOTHING)))}"
+        most = f"{known} {in_full(*towards(end, limit * (1 + NO_SIDE)))}"
         return f"raise its limit of {before}: it would have every task more that it allows, {most}"
 
     def capacity(self, i: int) -> str:

@@ -13,7 +13,7 @@ from ...base.errors import SolverError
 from ...model.allocation import Allocation
 from ...model.single_machines import ON_EACH, pool_of
 from .price_table import OneSided, Prices
-from .sensitivity import NOTHING
+from .sensitivity import NO_SIDE
 from .units import Unit
 
 __all__ = ["ClassSlopes"]
@@ -43,7 +43,7 @@ class ClassSlopes:
             When nothing is proven next to what some class has.
         """
         end = unit.end(more)
-        if end <= NOTHING * unit.now:
+        if end <= NO_SIDE * unit.now:
             return None
         tasks, shadow, reach = np.zeros(self.instance.n), 0.0, end
         known = True

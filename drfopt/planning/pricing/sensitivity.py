@@ -12,12 +12,12 @@ from .binding_rounds import Held, held
 from .feasible_growth import CUTS, TIGHT, Room
 from .units import Unit, fine, grown
 
-__all__ = ["NOTHING", "Reach", "side"]
+__all__ = ["NO_SIDE", "Reach", "side"]
 
 Path = Callable[[float], tuple[Held, np.ndarray]]
 """A way along which something changes: after so many steps, what holds the users, and the room (k, m)."""
 
-NOTHING = 1e-8
+NO_SIDE = 1e-8
 """Part of what there is, below which a side is no side: something else takes over right here."""
 
 STEP = 1 / 16
@@ -66,11 +66,11 @@ def side(base: Held, room: Room, unit: Unit, more: bool) -> Reach | None:
     """
     sign = 1.0 if more else -1.0
     end = unit.end(more)
-    if end <= NOTHING * unit.now:
+    if end <= NO_SIDE * unit.now:
         # Not a bit more, or less, without other tasks fitting on the machines.
         return None
     reached = _furthest(_along(base, unit, sign), room, end)
-    if reached > NOTHING * unit.now:
+    if reached > NO_SIDE * unit.now:
         return Reach(base, reached)
     step = min(STEP * unit.now, end)
     for _ in range(TRIES):
@@ -78,8 +78,8 @@ def side(base: Held, room: Room, unit: Unit, more: bool) -> Reach | None:
         cluster, _ = grown(base.instance, unit, sign * step)
         there = held(solve(cluster, base.policy))
         other = replace(there, instance=base.instance)
-        back = _back(_along(other, unit, sign), room, NOTHING * unit.now / 2, step)
-        if back <= NOTHING * unit.now:
+        back = _back(_along(other, unit, sign), room, NO_SIDE * unit.now / 2, step)
+        if back <= NO_SIDE * unit.now:
             return Reach(other, _furthest(_along(other, unit, sign), room, end, step))
         step = back / 2
     raise SolverError(
