@@ -141,8 +141,7 @@ def search(
     """
     out = Output.from_options(format, json, output)
     if formulation is not None:
-        said = context.get_parameter_source("policy")
-        if said is not None and said.name == "COMMANDLINE":
+        if options.written(context, "policy"):
             raise USAGE_ERROR("--policy and --formulation name two policies: give one of them")
         policy = str(formulation)
     if checkpoint is not None:

@@ -84,8 +84,7 @@ def export(
         if len(found) != 1:
             raise InstanceError(f"{answer}: is no answer: give what 'drfopt solve --json' wrote")
         allocation = allocation_of(found[0], cluster, exact=False)
-        said = context.get_parameter_source("policy")
-        if said is not None and said.name == "COMMANDLINE" and policy != allocation.policy:
+        if options.written(context, "policy") and policy != allocation.policy:
             raise InstanceError(f"{answer}: is the answer of {allocation.policy}: leave --policy {policy} out")
         if engine != "auto":
             raise InstanceError(f"{answer}: is an answer, and nothing is solved: leave --engine {engine} out")

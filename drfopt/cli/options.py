@@ -89,6 +89,12 @@ def listed(texts: list[str] | None, usual: str, flag: str, what: str) -> list[st
     return found
 
 
+def written(context: typer.Context, name: str) -> bool:
+    """Say whether a parameter stands on the command line, whatever its value."""
+    said = context.get_parameter_source(name)
+    return said is not None and said.name == "COMMANDLINE"
+
+
 def valued(flag: str, metavar: str, help: str, *short: str, **rest: Any) -> Any:
     """Return an option that takes a value, and has no default that could be shown."""
     return typer.Option(flag, *short, metavar=metavar, help=help, show_default=False, **rest)

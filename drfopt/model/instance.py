@@ -653,11 +653,7 @@ class Instance:
                 raise InstanceError(
                     f"the frame has a column {column!r}, and {columns[column]} is given as well: drop one of them"
                 )
-            values = frame[column]
-            if column == "max_tasks" and values.isna().any():
-                floats = values.dtype.kind == "f"
-                values = values.fillna(np.inf) if floats else values.astype(object).where(values.notna(), None)
-            rest[columns[column]] = values
+            rest[columns[column]] = frame[column]
         demands = frame.drop(columns=special)
         rest.setdefault("users", [str(user) for user in frame.index])
         names = [str(column) for column in demands.columns]

@@ -282,8 +282,9 @@ def _weight_row(user: str, value: Any, resources: Names) -> list:
 def limit_table(limits: Any, users: Names, types: Types | None) -> ExactTable:
     """Return the most tasks of each user, (n,), inf for no limit: of who has types, at most their number."""
     found, places = ExactTable(constant(np.inf, len(users))), Places("max_tasks", users)
-    if hasattr(limits, "notna"):
-        limits = limits.astype(object).where(limits.notna(), None)  # An empty cell, as which pandas keeps None.
+    if hasattr(limits, "isna") and limits.ndim == 1 and limits.isna().any():  # Empty cells, as which pandas keeps None.
+        floats = limits.dtype.kind == "f"
+        limits = limits.fillna(np.inf) if floats else limits.astype(object).where(limits.notna(), None)
     limits = aligned(limits, "max_tasks", ("user", users))
     if isinstance(limits, Mapping):
         limits = by_user(limits, users, "max_tasks", None)

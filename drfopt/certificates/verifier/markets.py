@@ -182,7 +182,7 @@ class MarketClaim(PossibleClaim):
         own, told = money, f"{shown(money - unspent)} of {shown(money)}"
         if not full.issuperset(playing):
             own = total(q[i] * x[i] for i in playing)
-            if abs(unspent) > e * own:  # Who is at its limit pays less than its tasks are worth.
+            if abs(unspent) > e * own:  # What it has may be worth more than it pays: to who is at its limit it is.
                 own = total(x[i] * max(q[i], marginal_between(w[i], self.r[i], x[i], a, DIGITS)[0]) for i in playing)
         spent = [told] * (abs(unspent) > e * own + (ROUNDING * money if e else 0))
         unsure = f"{told}, which may be rounding of what others have" if abs(unspent) > e * own else ""
