@@ -556,7 +556,10 @@ REFUSED: dict[str, Callable[[Case, re.Match], None]] = {
     r"target '.*': nobody can run a task here, so there is nobody to meet it": lambda case, match: need(
         all(name in case.homeless or not case.wanted(user) for name, user in users_of(case.document).items()), match[0]
     ),
-    r"target '.*': user '\w+' is served before '(?P<user>\w+)', asks for tasks without an end .*": _never,
+    r"target '.*': user '\w+' is served before '(?P<user>\w+)', asks for tasks without an end and leaves nothing that "
+    r"'\w+' could use, whatever is bought: .*": _never,
+    r"target '(?P<least>.*)': user '\w+' is served before '\w+', asks for tasks without an end and leaves nothing that "
+    r"'\w+' could use beyond its guarantee, whatever is bought: .*": _ceiling,
     r"target '(?P<least>.*)' needs \S+ of '\w+', and (?:user|group) '.*' may use \S+, whatever is bought: .*": _ceiling,
     r"target '.*': user '(?P<user>\w+)' has at most (?P<most>\S+) tasks: .*": _true_of_limits,
     r"target '.*': no share exceeds 1: give a number up to 1": lambda case, match: None,

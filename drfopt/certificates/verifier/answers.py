@@ -54,7 +54,7 @@ class Answered:
             rows = ((row["machines"], number(row["tasks"].get(name, 0)), classes.index(row["class"])) for row in packed)
             amount = total(machines * number(math.floor(each * tasks)) for machines, tasks, at in rows if at in mine)
             found = amount, amount
-        elif self.c.pool or set(other.fits[k]) <= mine:
+        elif set(other.fits[k]) <= mine:
             low, high = held.ends[k]
             found = each * low, each * high
         elif other.enclosed or other.z is None:
