@@ -162,6 +162,11 @@ class Allocation(Result):
         return self.status not in UNFINISHED
 
     @property
+    def unmet(self) -> str:
+        """How guarantees are called that are broken: of a search that was cut short nobody says that they must be."""
+        return "guarantees that cannot be met" if self.finished else "guarantees that are not met here"
+
+    @property
     def exact(self) -> bool:
         """Whether tasks and levels are fractions, or enclosures of what is irrational, and no floats."""
         return self.tasks.dtype == object
@@ -592,7 +597,7 @@ class Allocation(Result):
             notes.append(f"closed forms, proven: {', '.join(first)}")
         if self.broken:
             # All of them: each is a promise to somebody.
-            notes.append(f"guarantees that cannot be met: {', '.join(map(str, self.broken))}")
+            notes.append(f"{self.unmet}: {', '.join(map(str, self.broken))}")
         if self.instance.has_devices and not self.integer:
             notes.append("devices are pooled: half-free ones add up, which whole tasks (--integer) cannot use")
         if self.instance.source:

@@ -80,7 +80,7 @@ class Broken:
 
     def __str__(self) -> str:
         word, amounts = "group " if self.of_group else "", (float(self.held), float(self.promised))
-        held, promised = apart(*amounts, DIGITS + 1, written_in(self.unit)) if self.unit else apart(*amounts)
+        held, promised = apart(*amounts, DIGITS + 1, written_in(self.unit)) if self.unit else changing(*amounts)
         return f"{word}{self.owner} has {held} of {promised} {self.resource}"
 
 

@@ -237,7 +237,7 @@ class WhatIf(Result):
         for when, allocation in (("before", self.before), ("after", self.after)):
             if allocation.broken:
                 owed = ", ".join(map(str, allocation.broken))
-                notes.append(f"guarantees that cannot be met {when}: {owed}")
+                notes.append(f"{allocation.unmet} {when}: {owed}")
         notes += self.caveats()
         how = "in fractions" if self.exact and not self.before.integer else "in floats"
         if self.before.integer:

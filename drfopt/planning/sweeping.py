@@ -246,14 +246,13 @@ class Sweep(Result):
         said: tuple[str, ...] = ("levels and shares are of the cluster as it is, whatever the value",)
         said += (*self.baseline.joining(self.allocations), *self.caveats())
         pairs = zip(map(str, self.values), self.allocations, strict=True)
-        if not (broken := {value: found.broken for value, found in pairs if found.broken}):
+        if not (broken := {value: found for value, found in pairs if found.broken}):
             return said
-        first, owed = next(iter(broken.items()))
-        text = f"at {first}: {some(tuple(map(str, owed)))}"
-        return (
-            *said,
-            f"guarantees that cannot be met, at {len(broken)} of {len(self.values)} values; {text}",
-        )
+        first, found = next(iter(broken.items()))
+        text = f"at {first}: {some(tuple(map(str, found.broken)))}"
+        # What a search that was cut short leaves unkept at one of them might be kept.
+        unmet = next((found.unmet for found in broken.values() if not found.finished), found.unmet)
+        return (*said, f"{unmet}, at {len(broken)} of {len(self.values)} values; {text}")
 
 
 def sweep(

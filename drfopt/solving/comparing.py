@@ -134,7 +134,7 @@ class Comparison(Result):
         for allocation in self.allocations:
             if allocation.broken:
                 owed = ", ".join(map(str, allocation.broken))
-                notes.append(f"{allocation.policy}: guarantees that cannot be met: {owed}")
+                notes.append(f"{allocation.policy}: {allocation.unmet}: {owed}")
         if self.integrality:
             notes.append("beside: " + "; ".join(f"{policy} by {b}" for policy, b in self.integrality.items()))
         if integral := [a.policy for a in self.allocations if a.integer and not self.integer]:

@@ -426,7 +426,7 @@ NOTES: dict[str, Callable[[Asked, re.Match], None]] = {
     r"(?P<how>not in the lowest level), as its tasks have no level in the cluster unchanged: (?P<users>.*)":
         _joining,
     r"used: .*": _used,
-    r"guarantees that cannot be met (?P<when>before|after): (?P<owed>.*)": _broken,
+    r"guarantees that (?:cannot be met|are not met here) (?P<when>before|after): (?P<owed>.*)": _broken,
     r"a task of who has several types counts as the mean of them in levels, .*": _several,
     r"optima (?P<what>of a sum|in whole tasks) need not be unique: these are the differences between the two .*":
         _not_unique,
@@ -709,7 +709,8 @@ SWEEP_NOTES: dict[str, Callable[[Swept, re.Match], None]] = {
     r"(?P<how>not in the lowest level), as its tasks have no level in the cluster unchanged: (?P<users>.*)":
         lambda asked, match: _joined(asked.case, asked.steps, match),
     r"a task of who has several types counts as the mean of them in levels, .*": _several,
-    r"guarantees that cannot be met, at (?P<count>\d+) of (?P<all>\d+) values; at (?P<first>\S+): (?P<owed>.*)": _owed,
+    r"guarantees that (?:cannot be met|are not met here), at (?P<count>\d+) of (?P<all>\d+) "
+    r"values; at (?P<first>\S+): (?P<owed>.*)": _owed,
     rf"{UNPROVEN}, .*": lambda asked, match: need(not asked.found.finished, match[0]),
 }  # fmt: skip
 

@@ -253,7 +253,9 @@ BOOK = Book(
             _types,
         ),
         Template("unplaced", r"unplaced \(a task fits on nothing open to it\): (?P<names>.*)", _unplaced),
-        Template("broken", r"(?P<policy>\S+): guarantees that cannot be met: (?P<owed>.*)", _broken),
+        Template(
+            "broken", r"(?P<policy>\S+): guarantees that (?:cannot be met|are not met here): (?P<owed>.*)", _broken
+        ),
         Template("beside", r"beside: (?P<text>.*)", _beside),
         Template(
             "unpriced",

@@ -246,7 +246,7 @@ NOTES: tuple[Template, ...] = (
     ),
     Template(
         "broken",
-        r"guarantees that cannot be met: (?P<each>.+)",
+        r"guarantees that (?:cannot be met|are not met here): (?P<each>.+)",
         note_broken,
     ),
     Template(

@@ -1,6 +1,7 @@
 """Guarantees that do not fit together: whose is broken, by how much, wherever the division is shown."""
 
 from collections import namedtuple
+from dataclasses import replace
 from fractions import Fraction as F
 
 import numpy as np
@@ -50,6 +51,12 @@ def test_kept_promises_are_not_named():
         assert not kept.broken and "broken_guarantees" not in kept.to_dict()
     capped = Instance(ROWS, ROOM, organisation=EACH, max_tasks={"A": 1})
     assert not solve(capped).broken, "nobody is owed more than the tasks that it has"
+
+
+def test_of_a_search_that_was_cut_short_nobody_says_that_promises_cannot_be_kept():
+    found = solve(Instance(ROWS, ROOM, organisation=EACH))
+    assert "guarantees that cannot be met: " in str(found)
+    assert "guarantees that are not met here: " in str(replace(found, status="time_limit"))
 
 
 def test_every_place_tells():

@@ -277,7 +277,7 @@ class Explanation(Result):
         elif self.instance.has_devices and not self.allocation.integer:
             notes.append("devices are pooled here; how much of them whole tasks lose: --fragmentation")
         if broken := self.allocation.broken:
-            notes.append(f"guarantees that cannot be met: {', '.join(map(str, broken))}")
+            notes.append(f"{self.allocation.unmet}: {', '.join(map(str, broken))}")
         if len(self.users) <= SENTENCES:
             notes += [f"{row.user}: {row.remedy}" for row in self.users]
         else:
