@@ -205,7 +205,7 @@ class Remedies(RemedyTrials):
         return f"{self._shown(worth, amount)} more of {there} {gives}; what stops whom {stays} up to {until}"
 
     def _there(self, worth: Worth) -> str:
-        return f"{worth.name}{' machines' if worth.kind == 'machine' else ''} (now {self._shown(worth, worth.now)})"
+        return f"{_named(worth)} (now {self._shown(worth, worth.now)})"
 
     def _begins(self, worth: Worth, i: int, each: str = "each") -> str:
         """Return the sentence on the slope alone."""
@@ -246,9 +246,9 @@ class Remedies(RemedyTrials):
 
     def _of_everything(self, i: int) -> str:
         """Return what a hundredth more of everything does: where several things run out together, none alone helps."""
-        if unknown := [worth for worth in self.prices.units if worth.unknown]:
-            name = f"{unknown[0].name}{' machines' if unknown[0].kind == 'machine' else ''}"
-            return f"what a little more of {name} gives it is not known: compare two clusters with whatif instead"
+        if (unknown := next((worth for worth in self.prices.units if worth.unknown), None)) is not None:
+            more = f"what a little more of {_named(unknown)} gives it is not known"
+            return f"{more}: compare two clusters with whatif instead"
         whole = Unit("all", "everything", 100.0, self.instance.room / 100, 0.0, np.inf)
         worth = price(self.instance, self.policy, units=(whole,)).units[0]
         if not _slope(worth, i) > 0:
@@ -314,6 +314,11 @@ def _rounded_down(amount: float) -> float:
         return 1.0
     places = 1 - math.floor(math.log10(amount))
     return math.floor(amount * 10**places) / 10**places
+
+
+def _named(worth: Worth) -> str:
+    """Return what a unit is called in a sentence."""
+    return f"{worth.name}{' machines' if worth.kind == 'machine' else ''}"
 
 
 def _slope(worth: Worth, i: int) -> float:

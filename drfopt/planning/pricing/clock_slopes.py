@@ -101,7 +101,7 @@ class Divided:
         """The tasks (n,) that would have each at the highest level there is; 0 for whom no level counts."""
         tasks, rates = self.allocation.tasks, self.policy.rates(self.instance)
         known = np.isfinite(rates) & (rates > 0)
-        highest = (rates * tasks)[known].max(initial=0.0)
+        highest = (rates[known] * tasks[known]).max(initial=0.0)
         return np.divide(highest, rates, where=known, out=np.zeros_like(tasks))
 
     def price(self, unit: Unit, more: bool) -> float:
