@@ -26,7 +26,8 @@ from .packable import Packable
 from .verifier.branches import Tree
 from .verifier.claims import Claim
 from .verifier.trees import Carried
-from .verifier.whole_groups import Cuts, StopProof, Way
+from .verifier.whole_groups import Cuts, StopProof
+from .verifier.whole_turns import Way
 
 __all__ = ["PACKINGS", "certify"]
 
