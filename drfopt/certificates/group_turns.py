@@ -2,7 +2,7 @@
 
 A group's turns are the same whatever its siblings have, and level and gain of a child, its *time*, never fall: so of
 children that take turns each has, once the clock is past a time, what it has when its own time is past it.  Halving
-times finds what a group has just before anything that more tasks only bring nearer, some tasks before it.
+times, or what is left from an end that is near, finds what a group has some tasks before anything that more bring on.
 """
 
 import bisect
@@ -171,11 +171,13 @@ class Jump:
         seen, children = self.seen.setdefault(node.name, [self.start]), self.children[node.name]
         at = bisect.bisect_left(seen, True, lo=1, key=reached)
         low, high = seen[at - 1], list(seen[at]) if at < len(seen) else list(self.full)
+        step = NEAR
         while True:
+            step *= 2
             p = max((p for _, mine in children for p in mine), key=lambda p: high[p] - low[p])
             if high[p] - low[p] <= NEAR:
                 return low
-            x = (low[p] + high[p]) // 2
+            x = high[p] - min(step, (high[p] - low[p]) // 2)
             time = self._time(node, p, x)
             there = None if time is None else self._at(node, (time[0], 0) if counted else time)
             if time is not None and there is not None and there[p] <= low[p]:
@@ -210,10 +212,10 @@ class Jump:
                 return None
             for p in mine:
                 found[p] = tasks[p]
-        tasks = tuple(found)
-        seen = self.seen.setdefault(node.name, [self.start])
-        if tasks not in seen:
-            bisect.insort(seen, tasks, key=sum)
+        tasks, seen = tuple(found), self.seen.setdefault(node.name, [self.start])
+        at = bisect.bisect_left(seen, sum(tasks), key=sum)
+        if seen[at : at + 1] != [tasks]:
+            seen.insert(at, tasks)
         return tasks
 
     def _child(self, child: Child, time: Time) -> Tasks | None:

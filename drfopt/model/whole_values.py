@@ -420,9 +420,7 @@ class WholeUsers:
         begin = math.lcm(*promised) * self._places if promised else 0
         found = []
         for rank in range(self._places):
-            inside = {
-                (self.lines[p], self.promises[p], self.most[p]): p for p, r in enumerate(self.ranks) if r == rank
-            }
+            inside = {(self.lines[p], self.promises[p], self.most[p]): p for p, r in enumerate(self.ranks) if r == rank}
             ends = [(self.level(p, low), self.level(p, max(most, low))) for (_, low, most), p in inside.items()]
             low = min(min(low for low, _ in ends), Fraction(0))
             shift = begin - int(low * self.unit)

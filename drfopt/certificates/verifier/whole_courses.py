@@ -11,7 +11,7 @@ So what a group has at k is what its children have there: users by a division, g
 are found by halving.  Parts of guarantees are levels of users who are all children of the root.
 """
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -69,15 +69,20 @@ class Course:
     # ---- where groups come to -------------------------------------------------------------------------------------
 
     def before(self, group: TreeNode, beyond: Test, levels: bool = False) -> Tasks:
-        """Return what a group comes to a few tasks before it is beyond something; with `levels` new at a level."""
+        """Return what a group comes to a few tasks before it is beyond something; with `levels` new at a level.
+
+        It is looked for near what is known to be beyond it first, and twice as far from there again and again.
+        """
         known, going = self.known.setdefault(id(group), [self.start]), self.children[id(group)]
         at = max(1, bisect_left(known, True, key=beyond))
         low, high = known[at - 1], known[at] if at < len(known) else self.full
+        step = FEW
         while True:
+            step *= 2
             wide, p, child = max(((high[p] - low[p], p, c) for c, mine in going for p in mine), key=lambda one: one[:2])
             if wide <= FEW:
                 return low
-            x = low[p] + wide // 2
+            x = high[p] - min(step, wide // 2)
             key = self.key_with(child, p, x)
             after = key and self.together(group, (key[0], 0) if levels else key)
             if key and after and after[p] <= low[p]:
@@ -112,10 +117,11 @@ class Course:
                 return None
             for p in mine:
                 found[p] = tasks[p]
+        spend(0, 1 + len(found))
         known, tasks = self.known.setdefault(id(group), [self.start]), tuple(found)
-        spend(0, 1 + len(tasks))
-        if tasks not in known:
-            insort(known, tasks, key=sum)
+        at = bisect_left(known, sum(tasks), key=sum)
+        if known[at : at + 1] != [tasks]:
+            known.insert(at, tasks)
         return tasks
 
     def reached(self, child: Child, key: Key) -> Tasks | None:

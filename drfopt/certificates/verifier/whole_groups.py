@@ -211,6 +211,7 @@ class StopProof(Turns):
         going = [p for p in self.due(replace(way, moment=()))[1] if p not in stopping]
         return replace(way, active=way.active.difference(stopping), tasks=more(way.tasks, going), since={})
 
+
 def _choices(able: list[list[int]], count: int) -> Iterator[list[int]]:
     """Yield choices of so many users, of those alike the last ones listed."""
     if not able:
