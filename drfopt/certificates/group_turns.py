@@ -206,26 +206,27 @@ class Jump:
 
     def _at(self, node: Node, time: Time) -> Tasks | None:
         """Return what a group has when none of its children is before a time; None where somebody has not so much."""
-        found = list(self.start)
+        (level, gain), found = time, list(self.start)
         for child, mine in self.children[node.name]:
-            if (tasks := self._child(child, time)) is None:
+            if isinstance(child, Node):
+                if (tasks := self._group(child, time)) is None:
+                    return None
+                for p in mine:
+                    found[p] = tasks[p]
+                continue
+            # Whoever gains nothing is past a gain at its next level.
+            x = min(-((offset - level - (gain > 0)) // slope) for slope, offset in self.lines[child])
+            found[child] = min(max(x, self.start[child]), self.full[child])
+            if found[child] > self.most[child]:
                 return None
-            for p in mine:
-                found[p] = tasks[p]
         tasks, seen = tuple(found), self.seen.setdefault(node.name, [self.start])
         at = bisect.bisect_left(seen, sum(tasks), key=sum)
         if seen[at : at + 1] != [tasks]:
             seen.insert(at, tasks)
         return tasks
 
-    def _child(self, child: Child, time: Time) -> Tasks | None:
+    def _group(self, child: Node, time: Time) -> Tasks | None:
         level, gain = time
-        if not isinstance(child, Node):
-            # Whoever gains nothing is past a gain at its next level.
-            past = level + (gain > 0)
-            x = min(-((offset - past) // slope) for slope, offset in self.lines[child])
-            x = min(max(x, self.start[child]), self.full[child])
-            return (*self.start[:child], x, *self.start[child + 1 :]) if x <= self.most[child] else None
 
         def reached(tasks: Tasks) -> bool:
             now, held = self.clock.standing(child, tasks)
@@ -256,7 +257,7 @@ class Jump:
         if (group.name, level) not in self.began:
             tasks, since = self.start, self.way.since.get(group.name)
             if level != self.clock.standing(group, tasks)[0]:
-                tasks, since = self._child(group, (level, 0)) or tasks, None
+                tasks, since = self._group(group, (level, 0)) or tasks, None
             same = since is not None and since[0] == level
             self.began[group.name, level] = since[1] if since and same else self.clock.standing(group, tasks)[1]
         return self.began[group.name, level]

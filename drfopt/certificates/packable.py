@@ -162,7 +162,7 @@ class Packable:
             counts[k] -= number
             for s, x in zip((s for s, i in enumerate(users) if cluster.fits[i, k]), load, strict=True):
                 left[s] = max(0, left[s] - number * x)
-        if min(counts) < 0 or sum(left) > PLACED or sum(counts) > PLACED:
+        if min(counts) < 0 or (sum(left) > PLACED and cluster.has_devices) or sum(counts) > PLACED:
             return False
         places, sizes = cluster.fits[users].sum(axis=1).tolist(), cluster.demands[users].sum(axis=1).tolist()
         order = sorted(range(len(users)), key=lambda s: (places[s], -sizes[s]))

@@ -113,10 +113,15 @@ class Course:
         """Return what a group comes to once its children are at a key; None where that is more than somebody can."""
         found = list(self.start)
         for child, mine in self.children[id(group)]:
-            if (tasks := self.reached(child, key)) is None:
+            if isinstance(child, int):
+                if (x := self.least(child, key)) > self.clock.most[child]:
+                    return None
+                found[child] = x
+            elif (tasks := self.reached(child, key)) is None:
                 return None
-            for p in mine:
-                found[p] = tasks[p]
+            else:
+                for p in mine:
+                    found[p] = tasks[p]
         spend(0, 1 + len(found))
         known, tasks = self.known.setdefault(id(group), [self.start]), tuple(found)
         at = bisect_left(known, sum(tasks), key=sum)
@@ -124,13 +129,14 @@ class Course:
             known.insert(at, tasks)
         return tasks
 
-    def reached(self, child: Child, key: Key) -> Tasks | None:
-        """Return what a child comes to once it is at a key; None where that is more than it, or somebody below, can."""
+    def least(self, p: int, key: Key) -> int:
+        """Return the fewest tasks with which a user is at a key, or more than it can have."""
+        needed = (-((-key[0] - (key[1] > 0) - o) // slope) for slope, o in self.lines[p] if slope)
+        return min(max(self.start[p], min(needed, default=self.full[p])), self.full[p])
+
+    def reached(self, child: TreeNode, key: Key) -> Tasks | None:
+        """Return what a group comes to once it is at a key; None where that is more than somebody below it can have."""
         level, gain = key
-        if isinstance(child, int):
-            needed = (-((-level - (gain > 0) - o) // slope) for slope, o in self.lines[child] if slope)
-            x = min(max(self.start[child], min(needed, default=self.full[child])), self.full[child])
-            return (*self.start[:child], x, *self.start[child + 1 :]) if x <= self.clock.most[child] else None
 
         def there(tasks: Tasks) -> bool:
             at, held = self.clock.standing(child, tasks)
