@@ -34,7 +34,7 @@ __all__ = ["PACKINGS", "certify"]
 PACKINGS = "multipliers, and a search of packings"
 """The judge where some tasks are refuted by looking at all packings of machines."""
 
-LATEST = 2.0
+LATEST = 0.5
 """Seconds in which it is looked for how late the next stop can be, when the time is up."""
 
 

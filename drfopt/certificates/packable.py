@@ -15,7 +15,7 @@ from .refutation import Refutation
 __all__ = ["Packable"]
 
 PLACED = 3_000
-"""Tasks, and machines, up to which they are put one by one where they fit first, before anything is refuted."""
+"""Machines, and of tasks on devices these, up to which tasks are put where they fit first, before any are refuted."""
 
 STEPS, DEEP = 50_000, 300
 """Loads that are tried where multipliers do not decide, and machines up to which that is begun."""
