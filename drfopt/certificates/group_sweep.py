@@ -30,7 +30,7 @@ from ..base.deadline import NEVER, Deadline
 from ..base.progress import report
 from ..model.whole_values import WholeUsers
 from .branch_and_cut import Inconclusive
-from .group_turns import GroupTurns, Jump, Reached, Tasks, Way, more
+from .group_turns import GroupTurns, GroupWay, Jump, Reached, Tasks, more
 from .packable import Packable
 
 __all__ = ["GroupSweep", "TooManyWays"]
@@ -73,7 +73,7 @@ class GroupSweep:
             alike = (paths[p], users.goods_of[p], users.sequences[p].counts, users.scales[p])
             kinds.setdefault(alike, []).append(p)
         self.kinds = list(kinds.values())
-        self.start = Way((True,) * self.n, (0,) * self.n)
+        self.start = GroupWay((True,) * self.n, (0,) * self.n)
 
     def best(self, deadline: Deadline = NEVER) -> list[Tasks]:
         """Return the tasks of the members at the end of every best way, users alike in descending order.
@@ -104,7 +104,7 @@ class GroupSweep:
 
     def one_by_one(self, more: Callable[[int], int], deadline: Deadline, tasks: Sequence[int]) -> None:
         """Go on with some tasks until the deadline: whoever's turn it is stops when `more` runs no other task of it."""
-        way = Way(self.start.active, tuple(tasks))
+        way = GroupWay(self.start.active, tuple(tasks))
         while any(way.active) and deadline.left() > 0:
             _, turn, since = self.turns.turn(way)
             way = replace(way, since=since)
@@ -121,7 +121,7 @@ class GroupSweep:
 
     # ---- moments ---------------------------------------------------------------------------------------------
 
-    def _until_stop(self, way: Way, deadline: Deadline, counted: bool, fits: Reached | None = None) -> Way:
+    def _until_stop(self, way: GroupWay, deadline: Deadline, counted: bool, fits: Reached | None = None) -> GroupWay:
         """Return the way at its next moment at which not all whose turn it is can have a task more.
 
         Turns that are not `counted` are those of one way, which is compared with no other.
@@ -132,7 +132,7 @@ class GroupSweep:
             moment, turn, since = self.turns.turn(way)
             turns = way.turns + 1 if moment == way.moment else 0
             after = more(way.tasks, turn)
-            way = Way(way.active, way.tasks, moment, turns, since)
+            way = GroupWay(way.active, way.tasks, moment, turns, since)
             if any(after[p] > self.users.most[p] for p in turn) or not fits(after):
                 break
             way = replace(way, tasks=after)
@@ -142,9 +142,9 @@ class GroupSweep:
 
     # ---- who stops -------------------------------------------------------------------------------------------
 
-    def _stopped(self, ways: list[Way], deadline: Deadline) -> list[Way]:
+    def _stopped(self, ways: list[GroupWay], deadline: Deadline) -> list[GroupWay]:
         """Return the ways after a stop of the fewest, of all that are at the same moment."""
-        fewest, found, left = self.n + 1, dict[tuple, Way](), TRIED
+        fewest, found, left = self.n + 1, dict[tuple, GroupWay](), TRIED
         for way in ways:
             turn = self.turns.turn(way)[1]
             must = [p for p in turn if way.tasks[p] == self.users.most[p]]
@@ -171,7 +171,7 @@ class GroupSweep:
             raise TooManyWays(self.greedy())
         return list(found.values())
 
-    def _alike(self, way: Way) -> Iterator[list[int]]:
+    def _alike(self, way: GroupWay) -> Iterator[list[int]]:
         """Yield users who are alike and have the same."""
         for kind in self.kinds:
             same: dict[int, list[int]] = {}
@@ -179,9 +179,9 @@ class GroupSweep:
                 same.setdefault(way.tasks[p], []).append(p)
             yield from same.values()
 
-    def _after(self, way: Way, stops: Sequence[int], going: Sequence[int]) -> Way:
+    def _after(self, way: GroupWay, stops: Sequence[int], going: Sequence[int]) -> GroupWay:
         active = tuple(on and p not in stops for p, on in enumerate(way.active))
-        return Way(active, more(way.tasks, going), way.moment, way.turns, {} if stops else way.since)
+        return GroupWay(active, more(way.tasks, going), way.moment, way.turns, {} if stops else way.since)
 
     def _fits(self, tasks: Tasks) -> bool:
         try:

@@ -14,7 +14,7 @@ from operator import mul
 from ..model.hierarchy.tree import Node, nodes
 from ..model.whole_values import WholeUsers
 
-__all__ = ["GroupTurns", "Jump", "Marks", "Tasks", "Way", "more"]
+__all__ = ["GroupTurns", "GroupWay", "Jump", "Marks", "Tasks", "more"]
 
 NEAR = 2
 """Tasks of everybody that a jump leaves to single turns."""
@@ -27,7 +27,7 @@ Reached = Callable[[Tasks], bool]
 
 
 @dataclass(frozen=True)
-class Way:
+class GroupWay:
     """Who goes on, and what everybody has; how often at this moment's level it was somebody's turn.
 
     Of groups that had a turn since the last stop, `since` is their level and what they held when they came to it.
@@ -77,7 +77,7 @@ class GroupTurns:
         self.lines = [[(int(slope * unit), int(offset * unit)) for slope, offset in mine] for mine in users.lines]
         self.parts = math.lcm(*(f for f in users.promises if f))
 
-    def needy(self, way: Way) -> dict[int, tuple[int, int]]:
+    def needy(self, way: GroupWay) -> dict[int, tuple[int, int]]:
         """Return what part of its guarantee each who is below it has; of several groups' equal parts all are due."""
         promises, ranks = self.users.promises, self.users.ranks
         return {
@@ -86,7 +86,7 @@ class GroupTurns:
             if way.active[p] and x < promises[p]
         }
 
-    def turn(self, way: Way) -> tuple[tuple, list[int], Marks]:
+    def turn(self, way: GroupWay) -> tuple[tuple, list[int], Marks]:
         """Return what the clock shows, whose turn it is, and since when groups have their levels."""
         # Without several groups of equal parts that of the higher tier: elsewhere tiers are those of siblings.
         if needy := self.needy(way):
@@ -96,7 +96,7 @@ class GroupTurns:
         time, turn = self.lowest(self.root, way, since)
         return (1, *time[:2]), turn, since
 
-    def children(self, node: Node, way: Way) -> tuple[tuple, list[Child]]:
+    def children(self, node: Node, way: GroupWay) -> tuple[tuple, list[Child]]:
         """Return the users and groups of a group of whom somebody goes on, those of the first rank, and that."""
         found: dict[tuple, list[Child]] = {}
         for rank, rows in node.users.items():
@@ -106,7 +106,7 @@ class GroupTurns:
             found[rank] = [*found.get(rank, []), *here]
         return min((rank, mine) for rank, mine in found.items() if mine)
 
-    def lowest(self, node: Node, way: Way, since: Marks) -> tuple[tuple, list[int]]:
+    def lowest(self, node: Node, way: GroupWay, since: Marks) -> tuple[tuple, list[int]]:
         """Return rank, level and gain of the children whose turn it is, and the users below them whose turn it is.
 
         What users gain at one level is 0.
@@ -144,7 +144,7 @@ class Jump:
         What groups come to, as far as that was looked for, in the order of their turns.
     """
 
-    def __init__(self, clock: GroupTurns, way: Way):
+    def __init__(self, clock: GroupTurns, way: GroupWay):
         self.clock, self.way, self.start = clock, way, way.tasks
         self.most, self.full = clock.users.most, [x + 1 for x in clock.users.most]
         self.seen, self.began = dict[str, list[Tasks]](), dict[tuple[str, int], int]()
@@ -162,7 +162,7 @@ class Jump:
         self.children[node.name] = found
         return [p for _, mine in found for p in mine]
 
-    def just_before(self, reached: Reached, counted: bool) -> Way:
+    def just_before(self, reached: Reached, counted: bool) -> GroupWay:
         """Return the way a few tasks before something; where turns are to be `counted`, before the first of a level."""
         tasks = self._before(self.clock.root, reached, counted)
         return replace(self.way, tasks=tasks, since=self._since(self.clock.root, tasks))

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from .groups import TreeNode
-from .whole_turns import Marks, Tasks, Turns, Way, more
+from .whole_turns import Marks, Tasks, TurnClock, Way, more
 from .work import spend
 
 __all__ = ["Course"]
@@ -41,7 +41,7 @@ class Course:
         What it comes to, as far as that was looked for.
     """
 
-    def __init__(self, clock: Turns, way: Way):
+    def __init__(self, clock: TurnClock, way: Way):
         self.clock, self.way, self.start = clock, way, way.tasks
         self.lines, self.full = clock.lines, tuple(x + 1 for x in clock.most)
         self.children = dict[int, list[tuple[Child, list[int]]]]()

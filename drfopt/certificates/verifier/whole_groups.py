@@ -27,7 +27,7 @@ from .claims import Claim
 from .reading import shown
 from .trees import CELLS_A_STEP, Carried, scale_of
 from .whole_courses import Course, Test
-from .whole_turns import Tasks, Turns, Way, more
+from .whole_turns import Tasks, TurnClock, Way, more
 from .work import spend
 
 __all__ = ["Cuts", "Stop", "StopProof"]
@@ -80,7 +80,7 @@ class Cuts:
         return any(all(sum(map(mul, costs, goods)) > worth for costs, worth in rows) for rows in self.trees)
 
 
-class StopProof(Turns):
+class StopProof(TurnClock):
     """All ways that are as good as the file's, stop after stop.
 
     Attributes
@@ -155,7 +155,7 @@ class StopProof(Turns):
     def course(self, way: Way, beyond: Test, counted: bool) -> Iterator[tuple[Way, list[int]]]:
         """Yield a way turn after turn, and whose turn it is; not each of many turns before it is beyond something.
 
-        Turns that are not `counted` are left out at one level, too: where all ways are one until their next stop.
+        TurnClock that are not `counted` are left out at one level, too: where all ways are one until their next stop.
         """
         for number in itertools.count(1):
             way, turn = self.due(way)

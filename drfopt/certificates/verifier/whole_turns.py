@@ -17,7 +17,7 @@ from .trees import CELLS_A_STEP, Carried
 from .whole_levels import whole_promises
 from .work import spend
 
-__all__ = ["Marks", "Tasks", "Turns", "Way", "more"]
+__all__ = ["Marks", "Tasks", "TurnClock", "Way", "more"]
 
 Tasks = tuple[int, ...]
 Marks = dict[str, tuple[int, int]]
@@ -40,7 +40,7 @@ class Way:
         return self.moment, self.turns
 
 
-class Turns:
+class TurnClock:
     """The clock of those who can have a task, in integers.
 
     Attributes
