@@ -97,8 +97,8 @@ def is_of(problem: Problem, objective: str, *, integer: bool) -> bool:
 
 def in_groups(problem: Problem) -> bool:
     """Say whether whole tasks are of several groups, which no value of them describes."""
-    grouped = "organisation" in problem.instance.features and problem.instance.several_groups
-    return problem.integer and grouped and problem.policy.objective in ("leximin", "servers")
+    several = problem.integer and problem.policy.objective in ("leximin", "servers")
+    return several and "organisation" in problem.instance.features and problem.instance.several_groups
 
 
 def enumeration_takes(problem: Problem) -> bool:
