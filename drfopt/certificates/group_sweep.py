@@ -128,6 +128,7 @@ class GroupSweep:
         """
         fits = fits or self._fits
         for number in itertools.count(1):
+            report(f"{sum(way.active)} of {self.n} users go on, {sum(way.tasks):,} tasks run")
             deadline.check("the sweep of groups")
             moment, turn, since = self.turns.turn(way)
             turns = way.turns + 1 if moment == way.moment else 0
