@@ -318,6 +318,8 @@ def test_a_jump_comes_to_a_state_of_its_way_in_which_what_is_noted_is_right(inst
         way = replace(way, tasks=whole_turns.more(way.tasks, turn))
     known = [way.tasks for way in states]
     for start in range(0, len(states), 1 + len(states) // 4):
+        # Where nothing but limits ends it, too.
+        assert whole_courses.Course(proof, states[start]).jumped(proof.cuts.refuted, True).tasks in known[start:]
         for p, counted in itertools.product(range(len(proof.users)), (False, True)):
             for most in range(0, known[-1][p] + 1, 1 + known[-1][p] // 5):
                 end = [*known[-1][:p], most, *known[-1][p + 1 :]]

@@ -24,7 +24,6 @@ __all__ = ["Course"]
 FEW = 2
 """Tasks of everybody that are left to go one by one."""
 
-Child = int | TreeNode
 Key = tuple[int, int]
 Test = Callable[[Tasks], bool]
 """Of tasks, whether they are beyond something; then all more are."""
@@ -44,7 +43,7 @@ class Course:
     def __init__(self, clock: TurnClock, way: Way):
         self.clock, self.way, self.start = clock, way, way.tasks
         self.lines, self.full = clock.lines, tuple(x + 1 for x in clock.most)
-        self.children = dict[int, list[tuple[Child, list[int]]]]()
+        self.children = dict[int, list[tuple[int | TreeNode, list[int]]]]()
         self.known, self.came_with = dict[int, list[Tasks]](), dict[tuple[int, int], int]()
         if needy := [p for p in sorted(way.active) if way.tasks[p] < clock.promise[p]]:
             self.children[id(clock.root)] = [(p, [p]) for p in needy]
@@ -97,7 +96,7 @@ class Course:
             else:
                 low = after
 
-    def key_with(self, child: Child, p: int, x: int) -> Key | None:
+    def key_with(self, child: int | TreeNode, p: int, x: int) -> Key | None:
         """Return the key of a child once a user, or one below it, has so many tasks; None where others cannot."""
         if isinstance(child, int):
             return max(slope * x - offset for slope, offset in self.lines[p]), 0
