@@ -298,6 +298,34 @@ def test_what_siblings_need_beyond_the_ceiling_of_their_group_is_refuted_at_once
     assert size(cluster, "a>=5", {"cpu": 1}, steps={"cpu": 1}).cost == 6
 
 
+def test_a_share_that_its_siblings_leave_no_room_for_is_refuted():
+    """Both rise together, so A has 72 % of the memory and B of the cpu: more than there is, however much that is."""
+    cluster = Instance({"A": {"cpu": 1, "memory": 2}, "B": {"cpu": 3, "memory": 2}}, {"cpu": 20, "memory": 20})
+    costs = {"cpu": 1, "memory": 13}
+    found = size(cluster, "A>=12,B.share>=0.72", costs, steps=dict.fromkeys(costs, 1), from_nothing=True)
+    assert found.status == "infeasible" and found.parts < 50
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei", "single:cpu"])
+def test_a_share_of_one_resource_that_all_use_is_refuted(policy):
+    """Of seven equals none has more than a seventh, even of machines that not all may use."""
+    cluster = Instance(
+        {f"u{i}": {"cpu": 1} for i in range(7)},
+        machines=[Machine("m", {"cpu": 6}, 8), Machine("n", {"cpu": 6}, 8)],
+        eligible={"u3": ["m"]},
+    )
+    found = size(cluster, "u3.share>=0.143,u1>=40", {"m": 1, "n": 2}, policy=policy)
+    assert found.status == "infeasible" and found.parts < 200
+
+
+def test_a_share_that_more_of_one_resource_gives_is_found():
+    """C has half of the memory once there is so much cpu that its memory is what it has most of."""
+    users = {"A": {"cpu": 1, "memory": 2}, "B": {"cpu": 1}, "C": {"cpu": 3, "memory": 1}}
+    cluster = Instance(users, {"cpu": 48, "memory": 48}, max_tasks={"A": 8})
+    found = size(cluster, "C.level>=1/2", {"cpu": 3, "memory": 13}, steps={"cpu": 2, "memory": 1})
+    assert (found.status, found.cost) == ("optimal", 336)
+
+
 def asked(instance, chance, now):
     """Return what is for sale in pieces, and what one or two users are to have; None where nobody can."""
     able = [
