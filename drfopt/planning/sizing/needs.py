@@ -40,6 +40,7 @@ from ...model.instance import Instance
 from ...model.policies import Policy
 from .clock_needs import clock_needs, past_ceilings, worth
 from .market_needs import market_needs
+from .pool_needs import least_where_full
 from .rates import DOWN, Rates, rates_of
 from .targets import Target
 
@@ -164,6 +165,8 @@ class Needs:
         self.alike = self._alike() if known else np.zeros((len(self.held), len(self.parts.user)), dtype=bool)
         self.mates, self.ceilings = _siblings(instance, self.who) & fair, past_ceilings(instance, self.who)
         self.promised = worth(instance)[1]
+        together = fair and not self.on_machines and self.rates is not None and bool(self.mates.all())
+        self.modest = self.who[(instance.demands[self.who] == 0).any(axis=1)] if together else self.who[:0]
         self.plain_levels = (
             fair and policy.measure == "dominant" and not instance.weighted and bool(instance.counted.all())
         )
@@ -271,6 +274,8 @@ class Needs:
             raise_(self.rates.part, self.who, siblings, least, fixed)
             # Nobody is as high as others whom its limit keeps it below.
             least = np.minimum(least, self.limits)
+        if len(self.modest):
+            least = self._past_full(least, quotients, low)
         if self.clock is not None and risen.any():
             least = self.clock.raised(self.who, risen & ~early, capped, least, quotients, low, high)
         if self.market is not None and able.any():
@@ -282,6 +287,22 @@ class Needs:
         if self.shared:
             self._lines(siblings, able, least, slopes, low, high, quotients)
         return Least(least, slopes, impossible, low)
+
+    def _past_full(self, least: np.ndarray, quotients: np.ndarray, low: np.ndarray) -> np.ndarray:
+        """Return the least tasks (n,) where users with targets in a pool do not need all that others need."""
+        if self.rates is None or not (low > 0).all():
+            return least
+        demands, found = self.instance.demands, least
+        stopped = least_where_full(self.rates, demands, self.limits, self.promised, quotients, low)
+        raise_ = _raise_sums if self.rates.summed else _raise
+        fixed = np.ones((1, 1)) if self.rates.fixed else quotients
+        for i in self.modest:
+            if least[i] > self.promised[i]:
+                risen = least.copy()
+                raise_(self.rates.part, np.array([i]), np.ones((1, len(risen)), dtype=bool), risen, fixed)
+                other = np.where(demands[i] > 0, np.inf, stopped).min(axis=1)
+                found = np.maximum(found, np.minimum(np.minimum(risen, other), self.limits))
+        return found
 
     def asked(self, targets: Sequence[Target], low: np.ndarray) -> np.ndarray:
         """Return the least tasks (n,) of which these targets themselves speak, in clusters of `low (m,)` or more.
@@ -367,7 +388,9 @@ class Needs:
         with np.errstate(invalid="ignore"):
             line = (chosen * high[g] <= limits) | (np.isinf(limits) & (chosen > 0))
         line &= at_low >= np.maximum(least, slopes @ low)[users] * DOWN**2
-        least[users] = np.where(line, 0.0, np.maximum(least[users], np.minimum(at_low, limits)))
+        # A row of the program has a line or a number, and no sum of both.
+        number = ~line & ~slopes[users].any(axis=1)
+        least[users] = np.where(number, np.maximum(least[users], np.minimum(at_low, limits)), 0.0)
         slopes[users[line]] = 0.0
         slopes[users[line], g[line]] = chosen[line]
 

@@ -32,7 +32,8 @@ class Rates:
     def of(self, rows: np.ndarray, capacity: np.ndarray) -> np.ndarray:
         """Return the levels of one task of each row of parts; what is not there counts as nothing."""
         there = np.ones(self.part.shape[1]) if self.fixed else capacity
-        shares = np.divide(rows, there, where=there > 0, out=np.zeros_like(rows))
+        with np.errstate(over="ignore"):  # of next to nothing a task may be any number of times as much
+            shares = np.divide(rows, there, where=there > 0, out=np.zeros_like(rows))
         return shares.sum(axis=1) if self.summed else shares.max(axis=1, initial=0.0)
 
     def least(self, rows: np.ndarray, quotients: np.ndarray) -> np.ndarray:
