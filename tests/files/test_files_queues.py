@@ -1155,3 +1155,17 @@ def test_the_default_quota_of_koordinator_is_served_first(tmp_path: Path) -> Non
     assert [found.instance.organisation.tiers[k] for k in range(3)] == [0, 0, 1]
     assert solve(found.instance).tasks.tolist() == pytest.approx([10, 20, 120])
     assert "120 x default quota is served first: the others divide what its pods leave" in told(found)
+
+
+def test_pods_of_a_job_of_volcano_say_its_queue(tmp_path: Path) -> None:
+    """Where neither it nor its PodGroup is listed."""
+    mark = {"volcano.sh/queue-name": "q"}
+    pods = [pod("p", labels=mark), pod("r", annotations=mark), pod("s", schedulerName="volcano")]
+    assert read("volcano", [write(tmp_path / "v.json", node("n"), *pods)]).instance.users == ("q", "default")
+
+
+def test_tasks_of_a_job_of_volcano_that_have_ended_are_none(tmp_path: Path) -> None:
+    tasks = [{"name": name, "replicas": 4, "template": TEMPLATE} for name in ("a", "b")]
+    job = owner("batch.volcano.sh/v1alpha1", "Job", {"queue": "q", "tasks": tasks})
+    job["status"] = {"taskStatusCount": {"b": {"phase": {"Succeeded": 2, "Failed": 1, "Running": 1}}}}
+    assert read("volcano", [write(tmp_path / "v.json", *NODES, job)]).instance.max_tasks == (5,)

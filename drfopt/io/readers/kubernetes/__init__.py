@@ -38,7 +38,7 @@ def ceilings(objects: Objects, notes: Notes) -> dict[str, dict[str, Fraction]]:
             continue
         for key, part in item["spec"]["hard"].pairs():
             resource = key.removeprefix(PREFIX)
-            if not key.startswith(PREFIX) and key not in PLAIN:
+            if not key.startswith((PREFIX, "hugepages-")) and key not in PLAIN:
                 notes.unused(f"quota on {key}", title)
                 continue
             ceiling = found.setdefault(namespace(item), {})
