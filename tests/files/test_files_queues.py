@@ -1169,3 +1169,17 @@ def test_tasks_of_a_job_of_volcano_that_have_ended_are_none(tmp_path: Path) -> N
     job = owner("batch.volcano.sh/v1alpha1", "Job", {"queue": "q", "tasks": tasks})
     job["status"] = {"taskStatusCount": {"b": {"phase": {"Succeeded": 2, "Failed": 1, "Running": 1}}}}
     assert read("volcano", [write(tmp_path / "v.json", *NODES, job)]).instance.max_tasks == (5,)
+
+
+def test_what_kueue_is_configured_not_to_count_is_no_demand(tmp_path: Path) -> None:
+    """``excludeResourcePrefixes``: a Workload that asks for it is admitted, though its queue has no quota of it."""
+    queues = [cluster_queue("A", quota("9"), cohort="all"), local_queue("a", "A")]
+    for admitted, demand, unplaced in (("default", [[1]], ()), (None, [[1, 7], [1, 7]], ("A",))):
+        items = [workload("w", "a", ("main", 2, "1"), admitted=admitted), workload("v", "a", ("main", 3, "1"))]
+        for item in items:
+            (container,) = item["spec"]["podSets"][0]["template"]["spec"]["containers"]
+            container["resources"]["requests"]["ephemeral-storage"] = "7"
+        found = read("kueue", [write(tmp_path / "q.json", *queues, *items)])
+        assert found.instance.demands.tolist() == demand[:1]
+        assert solve(found.instance).unplaced == unplaced
+    assert "ephemeral-storage of a Workload" not in told(found)

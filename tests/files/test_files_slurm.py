@@ -1112,3 +1112,38 @@ def test_a_short_name_of_several_hosts_or_of_an_address_is_none(tmp_path: Path, 
     found = read("csv", saved(tmp_path, **files))
     assert not found.placement
     assert "running task counts as waiting" in told(found)
+
+
+def test_memory_that_tres_do_not_list_is_what_the_job_asks_for(tmp_path: Path) -> None:
+    shown = "JobId=1 UserId=a(7) JobState=PENDING Partition=p NumNodes=2 NumCPUs=8 TRES=cpu=8,node=2,billing=8 "
+    for way in ("MinMemoryCPU=1G", "MinMemoryNode=4G"):
+        found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=f"{shown}{way}\n")).instance
+        assert (found.resources, found.exact_demands) == (("cpu", "mem"), ((4, 4096),))
+    notes = told(read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=f"{shown}\n")))
+    assert "assumed: job needs no memory: the columns do not tell (1)" in notes
+
+
+def test_licences_among_tres_are_of_no_node(tmp_path: Path) -> None:
+    jobs = "JobID|User|State|NNodes|ReqTRES\n7+1|a|PENDING|1|cpu=1,fs/lustre=2,license/matlab=1,mem=1G,node=1\n"
+    found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=jobs))
+    assert found.instance.resources == ("cpu", "mem")
+    for line in ("license/matlab of a job: no node has it (7+1)", "fs/lustre of a job", "gang of a heterogeneous job"):
+        assert f"not used: {line}" in told(found)
+
+
+def test_scontrol_shows_jobs_in_detail(tmp_path: Path) -> None:
+    """With ``-d`` it names the nodes, with what the job has on each."""
+    shown = "JobId=1 UserId=a(7) JobState=RUNNING Partition=p\n   NodeList=n1\n   NumNodes=1 NumCPUs=4\n"
+    shown += "   AllocTRES=cpu=4,mem=4G,node=1,gres/gpu=1\n   JOB_GRES=gpu:1\n"
+    shown += "     Nodes=n1 CPU_IDs=0-3 Mem=4096 GRES=gpu:1(IDX:0)\n"
+    found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=shown))
+    assert found.instance.exact_demands == ((4, 4096, 1),)
+    assert found.placement["a"] == {found.instance.machine_names[0]: 1}
+
+
+def test_priorities_of_partitions_are_told_where_they_are_not_the_usual_ones(tmp_path: Path) -> None:
+    part = "PartitionName=p Nodes=n1 PriorityJobFactor=1 PriorityTier={} State=UP TotalNodes=1\n"
+    for tier, said in (("1", False), ("10", True)):
+        found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=ONE_JOB, parts=part.format(tier)))
+        assert ("prioritytier of partitions (p)" in told(found)) == said
+        assert "priorityjobfactor" not in told(found)

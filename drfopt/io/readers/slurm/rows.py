@@ -92,8 +92,8 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "st": "State",
         "nnodes": "NNodes",
         "allocnodes": "NNodes",
+        "numnodes": "NNodes",  # of scontrol, whose Nodes with -d are their names
         "nodes": "NNodes",
-        "numnodes": "NNodes",
         "reqtres": "ReqTRES",
         "tres": "ReqTRES",
         "alloctres": "AllocTRES",
