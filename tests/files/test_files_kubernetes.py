@@ -599,3 +599,12 @@ def test_whole_gpus_are_no_devices_and_parts_are_checked(tmp_path):
     notes = " ".join(map(str, found.notes))
     assert "memory of a shared GPU (gpu-memory)" in notes and "several GPUs are counted as of one" in notes
     assert "koordinator.sh/gpu.shared" not in found.instance.resources
+
+
+def test_what_fixed_pods_use_of_a_quota_is_not_left_to_others(tmp_path):
+    agent = pod("agent", cpu="2", memory="", on="n", ownerReferences=[{"kind": "DaemonSet", "name": "agent"}])
+    bound = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "a"}, "spec": {"hard": {"cpu": "3"}}}
+    pods = [pod(f"p{k}", memory="") for k in range(5)]
+    found = read("kubernetes", [write(tmp_path / "a.json", node("n"), bound, agent, *pods)])
+    assert found.instance.organisation.ceilings == ({"cpu": 1},)
+    assert "quota less what pods use that stay where they are (a/agent)" in told(found)

@@ -659,8 +659,11 @@ def test_a_suspended_job_waits_beside_the_pods_of_others(tmp_path: Path) -> None
     over = owner("batch/v1", "Job", {"parallelism": 7, "suspend": True, "template": TEMPLATE}, "e")
     over["status"] = {"conditions": [{"type": "Complete", "status": "True"}]}
     listed = pod("p", memory="", on="n", ownerReferences=[{"kind": "Job", "name": "r"}])
-    found = read("kueue", [write(tmp_path / "k.json", *queues, running, waiting, over, listed)])
-    assert found.instance.max_tasks == (5,)
+    replicas = {"Worker": {"replicas": 2, "template": TEMPLATE}}
+    policy = {"runPolicy": {"suspend": True}, "pytorchReplicaSpecs": replicas}
+    torch = owner("kubeflow.org/v1", "PyTorchJob", policy, "t")
+    found = read("kueue", [write(tmp_path / "k.json", *queues, running, waiting, over, torch, listed)])
+    assert found.instance.max_tasks == (7,)
     assert "Job that has ended (a/e)" in told(found)
 
 

@@ -1147,3 +1147,32 @@ def test_priorities_of_partitions_are_told_where_they_are_not_the_usual_ones(tmp
         found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=ONE_JOB, parts=part.format(tier)))
         assert ("prioritytier of partitions (p)" in told(found)) == said
         assert "priorityjobfactor" not in told(found)
+
+
+def test_parts_of_a_heterogeneous_job_have_one_name_by_every_command(tmp_path: Path) -> None:
+    number = {"set": True, "infinite": False, "number": 7}
+    none = {"set": False, "infinite": False, "number": 0}
+    job = {"job_id": 8, "user_name": "a", "job_state": ["PENDING"], "tres_req_str": "cpu=1,node=1"}
+    job |= {
+        "memory_per_node": number | {"number": 1024},
+        "memory_per_cpu": none,
+        "array_job_id": number | {"number": 0},
+    }
+    part = {"het_job_id": number, "het_job_offset": number | {"number": 1}, "array_task_id": none}
+    of_sacct = {
+        "het": {"job_id": 7, "job_offset": number | {"number": 1}},
+        "array": {"job_id": 0, "task_id": none, "task": ""},
+    }
+    shown = "JobId=8 HetJobId=7 HetJobOffset=1 UserId=a(7) JobState=PENDING ReqTRES=cpu=1,mem=1G,node=1\n"
+    listed = "JOBID|USER|STATE|NODES|CPUS|MIN_MEMORY\n7+1|a|PENDING|1|1|1G\n"
+    ways = [shown, listed, *(json.dumps({"jobs": [job | more]}) for more in (part, of_sacct))]
+    for way in ways:
+        found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=way, more=shown))
+        assert (found.instance.max_tasks, found.instance.exact_demands) == ((1,), ((1, 1024),))
+        assert "not used: gang of a heterogeneous job: its parts start together or not at all (7+1)" in told(found)
+    plain = job | {"het_job_id": number | {"number": 0}, "array_task_id": 0}
+    found = read(
+        "slurm", saved(tmp_path, nodes=GPU_NODE, jobs=json.dumps({"jobs": [plain]}), more=listed.replace("7+1", "8"))
+    )
+    assert found.instance.max_tasks == (1,)
+    assert "gang" not in told(found)

@@ -303,9 +303,9 @@ def _has_ended(item: TreePart) -> bool:
 
 def _held_back(item: TreePart) -> bool:
     """Return whether an owner makes no pods yet, and will."""
-    suspend = item["spec"]["suspend"]
-    state = item["status"]["state"]
-    return (suspend.value is True) or (
+    spec, state = item["spec"], item["status"]["state"]
+    # Kubeflow's jobs have a policy that says so.
+    return any(part["suspend"].value is True for part in (spec, spec["runPolicy"])) or (
         _is_volcano(item) and isinstance(state.value, dict) and state["phase"].text() in ("Pending", "Inqueue")
     )
 
