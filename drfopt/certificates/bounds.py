@@ -50,7 +50,7 @@ from .chain import cell_names, cheapest_costs, excess, pays, unit_costs
 from .feasibility import infeasibility
 from .verifier.powers import digits_between, marginal_between
 
-__all__ = ["certify", "certify_exactly", "left_by_promises", "most_alone", "tangent_loss"]
+__all__ = ["FRACTIONS", "certify", "certify_exactly", "left_by_promises", "most_alone", "tangent_loss"]
 
 FRACTIONS = 1_000
 """Users up to whom it is proven in fractions that somebody is left nothing, as `drfopt.engines.promised` does."""
