@@ -62,7 +62,8 @@ HAD = {
     "proof": ("none", PROOF),
 }
 PROOF["answer"] = HAD
-ANSWER = HAD | {
+ANSWER = {
+    **HAD,
     "integer!": "flag",
     "policy!": "text",
     "instance": ("none", "text", INSTANCE),
