@@ -490,6 +490,8 @@ def _bounds(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, a
     if found is None:
         proof = bounds.certify(instance, policy, tasks, placement, _priced(answer), _bounded(answer))
         return _read(problem, tasks, placement, proof)
+    if ((np.asarray(_priced(found)) > 0) & (_priced(answer) == 0)).any():
+        raise SolverError("what users pay is beyond the range of floats: use exact=True, or take other weights")
     exact, placed = _spread(problem, found, exact=True), _placed(problem, found)
     proof = bounds.certify_exactly(instance, policy, exact, placed, _bounded(found))
     one = Unrounded(exact, _levels(problem, exact, found), placed, proof.evidence)
