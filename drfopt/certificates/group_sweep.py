@@ -142,6 +142,7 @@ class GroupSweep:
         """Return the way at its next moment at which not all whose turn it is can have a task more."""
         fits = fits or self._fits
         while True:
+            report(f"{sum(way.active)} of {self.n} users go on, {sum(way.tasks):,} tasks run")
             deadline.check("the sweep of groups")
             moment, turn, since = self._turn(way)
             turns = way.turns + 1 if moment == way.moment else 0

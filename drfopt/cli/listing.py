@@ -135,11 +135,9 @@ def new(
 
     Example: drfopt new -o cluster.toml
     """
-    from ..io.text.files import format_of
-
     if output is not None:
         check(output)
-        if format_of(output) != "toml":
+        if output.suffix.lower() != ".toml":
             raise InstanceError(f"{output}: what is written with its comments is TOML: let the name end in .toml")
     from ..io.native import writing
     from ..simulation import scenario_files

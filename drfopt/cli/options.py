@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 NEIGHBOURS = 1000
 """Files of a folder that are looked at for the nearest name."""
 
-SUFFIXES = (".toml", ".json", ".yaml", ".yml")
-
 
 def read(text: str) -> "Instance":
     """Return the instance: ``-`` is standard input, a path that exists wins over a library name.
@@ -106,12 +104,14 @@ def title(instance: "Instance", text: str) -> str:
 
 
 def _neighbours(text: str) -> list[str]:
+    from ..io.text.files import FORMATS as SYNTAXES
+
     path = Path(text)
     try:
         beside = [entry for entry, _ in zip(path.parent.iterdir(), range(NEIGHBOURS), strict=False)]
     except OSError:
         return []
-    return [str(entry) for entry in beside if entry.is_file() and entry.suffix in SUFFIXES]
+    return [str(entry) for entry in beside if entry.is_file() and entry.suffix.lower() in SYNTAXES]
 
 
 def matching(prefix: str, names: Iterable[str]) -> list[str]:

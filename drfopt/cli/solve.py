@@ -194,7 +194,7 @@ def schedule(
         bool,
         typer.Option(
             "--trace/--no-trace",
-            help="Every task in its order, or the outcome alone: fast for billions without rules and devices, too.",
+            help="Every task in its order, or the outcome alone: fast for billions without groups and devices, too.",
         ),
     ] = True,
     optimum: Annotated[

@@ -107,7 +107,8 @@ class Engine:
         if objective not in self.objectives or cluster not in self.clusters or self.exact != exact:
             return False
         tasks = objective == "formulation" or self.integer == problem.integer
-        asked = self.programs or problem.solver == DIRECT
+        if not tasks or (problem.solver != DIRECT and not self.programs):
+            return False
         organisation = problem.instance.organisation
         rules = organisation is not None and "organisation" in problem.instance.features
         # A file is asked what it makes of an organisation.
@@ -126,7 +127,7 @@ class Engine:
         several = problem.instance.task_types if problem.integer else problem.instance.type_table
         alike = self.types or several is None
         alike = alike and (self.devices or not problem.instance.has_devices)
-        return tasks and asked and known and alike
+        return known and alike
 
     def solve(self, problem: Problem) -> Answer:
         """Run the algorithm; its module is imported now, and its solver with it."""

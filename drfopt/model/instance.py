@@ -483,9 +483,13 @@ class Instance:
         rules = self.organisation
         if rules is None or len(set(rules.paths)) < 2:
             return False
-        able = np.flatnonzero(~self.unplaced(integer=True) & (self.whole_limits >= 1)).tolist()
-        found = {rules.paths[i] for i in able if not rules.bars(rules.paths[i], self.whole_use(i, 1))}
-        return len(found) > 1
+        found = set[str]()
+        for i in np.flatnonzero(~self.unplaced(integer=True) & (self.whole_limits >= 1)).tolist():
+            if rules.paths[i] not in found and not rules.bars(rules.paths[i], self.whole_use(i, 1)):
+                found.add(rules.paths[i])
+                if len(found) > 1:  # of a hundred thousand users few have to be looked at
+                    return True
+        return False
 
     def whole_use(self, i: int, tasks: int) -> dict[str, Fraction]:
         """Return what so many whole tasks of a user use; nothing where not so many of its types fit somewhere."""

@@ -16,6 +16,7 @@ import numpy as np
 from ..base.deadline import Deadline, ending
 from ..base.errors import PolicyError, checked_flags, listed, suggestion
 from ..base.numbers.shown import counted, share_of_all
+from ..base.progress import report
 from ..base.results import Result
 from ..base.tables import SHOWN, Column, Sheet
 from ..engines.problem import Problem
@@ -23,7 +24,7 @@ from ..engines.reference.algorithm1 import Free, Lines, Mix, Step, discrete_fill
 from ..engines.reference.device_by_device import NO_DEVICES, FreeDevices
 from ..engines.whole.bulk_filling import Filled, bulk_filling
 from ..model.evidence import WholeEvidence
-from ..model.hierarchy import Clock, TreeLine
+from ..model.hierarchy import Clock, TreeLine, stages
 from ..model.instance import FEATURES, Instance
 from ..model.packings import machine_rows
 from ..model.policies import POLICIES, AnyPolicy, Policy, policy_on
@@ -47,8 +48,11 @@ LONGEST = 1_000_000
 CHECKED = 1000
 """Tasks that are started between two looks at the clock."""
 
-ONE_BY_ONE = 10**8
-"""Tasks up to which they are started one by one without a time limit, and users by machines up to which in jumps."""
+MINUTES = 1
+"""Minutes that a schedule may be expected to take without a time limit."""
+
+LOOK = 1.5e-5
+"""Seconds of a look at a user: where a task is started in its turn, every user's, and in jumps on every machine."""
 
 FEW = 1000
 """Tasks up to which one by one is as fast as in jumps."""
@@ -292,7 +296,7 @@ def schedule(
         instance's order. The paper's Table 1 has ``["B", "A"]``.
     trace : bool
         Whether to keep the steps; each holds n shares, which for a large cluster is much.  Without them tasks of one
-        type are started in jumps where there are no devices and rules, in a time that grows with users and machines.
+        type are started in jumps where there are no devices and groups, in a time that grows with users and machines.
     optimum : bool
         Whether to solve for the optimum of whole tasks, too, and say how far the schedule is from it.
     time_limit : float, optional
@@ -320,7 +324,8 @@ def schedule(
             raise PolicyError(f"{words} is {name!r}{suggestion(name, known)} (known: {', '.join(known)})")
     chosen.check(instance, knows=FEATURES)
     ranks = _ranks(instance, ties)
-    lines = None if chosen.objective == "servers" else _lines(instance, chosen, rule, ranks)
+    clock = None if chosen.objective == "servers" else _clock(instance, chosen, rule)
+    lines = None if clock is None else _lines(clock, ranks)
     mixes = _mixes(instance, chosen)
     helpless = instance.unplaced(integer=True)
     # A ceiling bounds what unlike tasks use, not how many there are: those of users with types are in their mixes.
@@ -334,19 +339,19 @@ def schedule(
     eligible = None if instance.eligible is None else instance.eligible.tolist()
     run = (instance.exact_demands, machines, rates, limits, when_full, eligible, AHEAD[rule], mixes, lines, ranks)
     copies = sum(count for _, count, _ in machines)
-    jumps = not (mixes or lines or any(devices for _, _, devices in machines))
+    in_stages = () if clock is None else stages(clock, limits)
+    jumps = not (mixes or in_stages is None or any(devices for _, _, devices in machines))
     about = 0 if jumps and copies == 1 else _in_one_pool(instance, limits)
-    if not trace and deadline.left() == math.inf and (min(about, instance.n * copies) if jumps else about) > ONE_BY_ONE:
-        raise PolicyError(
-            f"about {float(about):.0e} tasks one by one take hours: ask in larger tasks, or give a time limit "
-            "(--time-limit)"
-        )
-    if jumps and (copies == 1 or about > (LONGEST if trace else FEW)):
+    jumps = jumps and (copies == 1 or about > (LONGEST if trace else FEW))
+    wait = partial(_check_wait, instance, trace, deadline)
+    if jumps:
+        wait(about, min(about, instance.n * copies))
         rows = [(row, count) for row, count, _ in machines]
-        filled = bulk_filling(run[0], rows, *run[2:7], ranks, deadline)
+        filled = bulk_filling(run[0], rows, *run[2:7], ranks, deadline, in_stages or ())
         if not trace:
             return _filled(instance, chosen, when_full, rule, filled)
-        _check_length(sum(filled.tasks))
+        _check_length(about := sum(filled.tasks))
+    wait(about, about * (2 + (instance.n if lines else 1)))
     steps = None
     if trace:
         steps = tuple(_counted_shares(instance, step) for step in discrete_filling(*run, most=LONGEST + 1)[1])
@@ -382,6 +387,17 @@ def _in_one_pool(instance: Instance, limits: Sequence[Fraction | None]) -> int:
     return sum(bulk_filling(instance.exact_demands, [(instance.exact_capacity, 1)], turns, limits).tasks)
 
 
+def _check_wait(instance: Instance, trace: bool, deadline: Deadline, tasks: int, looks: int) -> None:
+    """Refuse so many tasks where they take so many looks at users, which is too long to wait for without a word."""
+    minutes = math.ceil(looks * LOOK / 60)
+    if minutes > MINUTES and deadline.left() == math.inf:
+        instead = "leave the trace out (--no-trace)" if trace else "give a time limit (--time-limit)"
+        raise PolicyError(
+            f"about {float(tasks):.0e} tasks of {counted(instance.n, 'user')} take about {counted(minutes, 'minute')} "
+            f"to start: ask in larger tasks, or {instead}"
+        )
+
+
 def _check_length(tasks: int) -> None:
     """Refuse a trace of so many tasks where it is too long."""
     if tasks > LONGEST:
@@ -394,7 +410,9 @@ def _check_length(tasks: int) -> None:
 def _in_time(started: Iterable[tuple[int, int, int]], deadline: Deadline) -> Iterator[tuple[int, int, int]]:
     for number, one in enumerate(started):
         if number % CHECKED == 0:
-            deadline.check("a schedule, task by task", f"{number:,} tasks were started")
+            known = f"{number:,} tasks were started"
+            report(known)
+            deadline.check("a schedule, task by task", known)
         yield one
 
 
@@ -490,14 +508,19 @@ def _ranks(instance: Instance, ties: Sequence[str]) -> list[int]:
     return [first.get(user, len(first) + i) for i, user in enumerate(instance.users)]
 
 
-def _lines(instance: Instance, policy: Policy, rule: str, ranks: Sequence[int]) -> Lines | None:
-    """Return what puts users in line where guarantees, tiers or groups do; None where their levels alone do."""
+def _clock(instance: Instance, policy: Policy, rule: str) -> Clock | None:
+    """Return the clock of guarantees, tiers and groups; None where there are none."""
     if "organisation" not in instance.features:
         return None
     if AHEAD[rule] and instance.organisation is not None:
         others = replace(instance.organisation, ceilings=()).rules
         raise PolicyError(f"rule {rule!r} knows no {others}: leave them out, or use rule 'algorithm-1'")
-    clock = Clock(instance, policy, exact=True)
+    return Clock(instance, policy, exact=True)
+
+
+def _lines(clock: Clock, ranks: Sequence[int]) -> Lines:
+    """Return what puts users in line where guarantees, tiers or groups do."""
+    instance = clock.instance
     types = enumerate(instance.task_types or ())
     kinds = {i: [kind.demand for kind in mine] for i, mine in types if mine is not None}
     if promised := [i for i in kinds if clock.promised[i]]:

@@ -214,6 +214,19 @@ def test_a_level_below_floats_is_no_proof_of_nothing():
     assert verify(document).valid is False
 
 
+@pytest.mark.parametrize("pool", [True, False])
+def test_who_begins_where_others_jump_has_nothing_and_not_too_little(pool):
+    """While g's level stands, A2 rises alone until y is full: B2, whose g/b comes to its turn there, has 0."""
+    users = {"X": {"x": 1}, "U": {"y": 1}, "A1": {"x": 1}, "A2": {"y": 1}, "B1": {"x": 1, "y": 1}, "B2": {"y": 1}}
+    there = {"capacity": {"x": 20, "y": 20}} if pool else {"machines": [Machine("m", {"x": 10, "y": 10}, 2)]}
+    paths = {user: f"g/{user[0].lower()}" for user in ("A1", "A2", "B1", "B2")}
+    rules = Organisation(paths=paths, groups=[Group("g"), Group("g/a"), Group("g/b")], tiers={"A1": 1, "B1": 1})
+    cluster = Instance(users, **there, weights=[1, "1.2", 1, 1, 1, 1], organisation=rules)
+    found = solve(cluster, engine="tree-filling" if pool else "tree-chain")
+    assert found.tasks == pytest.approx([10, 12, 5, 3, 5, 0], rel=1e-12)
+    assert found.tasks[5] == solve(cluster, exact=True).tasks[5] == 0
+
+
 def test_money_near_the_largest_float_is_a_power_of_two_that_overflows_nothing():
     """32 digits were cut in halves to be multiplied by it, at 2^27 times as much."""
     machines = [Machine("a", [0, 1e-140], 2), Machine("b", [1.7e-138, 1.7e-138])]

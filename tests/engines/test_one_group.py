@@ -28,3 +28,11 @@ def test_who_can_have_no_task_makes_no_second_group():
         assert checked.agree and not any("group-sweep" in str(row) for row in checked.to_dict()["engines"]), other
     with pytest.raises(EngineError, match="with one group of everybody"):
         solve(instance, "asset", integer=True, engine="group-sweep")
+
+
+def test_who_can_have_a_whole_task_is_asked_where_tasks_are_whole():
+    """Of a hundred thousand users in a tree it took longer to ask than to solve."""
+    users = [{"name": name, "demand": {"cpu": 1}, "group": name[0]} for name in ("a1", "b1", "b2")]
+    instance = built({"capacity": {"cpu": 10}, "users": users, "groups": [{"name": "a"}, {"name": "b"}]}, "here")
+    assert crosscheck(instance).agree and "several_groups" not in vars(instance)
+    assert solve(instance, integer=True).certificate.valid and vars(instance)["several_groups"]

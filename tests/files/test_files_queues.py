@@ -1134,3 +1134,24 @@ def test_floors_are_told_where_the_scheduler_divides_what_is_above_them(tmp_path
     assert solve(found.instance, exact=True).tasks.tolist() == [10, 10]
     path = saved(tmp_path / "k.toml", 'guarantees = "surplus"\n' + dumps(found.instance, "toml"))
     assert solve(Instance.load(path), exact=True).tasks.tolist() == [13, 7]
+
+
+def test_the_default_quota_of_koordinator_is_served_first(tmp_path: Path) -> None:
+    """What its pods use is taken off what the others divide; its huge maximum is no weight beside theirs."""
+    prefix = "quota.scheduling.koordinator.sh"
+    huge = {"cpu": 2**61 - 1, "memory": 2**61 - 1}
+    own = [("koordinator-default-quota", huge), ("koordinator-system-quota", huge)]
+    quotas = [
+        {"kind": "ElasticQuota", "metadata": {"name": name, "namespace": name}, "spec": {"max": most}}
+        for name, most in [*own, ("a", {"cpu": "20"}), ("b", {"cpu": "40"})]
+    ]
+    pods = [pod(f"{place}{i}", place, memory="") for place in ("a", "b", "web", "named") for i in range(60)]
+    for each in pods[180:]:
+        each["metadata"]["labels"] = {f"{prefix}/name": "nobody"}  # that is no quota
+    nodes = [node(f"n{k}", cpu="75") for k in range(2)]
+    found = read("koordinator", [write(tmp_path / "k.json", *nodes, *quotas, *pods)])
+    users = ("a", "b", "koordinator-default-quota")
+    assert found.instance.users == users
+    assert [found.instance.organisation.tiers[k] for k in range(3)] == [0, 0, 1]
+    assert solve(found.instance).tasks.tolist() == pytest.approx([10, 20, 120])
+    assert "120 x default quota is served first: the others divide what its pods leave" in told(found)

@@ -972,3 +972,143 @@ def test_shards_are_parts_of_devices(tmp_path: Path) -> None:
     assert note not in told(read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs)))
     jobs += "2|b|x|p|PENDING|1|1|1G|gres/gpu:1\n"
     assert note in told(read("slurm", saved(tmp_path, nodes=nodes, jobs=jobs)))
+
+
+GPU_NODE = "NODELIST|CPUS|MEMORY|GRES|PARTITION|STATE\nn1|8|9000|gpu:2|p|idle\n"
+
+
+def test_jobs_of_an_array_that_are_none_yet_are_told_by_its_name(tmp_path: Path) -> None:
+    """``JobIDRaw`` of them all is that of the array."""
+    waiting = "1003_[2-20%4]|1003|ann|p|PENDING|1|cpu=1,mem=1G,node=1||None assigned\n"
+    running = "1003_1|1010|ann|p|RUNNING|1|cpu=1,mem=1G,node=1|cpu=1,mem=1G,node=1|n1\n"
+    jobs = "JobID|JobIDRaw|User|Partition|State|NNodes|ReqTRES|AllocTRES|NodeList\n" + waiting + running
+    queue = "JOBID|USER|PARTITION|STATE|NODES|CPUS|MIN_MEMORY\n1003_[5-20%4]|ann|p|PD|1|1|1G\n1003_1|ann|p|R|1|1|1G\n"
+    shown = "JobId=1010 ArrayJobId=1003 ArrayTaskId=1 UserId=ann(7) JobState=RUNNING ReqTRES=cpu=1,mem=1G,node=1\n"
+    number = {"set": True, "number": 1003}
+    job = {"job_id": 1010, "array_job_id": number, "array_task_id": number | {"number": 1}, "job_state": ["RUNNING"]}
+    listed = json.dumps({"jobs": [job | {"user_name": "ann", "tres_req_str": "cpu=1,mem=1G,node=1"}]})
+    for files in ({}, {"b": queue}, {"b": shown}, {"b": listed}):
+        found = read("slurm", saved(tmp_path, nodes=GPU_NODE, a=jobs, **files))
+        assert found.instance.max_tasks == (20,)
+    raw = re.sub("(?m)^[^|]*[|]", "", jobs)
+    found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=raw))
+    assert found.instance.max_tasks == (2,)
+    assert "waiting job is no array of jobs: JobID tells, and JobIDRaw does not (1003)" in told(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "note"),
+    [
+        (
+            "OverSubscribe=NO",
+            {"exclusive": ["true"]},
+            "job that has its nodes for itself: it takes what it asks for (1)",
+        ),
+        ("OverSubscribe=OK", {"exclusive": ["false"]}, None),
+        ("MinTmpDiskNode=100G", {"minimum_tmp_disk_per_node": 102400}, "disk for temporary files of a job (1)"),
+        ("MinTmpDiskNode=0", {"minimum_tmp_disk_per_node": 0}, None),
+        ("Reason=Dependency", {"state_reason": "Dependency"}, "dependency of a job: it is there at once (1)"),
+        ("Licenses=ansys:1", {"licenses": "ansys:1"}, "licence of a job (1)"),
+        ("Reason=BeginTime", {"state_reason": "BeginTime"}, "time before which a job does not begin"),
+    ],
+)
+def test_what_no_instance_can_say_of_a_job_is_told(tmp_path: Path, text: str, key: dict, note: str | None) -> None:
+    shown = f"JobId=1 UserId=ann(7) JobState=PENDING Partition=p ReqTRES=cpu=1,mem=1G,node=1 {text}\n"
+    job = {"job_id": 1, "user_name": "ann", "job_state": ["PENDING"], "tres_req_str": "cpu=1,mem=1G,node=1"} | key
+    for jobs in (shown, json.dumps({"jobs": [job]})):
+        lines = told(read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=jobs)))
+        assert note in lines if note else "of a job" not in lines and "job that" not in lines
+
+
+def test_columns_of_squeue_say_what_no_instance_can(tmp_path: Path) -> None:
+    jobs = "JOBID|USER|PARTITION|STATE|NODES|CPUS|MIN_MEMORY|OVER_SUBSCRIBE|REASON\n"
+    jobs += "1|a|p|PD|1|1|1G|NO|Priority\n2|a|p|PD|1|1|1G|OK|DependencyNeverSatisfied\n"
+    found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=jobs))
+    assert found.instance.max_tasks == (1,)
+    assert "not used: job that has its nodes for itself: it takes what it asks for (1)" in told(found)
+    assert "not used: job whose dependency is never met (2)" in told(found)
+
+
+def test_devices_that_tres_do_not_count_are_those_asked_for(tmp_path: Path) -> None:
+    """``AccountingStorageTRES`` lists no devices by default."""
+    shown = "JobId=1 UserId=a(7) JobState=PENDING Partition=p NumNodes=2 ReqTRES=cpu=2,mem=2G,node=2 "
+    for way in ("TresPerNode=gres/gpu:1", "TresPerJob=gres/gpu:2"):
+        found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=f"{shown}{way}\n")).instance
+        assert (found.resources, found.exact_demands) == (("cpu", "mem", "gres/gpu"), ((1, 1024, 1),))
+    found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=f"{shown}TresPerTask=gres/gpu:1\n"))
+    assert "not used: devices for each task of a job: TRES tell how many it has (1)" in told(found)
+
+
+def test_nodes_that_are_reserved_and_reservations_are_told(tmp_path: Path) -> None:
+    reserved = GPU_NODE.replace("idle", "resv")
+    entry = (
+        "ReservationName=r Nodes=n1 NodeCnt=1 Features=(null) PartitionName=(null)\n   TRES=cpu=8\n   State=ACTIVE\n"
+    )
+    shown = "JobId=1 UserId=ann(7) JobState=PENDING Partition=p NumNodes=1 NumCPUs=1 MinMemoryNode=1G\n"
+    listed = json.dumps({"reservations": [{"name": "r"}]})
+    for more in (shown + entry, entry + shown, entry, listed):
+        found = read("slurm", saved(tmp_path, nodes=reserved, jobs=ONE_JOB.replace("1|", "7|"), more=more))
+        assert found.instance.exact_demands[0][0] == 1
+        assert "not used: reservation: its nodes take any job (r)" in told(found)
+        assert "assumed: node that is reserved takes any job (n1)" in told(found)
+        assert ("ann" in found.instance.users) == (shown in more)
+
+
+@pytest.mark.parametrize(
+    ("cell", "pattern"),
+    [
+        ("cpu=16,mem=128G,node", "as wide as its column"),
+        ("cpu=8,mem=64G,node=1", "as wide as its column"),
+        ("cpu=8,mem=6G,node=1", None),
+    ],
+)
+@pytest.mark.parametrize("end", [" " * 10, ""])
+def test_a_list_of_tres_that_is_cut_off_is_refused(tmp_path: Path, cell: str, pattern: str | None, end: str) -> None:
+    """``squeue -O`` prints 20 characters of it."""
+    jobs = "".join(word.ljust(20) for word in ("JOBID", "USER", "PARTITION", "STATE")) + f"TRES_ALLOC{end}\n"
+    jobs += "".join(word.ljust(20) for word in ("1", "ann", "p", "PENDING")) + f"{cell}\n"
+    paths = saved(tmp_path, nodes=GPU_NODE, jobs=jobs)
+    if pattern is None:
+        assert read("slurm", paths).instance.exact_demands == ((8, 6144),)
+        return
+    with pytest.raises(InstanceError, match=pattern):
+        read("slurm", paths)
+    with pytest.raises(InstanceError, match="'node' without an amount: it is cut off"):
+        tres("cpu=16,mem=128G,node", "here")
+
+
+def test_partitions_reach_machines_of_another_file(tmp_path: Path) -> None:
+    """By their names, their short names and their features."""
+    conf = (
+        "NodeSet=big Feature=fat\nPartitionName=p Nodes=n[1-2]\nPartitionName=q Nodes=n3\nPartitionName=r Nodes=big\n"
+    )
+    jobs = ONE_JOB + "2|b|x|q|PENDING|1|1|1G|N/A\n3|c|x|r|PENDING|1|1|1G|N/A\n"
+    for end in ("", ".cluster.local"):
+        table = (
+            "machine,cpu,mem,label:feature\n"
+            + "".join(f"n{k}{end},{k},9000,fat\n" for k in (1, 2))
+            + f"n3{end},3,9000,\n"
+        )
+        found = read("slurm", saved(tmp_path, conf=conf, jobs=jobs), machines=saved(tmp_path, **{"m.csv": table})[0])
+        assert found.instance.eligible.tolist() == [[True, True, False], [False, False, True], [True, True, False]]
+    assert "no node tells its own" not in told(found)
+
+
+@pytest.mark.parametrize(("listed", "said"), [("n1.cluster.local", "n1"), ("n1", "n1.cluster.local"), ("n1", "n1.a")])
+def test_a_host_by_its_short_name_is_the_one_of_the_full_name(tmp_path: Path, listed: str, said: str) -> None:
+    table = f"machine,cpu,mem\n{listed},8,9000\nn2,4,9000\n"
+    jobs = f"JobID|User|State|NNodes|ReqTRES|NodeList\n1|ann|RUNNING|1|cpu=1,mem=1G|{said}\n"
+    machines, tasks, jobs = saved(tmp_path, m=table, t=f"user,machine,cpu,mem\nann,{said},1,1024\n", jobs=jobs)
+    for found in (read("csv", [machines, tasks]), read("slurm", jobs, machines=machines)):
+        assert list(found.placement["ann"]) == [found.instance.machine_names[0]]
+        assert f"machine is the one of that short name, or full name ({said}: {listed})" in told(found)
+
+
+@pytest.mark.parametrize("listed", [("n1.a", "n1.b"), ("10.0.0.1", "n2")])
+def test_a_short_name_of_several_hosts_or_of_an_address_is_none(tmp_path: Path, listed: tuple[str, str]) -> None:
+    table = "machine,cpu\n" + "".join(f"{name},8\n" for name in listed)
+    said = listed[0].partition(".")[0]
+    files = {"m.csv": table, "t.csv": f"user,machine,cpu\nann,{said},1\n"}
+    found = read("csv", saved(tmp_path, **files))
+    assert not found.placement
+    assert "running task counts as waiting" in told(found)

@@ -17,6 +17,7 @@ from drfopt.engines.whole.bulk_filling import bulk_filling
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
 from drfopt.model.organisation import Organisation
+from drfopt.solving import scheduling
 from drfopt.solving.scheduling import schedule
 
 
@@ -238,9 +239,43 @@ def test_a_billion_tasks_on_machines():
 
 
 def test_what_cannot_jump_is_not_begun():
-    cluster = Instance([[1], [2]], [10**9], organisation=Organisation(tiers={"u1": 1}))
-    with pytest.raises(PolicyError, match=r"about 7e\+08 tasks one by one take hours: ask in larger tasks, or give a"):
+    cluster = Instance([[1], [2]], [10**7], organisation=Organisation(paths={"u1": "g"}))
+    with pytest.raises(
+        PolicyError, match=r"about 7e\+06 tasks of 2 users take about 7 minutes to start: ask in larger "
+    ):
         schedule(cluster, trace=False)
+
+
+def test_tiers_and_guarantees_in_jumps():
+    for size, trace in ((10, True), (10, False), (10**9, False)):
+        rules = Organisation(tiers={"u3": 1}, guarantees={"u1": {"r1": size}, "u2": {"r1": 3 * size}})
+        cluster = Instance([[1], [2], [4]], [10 * size], max_tasks={"u3": size}, organisation=rules)
+        assert schedule(cluster, trace=trace).tasks.tolist() == [3 * size, 3 * size // 2, size]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_jumps_in_stages_are_the_steps_under_rules(seed, monkeypatch):
+    monkeypatch.setattr(module, "AHEAD", 1)
+    monkeypatch.setattr(module, "ROOM", 0.4)
+    monkeypatch.setattr(scheduling, "FEW", 0)
+    draw = random.Random(seed)
+    users = [f"u{i}" for i in range(draw.randint(1, 5))]
+    amounts = {u: {draw.choice(["cpu", "memory"]): draw.choice([1, "5/2", 5])} for u in users if draw.random() < 0.6}
+    rules = Organisation(tiers={u: draw.randint(0, 2) for u in users}, guarantees=amounts)
+    rooms = [{"cpu": draw.choice([7, 20]), "memory": draw.choice([7, 20])} for _ in range(draw.randint(1, 3))]
+    cluster = Instance(
+        {u: {"cpu": draw.choice(["1/10", 1, 3]), "memory": draw.choice([0, "1/5", 2])} for u in users},
+        capacity=rooms[0] if len(rooms) == 1 else None,
+        machines=None if len(rooms) == 1 else [Machine(str(i), room, 2) for i, room in enumerate(rooms)],
+        weights={u: draw.choice([0, 1, "1/3"]) for u in users},
+        max_tasks={u: draw.choice([0, "5/2", 8]) for u in users if draw.random() < 0.4},
+        organisation=rules,
+    )
+    for when_full in ("skip", "stop"):
+        run = {"when_full": when_full, "ties": draw.sample(users, len(users) // 2)}
+        fast, slow = (schedule(cluster, trace=trace, **run) for trace in (False, True))
+        assert fast.tasks.tolist() == slow.tasks.tolist()
+        assert np.array_equal(fast.placement, slow.placement)
 
 
 MACHINES = st.lists(st.tuples(st.lists(ROOMS, min_size=2, max_size=2), st.integers(1, 4)), min_size=1, max_size=4)

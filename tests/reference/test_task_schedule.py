@@ -185,7 +185,7 @@ def test_sequential_min_max_looks_one_task_ahead():
 
 
 def test_a_schedule_without_a_trace_stops_in_time():
-    cluster = Instance([[1], [2]], [10**7], organisation=Organisation(tiers={"u1": 1}))
+    cluster = Instance([[1], [2]], [10**7], organisation=Organisation(paths={"u1": "g"}))
     with pytest.raises(TimeLimitError, match=r"ran out in a schedule, task by task; .* tasks were started"):
         schedule(cluster, trace=False, time_limit=0.05)
     crowd = Instance([[1]] * 3, machines=[Machine("m", [7], 10**6)])

@@ -17,11 +17,12 @@ would have asked first.  The number of jumps is that of the levels around which 
 pool, and n by the number of machines that are filled.
 
 Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011, Algorithm 1; `drfopt.engines.reference.algorithm1` goes
-step by step.
+step by step.  Where users are served in *stages*, nobody of a later one before all of one before it are at their limits
+or refused, each stage goes on where the one before it ended.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import mul
@@ -30,6 +31,7 @@ import numpy as np
 
 from ...base.deadline import NEVER, Deadline
 from ...base.errors import PolicyError
+from ...base.progress import report
 from ...model.packings import integer_rooms
 
 __all__ = ["Filled", "bulk_filling"]
@@ -54,6 +56,9 @@ TOO_MUCH = 2.0
 
 SMALLEST = 1e-300
 """Smallest float that stands for a positive number, and smallest ratio of two rates that floats can hold."""
+
+
+Stage = tuple[Collection[int], Sequence[Fraction], Sequence[Fraction | None]]
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,7 @@ def bulk_filling(
     ahead: int = 0,
     ranks: Sequence[int] | None = None,
     deadline: Deadline = NEVER,
+    stages: Sequence[Stage] = (),
 ) -> Filled:
     """Return the tasks that Algorithm 1 starts on machines without devices.
 
@@ -109,6 +115,9 @@ def bulk_filling(
     ranks : (n,), optional
         Of equals the lowest is served first; the one listed first where they are not given.
     deadline : Deadline
+    stages : sequence, optional
+        Who is served in each, with rates (n,) and limits (n,) of all tasks, those of earlier stages included, in place
+        of the `rates` and `limits`; all at once where there are none.
 
     Raises
     ------
@@ -127,16 +136,19 @@ def bulk_filling(
     open_ = None if eligible is None else [eligible[i] for i in order]
     filling = _Filling(
         [demands[i] for i in order],
-        [rates[i] for i in order],
-        [limits[i] for i in order],
         machines,
         open_,
         when_full == "stop",
         ahead,
     )
-    while filling.going.size:
-        deadline.check("a schedule, task by task", f"{sum(filling.tasks):,} tasks were started")
-        filling.window(filling.jump())
+    for who, rising, most in stages or [(range(len(order)), rates, limits)]:
+        users = np.flatnonzero(np.isin(order, list(who)))
+        filling.begin(users, [rising[i] for i in order], [most[i] for i in order])
+        while filling.going.size:
+            started = f"{sum(filling.tasks):,} tasks were started"
+            report(started)
+            deadline.check("a schedule, task by task", started)
+            filling.window(filling.jump())
     placement: list[list[int]] = [[]] * len(order)
     for i, row in zip(order, filling.placement, strict=True):
         placement[i] = row
@@ -152,8 +164,6 @@ class _Filling:
     def __init__(
         self,
         demands: Sequence[Sequence[Fraction]],
-        rates: Sequence[Fraction],
-        limits: Sequence[Fraction | None],
         machines: Sequence[tuple[Sequence[Fraction], int]],
         eligible: Sequence[Sequence[bool]] | None,
         stops: bool,
@@ -161,7 +171,6 @@ class _Filling:
     ):
         self._demands, self._machines = demands, machines
         self.needs, self._rooms = integer_rooms(demands, [row for row, _ in machines])
-        self.limits = [None if limit is None else math.floor(limit) for limit in limits]
         self.stops, self._look, self._eligible = stops, look, eligible
         n, m = len(self.needs), len(self._rooms[0])
         self.tasks = [0] * n
@@ -172,9 +181,14 @@ class _Filling:
         self._place = [(0, 0)] * n
         self._units = [max(1, *column) for column in zip(*self._rooms, strict=True)]
         self._sizes = np.array([self._floats(row) for row in self.needs])
-        self.going = np.arange(n)
+        self._ended = False
         for i in [] if eligible is None else [i for i, row in enumerate(eligible) if not row[0]]:
             self._settles(i)
+
+    def begin(self, users: np.ndarray, rates: Sequence[Fraction], limits: Sequence[Fraction | None]) -> None:
+        """Have some users, rows in ascending order, go on up to these limits, at these levels of one task."""
+        self.limits = [None if limit is None else math.floor(limit) for limit in limits]
+        self.going = users[:0] if self._ended else users
         self._drop()
         highest = max((rates[i] for i in self.going.tolist()), default=Fraction(1))
         self.rates = [(rate / highest).as_integer_ratio() for rate in rates]
@@ -235,7 +249,7 @@ class _Filling:
                 tasks[i] += 1
                 self.placement[i][self._class[at]] += 1
             elif self.stops:
-                self.going = self.going[:0]
+                self.going, self._ended = self.going[:0], True
                 return
             else:
                 gone.add(i)
@@ -319,7 +333,7 @@ class _Filling:
         Where somebody without one ends it all, it stays until it is asked.
         """
         machines, at = np.unique([self.at[i] for i in self.going.tolist()], return_inverse=True)
-        free = np.array([self._floats(self.free[p]) for p in machines.tolist()]).reshape(len(machines), -1)[at]
+        free = np.array([self._floats(self.free[p]) for p in machines.tolist()]).reshape(-1, len(self._units))[at]
         fits = np.all(self._sizes[self.going] <= free * (1 - COUNT), axis=1)
         fits[~fits] = [self._settles(i) for i in self.going[~fits].tolist()]
         if not self.stops:

@@ -20,7 +20,7 @@ from typing import Any
 from ...base.errors import InstanceError
 from ...base.numbers.shown import counted
 from ..native import reading
-from .conversion import MACHINE, POOL, TASK, Amounts, Contents, Conversion, ListedMachine, Notes, Task
+from .conversion import MACHINE, POOL, TASK, Amounts, Contents, Conversion, ListedMachine, Notes, Task, short_names
 from .machine_classes import (
     AlikeTasks,
     MachineClass,
@@ -153,6 +153,7 @@ def assemble(cluster: Contents, queues: bool = True) -> Conversion:
         raise InstanceError(
             f"{cluster.place}: machine {twice!r} is listed twice: keep one of them, or give each a name of its own"
         )
+    tasks = _at_home(cluster, tasks)
     cluster = replace(cluster, nodes=_roomy(cluster, tasks))
     resources = _resources(cluster, tasks)
     plain = plain_bytes(cluster, tasks)
@@ -223,6 +224,23 @@ def _last_by_tier(members: list[dict[str, Any]]) -> list[dict[str, Any]]:
         else entry
         for entry in members
     ]
+
+
+def _at_home(cluster: Contents, tasks: list[Task]) -> list[Task]:
+    """Return the tasks on the machines as these are called: a file may say ``n1`` of ``n1.cluster.local``, or so."""
+    known = {node.name for node in cluster.nodes}
+    full = short_names(known)
+    found = []
+    for task in tasks:
+        host = task.node
+        if host is not None and host not in known:
+            short = host.partition(".")[0]
+            same = full.get(host) or (short if short in known and not short.isdecimal() else None)
+            if same is not None:
+                cluster.notes.assumed("machine is the one of that short name, or full name", f"{host}: {same}")
+                task = replace(task, node=same)
+        found.append(task)
+    return found
 
 
 def _roomy(cluster: Contents, tasks: list[Task]) -> list[ListedMachine]:

@@ -41,6 +41,7 @@ __all__ = [
     "Task",
     "named",
     "places",
+    "short_names",
 ]
 
 UNUSED, ASSUMED = "not used", "assumed"
@@ -426,6 +427,15 @@ class ReadOptions:
 
 def _times(scale: Fraction) -> str:
     return "" if scale == 1 else f", {scale} times" if scale > 1 else f", 1/{1 / scale} of it"
+
+
+def short_names(hosts: Iterable[str]) -> dict[str, str]:
+    """Return the hosts that are called by their full names, by the part up to the first dot, which no other has."""
+    hosts = set(hosts)
+    firsts = [(host.partition(".")[0], host) for host in hosts]
+    counts = Counter(first for first, _ in firsts)
+    # Addresses have no short names.
+    return {first: host for first, host in firsts if counts[first] == 1 and first != host and not first.isdecimal()}
 
 
 def places(files: Sequence[File]) -> str:

@@ -43,7 +43,7 @@ minimum first), Kueue (the share above nominal quota) and YuniKorn (shares of th
 """
 
 from .clock import Breakpoint, Clock, SettledState, Trajectory
-from .service_order import TreeLine, broken
+from .service_order import TreeLine, broken, stages
 from .tree import BranchPoint, Node, members_of
 
 __all__ = [
@@ -56,4 +56,5 @@ __all__ = [
     "TreeLine",
     "broken",
     "members_of",
+    "stages",
 ]

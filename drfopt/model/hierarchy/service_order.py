@@ -22,7 +22,7 @@ from ..organisation import Broken
 from .clock import Clock
 from .tree import Node
 
-__all__ = ["TreeLine", "broken"]
+__all__ = ["TreeLine", "broken", "stages"]
 
 Use = Callable[[int, Any, int], Any]
 """What so many tasks of a user need of a resource."""
@@ -80,6 +80,26 @@ def _asked(clock: Clock, i: int, guarantee: dict[str, Any]) -> Any:
     ]
     worth += [] if limit is None else [limit if clock.exact else float(limit)]
     return min(worth, default=clock.zero)
+
+
+def stages(clock: Clock, limits: Sequence[Fraction | None]) -> list[tuple[list[int], list[Fraction], list[Any]]] | None:
+    """Return in which stages users are served who are in no groups: who, levels of one task (n,), most tasks (n,).
+
+    First those who are promised tasks, by the parts of their guarantees; then rank by rank, by their levels: who is
+    refused once is out, so nobody's turn comes before all who are served before it are at their limits or out.  None
+    where there are groups, or levels that do not start at 0.
+    """
+    leaves, one = clock.leaves, Fraction(1)
+    if clock.root.groups or (leaves.offsets != 0).any():
+        return None
+    within = [
+        min(one * (worth // 1), worth if limit is None else limit)
+        for worth, limit in zip(clock.promised, limits, strict=True)
+    ]
+    parts = [one / worth if worth else one for worth in clock.promised]
+    found = [([i for i, most in enumerate(within) if most], parts, within)]
+    rates = leaves.rows.max(axis=1).tolist()
+    return found + [(users.tolist(), rates, list(limits)) for _, users in sorted(clock.root.users.items())]
 
 
 class TreeLine:

@@ -248,7 +248,9 @@ class Branch:
             users = self.users[point.phase]
             lost[users] = ~(self.leaves.offsets[users] != 0).any(axis=1)
         for branch in self.branches[point.phase]:
-            if point.part or point.time > branch.level[0]:
+            # While others jump, who does not stands where it began.
+            jumps = point.part and np.count_nonzero(branch.level == point.time) > 1
+            if jumps or point.time > branch.level[0]:
                 inner = branch.reached(point.time, point.part)
                 # Where one of its ranks has come to an end, the next has nothing yet.
                 if not inner.phase or inner.time or inner.part or point.time not in branch.level:

@@ -20,13 +20,15 @@ USENIX ATC 2023, section 2.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ...base.errors import PolicyError
+from ...base.deadline import Deadline
+from ...base.errors import PolicyError, TimeLimitError
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.machine import Devices
@@ -123,7 +125,7 @@ def fragmentation(pooled: Allocation, time_limit: float | None = None) -> Fragme
     pooled : Allocation
         Of divisible tasks.
     time_limit : float, optional
-        Seconds for the packing and its proof.
+        Seconds for the packing and its proof, and for the greedy schedule what is left of them: a long one is left out.
 
     Raises
     ------
@@ -133,17 +135,19 @@ def fragmentation(pooled: Allocation, time_limit: float | None = None) -> Fragme
     instance = pooled.instance
     if not instance.has_devices:
         raise PolicyError("no machine has devices: say how many each machine of a class has, such as 8 of gpu")
-    whole = solve(instance, pooled.policy, integer=True, time_limit=time_limit)
+    deadline = Deadline.asked(time_limit)
+    whole = solve(instance, pooled.policy, integer=True, time_limit=deadline.share(1))
     proven = "proven" if whole.certificate.valid else f"the best that is known; {whole.certificate.reason}"
     ways = [
         _use(instance, "pooled", pooled.tasks, pooled.levels, pooled.used, None, _bound(pooled)),
         _use(instance, "packed", whole.tasks, whole.levels, whole.used, list(_left(whole)), proven),
     ]
     if policy_named(pooled.policy).objective == "leximin" and not instance.features:
-        greedy = schedule(instance, pooled.policy, trace=False)
-        levels = policy_named(pooled.policy).rates(instance) * greedy.tasks
-        used = greedy.tasks @ instance.demands
-        ways.append(_use(instance, "greedy", greedy.tasks, levels, used, list(_unused(greedy)), "Algorithm 1"))
+        with suppress(PolicyError, TimeLimitError):
+            greedy = schedule(instance, pooled.policy, trace=False, time_limit=deadline.share(1))
+            levels = policy_named(pooled.policy).rates(instance) * greedy.tasks
+            used = greedy.tasks @ instance.demands
+            ways.append(_use(instance, "greedy", greedy.tasks, levels, used, list(_unused(greedy)), "Algorithm 1"))
     return Fragmentation(tuple(ways))
 
 

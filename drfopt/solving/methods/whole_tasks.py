@@ -97,8 +97,8 @@ def is_of(problem: Problem, objective: str, *, integer: bool) -> bool:
 
 def in_groups(problem: Problem) -> bool:
     """Say whether whole tasks are of several groups, which no value of them describes."""
-    grouped = "organisation" in problem.instance.features and problem.instance.several_groups
-    return problem.integer and grouped and problem.policy.objective in ("leximin", "servers")
+    several = problem.integer and problem.policy.objective in ("leximin", "servers")
+    return several and "organisation" in problem.instance.features and problem.instance.several_groups
 
 
 def enumeration_takes(problem: Problem) -> bool:
@@ -203,9 +203,10 @@ def improved(problem: Problem) -> list[int]:
     """Improve on a schedule with the second solver until it finds nothing better."""
     instance, policy = problem.instance, problem.policy
     order = "drf" if policy.objective != "leximin" else policy.name
+    packings, tasks = second_solver.listed_once(_packings), [0] * instance.n
     # A schedule follows rules, and orders types, in its own way.
-    packings = second_solver.listed_once(_packings)
-    tasks = [0] * instance.n if instance.features else [int(x) for x in schedule(instance, order, trace=False).tasks]
+    if not instance.features:
+        tasks = schedule(instance, order, trace=False, time_limit=problem.deadline.share(1)).tasks.tolist()
     for _ in range(IMPROVEMENTS):
         try:
             better = second_solver.optimum(instance, policy, tasks, problem.deadline, packings=packings)

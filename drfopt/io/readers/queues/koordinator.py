@@ -7,12 +7,14 @@
     label quota.scheduling.koordinator.sh/parent       the group above
 
 A pod is in the quota that its label ``quota.scheduling.koordinator.sh/name`` names; or in the one that has the name of
-its namespace, or names that in its annotation ``namespaces``, or is the only one there; or in the default one. The
-annotation ``total-resource`` of the root of a tree of quotas is a ceiling, too, and says where no node is listed what
-there is to divide; several trees are added up. Trees do not share: the quotas in none are a group, ``no tree``, of what
-is left of the nodes beside the totals of the trees that have no label ``ignore-default-tree``.
+its namespace, or names that in its annotation ``namespaces``, or is the only one there; or in the default one, where no
+quota has that name either. The default one is served first: the others divide what its pods leave. The annotation
+``total-resource`` of the root of a tree of quotas is a ceiling, too, and says where no node is listed what there is to
+divide; several trees are added up. Trees do not share: the quotas in none are a group, ``no tree``, of what is left of
+the nodes beside the totals of the trees that have no label ``ignore-default-tree``.
 
-Source: Koordinator, pkg/scheduler/plugins/elasticquota/quota_handler.go (handlerQuotaWhenRoot).
+Source: Koordinator, pkg/scheduler/plugins/elasticquota/quota_handler.go (handlerQuotaWhenRoot),
+core/group_quota_manager.go (updateClusterTotalResourceNoLock), plugin_helper.go (getPodAssociateQuotaName).
 """
 
 from collections import Counter, defaultdict
@@ -49,7 +51,9 @@ DEFAULT = "koordinator-default-quota"
 REST = "no tree"
 """The group of the quotas in no tree: no quota has a space in its name."""
 
-SYSTEM_QUOTAS = ("koordinator-system-quota",)
+SYSTEM = "koordinator-system-quota"
+OWN_QUOTAS = (DEFAULT, SYSTEM)
+"""Quotas whose use is taken off what the others divide."""
 
 UNBOUNDED = 2**62 // 1000
 """From here on a maximum is none: who means no bound writes half of the largest integer, in thousandths."""
@@ -76,6 +80,7 @@ def _queues(objects: Objects, notes: Notes, given: bool) -> list[QueueNode]:
                 weight,
                 item["spec"]["min"].amounts(),
                 _least(item["spec"]["max"].amounts(), total),
+                priority=int(name(item) == DEFAULT),
             )
         )
     return found
@@ -105,13 +110,17 @@ def _parents(items: list[TreePart], notes: Notes) -> list[str]:
 
 
 def _weights(items: list[TreePart], parents: list[str]) -> list[Fraction | Mapping[str, Fraction]]:
-    """Return the weights of each quota by resource: amounts, of which only the proportion among siblings counts."""
-    parts = []
+    """Return the weights of each quota by resource: amounts, of which only the proportion among siblings counts.
+
+    Koordinator's own quotas divide nothing with others.
+    """
+    parts: list[Mapping[str, Fraction]] = []
     siblings: dict[str, list[Mapping[str, Fraction]]] = defaultdict(list)
     for item, parent in zip(items, parents, strict=True):
         told = _annotated(item, "shared-weight").amounts()
         parts.append(told if any(told.values()) else item["spec"]["max"].amounts())
-        siblings[parent or TOP].append(parts[-1])
+        if name(item) not in OWN_QUOTAS:
+            siblings[parent or TOP].append(parts[-1])
     means = {}
     for parent, alike in siblings.items():
         total: dict[str, Fraction] = {}
@@ -120,18 +129,22 @@ def _weights(items: list[TreePart], parents: list[str]) -> list[Fraction | Mappi
         means[parent] = {resource: all_of_it / len(alike) for resource, all_of_it in total.items() if all_of_it}
     relative = [
         {resource: weights.get(resource, Fraction(0)) / mean for resource, mean in means[parent or TOP].items()}
-        for parent, weights in zip(parents, parts, strict=True)
+        if name(item) not in OWN_QUOTAS
+        else {}
+        for item, parent, weights in zip(items, parents, parts, strict=True)
     ]
     return [next(iter(one.values()), Fraction(1)) if len(set(one.values())) <= 1 else one for one in relative]
 
 
 def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
-    homes = _homes(objects.take("ElasticQuota"))
-    default = next((DEFAULT for item in objects.take("ElasticQuota") if name(item) == DEFAULT), None)
+    items = objects.take("ElasticQuota")
+    homes, known = _homes(items), set(map(name, items))
 
     def queue_of(pod: Pod) -> str | None:
-        quota = pod.labels.get(f"{PREFIX}name") or homes.get(pod.namespace, default)
-        return None if quota in SYSTEM_QUOTAS else quota
+        quota = pod.labels.get(f"{PREFIX}name") or homes.get(pod.namespace)
+        if quota not in known and DEFAULT in known:
+            return DEFAULT
+        return None if quota == SYSTEM else quota
 
     return queue_of
 
@@ -173,6 +186,8 @@ def _beyond(
 
     Where nothing but the trees says what there is, those in none are left out.
     """
+    if DEFAULT in tasks:
+        notes.assumed("default quota is served first: the others divide what its pods leave", DEFAULT, tasks[DEFAULT])
     roots = [item for item in objects.take("ElasticQuota") if _total(item)]
     if not roots:
         return queues, ()

@@ -2,7 +2,7 @@
 
     sinfo -N -o '%N|%c|%m|%G|%P|%T', or any -o and -O with these columns       nodes: cpus, memory in MiB, gres ...
     squeue -o '%i|%u|%a|%P|%T|%D|%C|%m|%b|%N', or any -o and -O with them      jobs that wait or run
-    sacct -a -X -P -o JobIDRaw,User,Account,Partition,State,NNodes,ReqTRES,AllocTRES,NodeList      jobs
+    sacct -a -X -P -o JobID,User,Account,Partition,State,NNodes,ReqTRES,AllocTRES,NodeList      jobs
     scontrol show node, scontrol show job, scontrol show partition             nodes, jobs, partitions
     sshare -a -P                                                weights (RawShares) of accounts and users
     sacctmgr -P show assoc format=Account,User,Share,GrpTRES    weights and ceilings (GrpTRES)
@@ -24,12 +24,12 @@ from typing import Any, cast
 from ....base.numbers.quantities import only_digits
 from ...text.files import File, failure, shown
 from ...writers.amounts import SLURM
-from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named
+from ..conversion import Contents, ListedMachine, Notes, ReadOptions, Task, named, short_names
 from ..queues.tree import QueueNode, organised
 from .configuration import UNTOLD, homes
 from .device_types import Features, kinds, told_of_machine, types_apart, with_totals
 from .row import NOTHING, OUT_OF_USE, UNMODELLED, SlurmRow
-from .rows import DOWN, POWER, UP, node_states, rows
+from .rows import DOWN, POWER, RESERVED, UP, node_states, rows
 from .tres import PLAIN, array_size, cut_off, gres, hosts, read_count, read_memory, tres
 
 __all__ = ["read"]
@@ -39,6 +39,8 @@ NO_DEVICES = (*PLAIN, "cpu", "mem")
 WAITING = ("PENDING", "REQUEUED")
 HELD = re.compile("held|JobHold", re.IGNORECASE)
 """What the reasons of a job that is not scheduled before somebody releases it have in them (squeue(1), job reasons)."""
+
+NEVER = "DependencyNeverSatisfied"
 
 RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
 
@@ -80,9 +82,10 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
             notes.assumed(f"{part} is counted beside gres/gpu, of which it is a part in Slurm")
     used = {r for task in tasks for r in task.demand}.union(*(queue.maximum for queue in queues))
     asked = asked.called(SLURM, used, lambda name: name.startswith("gres/"), notes)
-    nodes = asked.nodes(_nodes(found, notes), _features, notes)
+    # Of nodes that are not used nothing is told.
+    nodes = asked.nodes(_nodes(found, Notes() if asked.given else notes), _features, notes)
     if asked.given:
-        nodes = [told_of_machine(node, notes) for node in nodes]
+        nodes = [told_of_machine(node, notes) for node in _in_partitions(nodes, found, notes)]
     tasks, nodes, queues = types_apart(tasks, nodes, asked.pool, queues, notes)
     groups: list[dict[str, Any]] = []
     members: dict[str, dict[str, Any]] = {}
@@ -108,11 +111,12 @@ def _once(jobs: Iterable[SlurmRow], notes: Notes) -> Iterable[SlurmRow]:
     """Yield every job once, as it is listed first: two files may list the same."""
     seen = set()
     for row in jobs:
-        job = row["JobIDRaw"] or row["JobID"]
-        if job and job in seen:
+        job = row["JobID"] or row["JobIDRaw"]
+        # Which jobs of an array are none yet differs between commands, and with the time.
+        if job and job.partition("[")[0] in seen:
             notes.unused("job that is listed again", job)
             continue
-        seen.add(job)
+        seen.add(job.partition("[")[0])
         yield row
 
 
@@ -155,6 +159,27 @@ def _features(name: str, labels: Mapping[str, str]) -> Features:
     return stated[0], stated[1], stated[2]
 
 
+def _in_partitions(
+    machines: Iterable[ListedMachine], found: Mapping[str, Sequence[SlurmRow]], notes: Notes
+) -> list[ListedMachine]:
+    """Return the machines of another file in the partitions that list them, too, by their names or short names."""
+    own = {machine.name: cast(Features, machine.features) for machine in machines}
+    called = {name: {name, short} for short, name in short_names(own).items()}
+    told = {name: set(own[full][0]) for full in own for name in called.get(full, {full})}
+    marked: dict[str, set[str]] = {}
+    for full, features in own.items():
+        for mark in features[2]:
+            marked.setdefault(mark, set()).update(called.get(full, {full}))
+    homes_of = homes(told, found["partitions"], found["sets"], marked, notes)
+    placed = []
+    for machine in machines:
+        partitions, types, marks = own[machine.name]
+        more = partitions.union(*(homes_of[name] for name in called.get(machine.name, {machine.name})))
+        labels = {**machine.labels, **({"partition": "+".join(sorted(more))} if more else {})}
+        placed.append(replace(machine, features=(more, types, marks), labels=labels))
+    return placed
+
+
 # ---- nodes -------------------------------------------------------------------------------------------------
 
 
@@ -189,6 +214,8 @@ def _nodes(found: Mapping[str, Sequence[SlurmRow]], notes: Notes) -> list[Listed
         if not states or states[0] not in UP or set(states) & set(DOWN):
             notes.no_machine(f"node that is {row['STATE'].lower() or 'in no state'}", name)
             continue
+        if set(states) & set(RESERVED):
+            notes.assumed("node that is reserved takes any job", name)
         if set(states) & set(POWER):
             notes.assumed("node that is powered down, or about to be, or starting, is in use", name)
         devices = gres(row["GRES"], row.place)
@@ -265,7 +292,7 @@ class _Names:
 
 
 def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
-    job = row["JobIDRaw"] or row["JobID"]
+    job = row["JobID"] or row["JobIDRaw"]
     state = (row["State"].split() or [""])[0]
     if "." in job:
         notes.no_task("step of a job", job)
@@ -276,9 +303,16 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
     if state in WAITING and HELD.search(row["Reason"]):
         notes.no_task("job that is held", job)
         return []
-    for what in UNMODELLED:
-        if row[what] not in NOTHING:
-            notes.unused(what, job)
+    if state in WAITING and NEVER in row["Reason"]:
+        notes.no_task("job whose dependency is never met", job)
+        return []
+    if state in WAITING and not row["JobID"]:
+        notes.assumed("waiting job is no array of jobs: JobID tells, and JobIDRaw does not", job)
+    asked = [option for option, one in UNMODELLED.items() if row[option] not in one.nothing]
+    if state in WAITING and row["Reason"] in UNMODELLED.keys() - asked:
+        asked.append(row["Reason"])
+    for option in asked:
+        notes.unused(UNMODELLED[option].words, job)
     running = state in RUNNING
     size = max(1, int(_amount(row, "NNodes"))) if row["NNodes"] else 1
     demand, types = _demand(row, running, size, job, notes)
@@ -326,9 +360,14 @@ def _demand(
     devices |= {name: amount / size for name, amount in _devices(row, "JobGRES").items()}
     if stated:
         demand = with_totals({resource: amount / size for resource, amount in tres(stated, row.place).items()})
+        # Slurm counts CPUs and memory; devices only where AccountingStorageTRES lists them.
+        demand |= {name: amount for name, amount in devices.items() if name.partition(":")[0] not in demand}
     else:
         demand = _plain_demand(row, size, job, notes) | devices
-    types = kinds(tres(row["ReqTRES"], row.place)) | kinds(devices) | kinds(_devices(row, "TaskGRES"))
+    each = _devices(row, "TaskGRES")
+    if not {name.partition(":")[0] for name in each} <= demand.keys():
+        notes.unused("devices for each task of a job: TRES tell how many it has", job)
+    types = kinds(tres(row["ReqTRES"], row.place)) | kinds(devices) | kinds(each)
     counted_by_type = {name.partition(":")[0] for name in demand if ":" in name}
     for base in sorted({f"gres/{kind.partition(':')[0]}" for kind in types} - counted_by_type):
         mine = [f"gres/{kind}" for kind in sorted(types) if f"gres/{kind}".startswith(f"{base}:")]
@@ -345,8 +384,6 @@ def _plain_demand(row: SlurmRow, size: int, job: str, notes: Notes) -> dict[str,
     demand = {"cpu": cpus / size}
     column = next((name for name in ("ReqMem", "CoreMem", "NodeMem", "SomeMem") if row[name]), "")
     memory = row[column] if column else ""
-    if row["TaskGRES"] not in NOTHING:
-        notes.unused("devices for each task of a job: TRES tell how many it has", job)
     if row["SomeMem"] and cpus > size:
         notes.assumed("MIN_MEMORY is of a node: with --mem-per-cpu it is of a CPU, which -O tres-alloc takes in", job)
     if memory:

@@ -7,7 +7,7 @@ from ...text.files import failure
 from ...text.parts import TreePart
 from ..conversion import Notes
 from .configuration import partition_row, unused_settings
-from .row import UNMODELLED, SlurmRow
+from .row import RESERVATION, UNMODELLED, SlurmRow, array_job
 
 __all__ = ["of_json"]
 
@@ -52,6 +52,10 @@ def of_json(part: TreePart, notes: Notes) -> Iterator[SlurmRow]:
         found = True
         for one in part["partitions"].each():
             yield _partition(one, notes)
+    if "reservations" in part:
+        found = True
+        for one in part["reservations"].each():
+            notes.unused(RESERVATION, one["name"].text())
     if not found:
         raise failure(
             part.place,
@@ -91,9 +95,12 @@ def _job(one: TreePart) -> SlurmRow:
     states = _words(one["job_state"]) or _words(
         one["state"]["current"] if isinstance(one["state"].value, dict) else one["state"]
     )
-    array = one["array_task_string"].text()
+    array = one["array"]  # sacct's
+    job = _number(one["array_job_id"]) or _number(array["job_id"])
+    tasks = one["array_task_string"].text() or array["task"].text()
+    tasks = tasks or _number(one["array_task_id"]) or _number(array["task_id"])
     cells = {
-        "JobIDRaw": one["job_id"].text() + (f"_[{array}]" if array else ""),
+        "JobID": array_job(job if job.strip("0") else one["job_id"].text(), tasks),
         "User": one["user_name"].text() or one["user"].text(),
         "Account": one["account"].text(),
         "Partition": one["partition"].text(),
@@ -109,7 +116,7 @@ def _job(one: TreePart) -> SlurmRow:
         "TaskGRES": one["tres_per_task"].text(),
         "NodeList": one["nodes"].text() if not isinstance(one["nodes"].value, dict | list) else "",
     }
-    cells |= {what: one[key].value for what, (_, key) in UNMODELLED.items() if isinstance(one[key].value, str)}
+    cells |= {what: _told(one[row.key]) for what, row in UNMODELLED.items()}
     return SlurmRow(one.place, "jobs", cells, WRITTEN)
 
 
@@ -186,6 +193,13 @@ def _says(value: Any) -> bool:
     if isinstance(value, dict):
         return value["set"] is True if "set" in value else any(map(_says, value.values()))
     return any(map(_says, value)) if isinstance(value, list) else bool(value)
+
+
+def _told(part: TreePart) -> str:
+    """Return whatever a key says as one text."""
+    if isinstance(part.value, bool):
+        return "true" if part.value else "false"
+    return ",".join(_words(part)) if isinstance(part.value, list) else _number(part)
 
 
 def _words(part: TreePart) -> list[str]:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["NOTHING", "OUT_OF_USE", "UNMODELLED", "SlurmRow"]
+from ....base.numbers.quantities import only_digits
+
+__all__ = ["NOTHING", "OUT_OF_USE", "RESERVATION", "UNMODELLED", "SlurmRow", "Unmodelled", "array_job"]
 
 OUT_OF_USE = " ("
 """Behind the name of a partition that runs nothing, before the state that says why: no job asks for it so."""
@@ -11,14 +13,31 @@ OUT_OF_USE = " ("
 NOTHING = ("", "(null)", "N/A", "n/a", "None", "none", "Unknown", "UNLIMITED")
 """What is printed for nothing."""
 
-UNMODELLED: Mapping[str, tuple[str, str]] = {
-    "licence of a job": ("licenses", "licenses"),
-    "dependency of a job: it is there at once": ("dependency", "dependency"),
-    "list of nodes that a job asks for: it may run anywhere": ("reqnodelist", "required_nodes"),
-    "list of nodes that a job keeps away from: it may run anywhere": ("excnodelist", "excluded_nodes"),
-    "reservation of a job": ("reservation", "resv_name"),
+
+@dataclass(frozen=True)
+class Unmodelled:
+    """What a job may ask for and no instance can say: in words, the key of the JSON, and what asks for nothing."""
+
+    words: str
+    key: str = ""
+    nothing: tuple[str, ...] = NOTHING
+
+
+UNMODELLED: Mapping[str, Unmodelled] = {
+    "Licenses": Unmodelled("licence of a job", "licenses"),
+    "Dependency": Unmodelled("dependency of a job: it is there at once", "dependency"),
+    "ReqNodeList": Unmodelled("list of nodes that a job asks for: it may run anywhere", "required_nodes"),
+    "ExcNodeList": Unmodelled("list of nodes that a job keeps away from: it may run anywhere", "excluded_nodes"),
+    "Reservation": Unmodelled("reservation of a job", "resv_name"),
+    "OverSubscribe": Unmodelled(
+        "job that has its nodes for itself: it takes what it asks for", "exclusive", (*NOTHING, "OK", "YES", "false")
+    ),
+    "BeginTime": Unmodelled("time before which a job does not begin: it is there at once"),
+    "MinTmpDiskNode": Unmodelled("disk for temporary files of a job", "minimum_tmp_disk_per_node", (*NOTHING, "0")),
 }
-"""What a job may ask for and no instance can say: the field of ``scontrol show job``, and the key of the JSON."""
+"""As ``scontrol show job`` calls it."""
+
+RESERVATION = "reservation: its nodes take any job"
 
 
 @dataclass(frozen=True)
@@ -37,3 +56,8 @@ class SlurmRow:
     def called(self, column: str) -> str:
         """Return what the file calls a column, so that a sentence names what stands there."""
         return self.written.get(column, column)
+
+
+def array_job(job: str, tasks: str) -> str:
+    """Return what ``squeue`` calls a job: ``1003_7`` one of an array, ``1003_[8-20%2]`` those that are no jobs yet."""
+    return job if not tasks else f"{job}_{tasks}" if only_digits(tasks) else f"{job}_[{tasks}]"

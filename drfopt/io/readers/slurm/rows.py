@@ -17,9 +17,9 @@ from ...text.parts import parts
 from ..conversion import Notes
 from .configuration import configured, is_configuration, partition_row, unused_settings
 from .json_rows import of_json
-from .row import NOTHING, UNMODELLED, SlurmRow
+from .row import NOTHING, RESERVATION, SlurmRow, array_job
 
-__all__ = ["DOWN", "POWER", "UP", "node_states", "rows"]
+__all__ = ["DOWN", "POWER", "RESERVED", "UP", "node_states", "rows"]
 
 UP = (
     *("idle", "mixed", "allocated", "completing", "planned", "reserved", "blocked"),
@@ -30,6 +30,7 @@ DOWN = (
     *("not_responding", "no_respond", "unknown", "unk", "boot", "reboot", "rebooting", "reboot_issued"),
     *("maint", "maintenance", "inval", "invalid_reg", "perfctrs", "npc"),
 )
+RESERVED = ("reserved", "resv")
 POWER = (
     *("powered_down", "powering_down", "power_down", "pow_dn", "poweroff"),
     *("powering_up", "power_up", "pow_up"),
@@ -117,6 +118,17 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "features": "Constraint",
         "constraints": "Constraint",
         "reason": "Reason",
+        "licenses": "Licenses",
+        "dependency": "Dependency",
+        "reqnodelist": "ReqNodeList",
+        "req_nodes": "ReqNodeList",
+        "excnodelist": "ExcNodeList",
+        "exc_nodes": "ExcNodeList",
+        "reservation": "Reservation",
+        "oversubscribe": "OverSubscribe",
+        "over_subscribe": "OverSubscribe",
+        "mintmpdisknode": "MinTmpDiskNode",
+        "min_tmp_disk": "MinTmpDiskNode",
     },
     "shares": {
         "account": "Account",
@@ -149,7 +161,7 @@ MARKS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "nodes": (("nodelist", "hostnames", "nodename"), "sinfo -N -o '%N|%c|%m|%G|%P|%T'"),
     "jobs": (
         ("jobid", "jobidraw"),
-        "squeue -o '%i|%u|%a|%P|%T|%D|%C|%m|%b|%N', or sacct -a -X -P -o JobIDRaw,User,...,ReqTRES",
+        "squeue -o '%i|%u|%a|%P|%T|%D|%C|%m|%b|%N', or sacct -a -X -P -o JobID,User,...,ReqTRES",
     ),
     "shares": (("normshares", "fairshare"), "sshare -a -P"),
     "limits": (
@@ -172,8 +184,11 @@ UNSAID: tuple[tuple[str, re.Pattern[str], str], ...] = (
 LONG_ROW = re.compile(r"\S+\s+\d+\s+\S+\s+[a-z]+\S?\s+\d+\s+\d+:\d+:\d+\s+\d+\s+\d+\s+\d+\s+\S+\s+\S.*")
 """A row of ``sinfo -N -l`` without its header."""
 
+WIDTH = 20
+"""Characters of a column of ``squeue -O`` that gives no width: those of the last, where spaces at ends are left out."""
+
 ENTRY = re.compile(r"(?P<key>[A-Za-z][\w:/.-]*)=(?P<value>.*)")
-ENTRIES = {"NodeName": "nodes", "JobId": "jobs", "PartitionName": "partitions"}
+ENTRIES = {"NodeName": "nodes", "JobId": "jobs", "PartitionName": "partitions", "ReservationName": "reservations"}
 """How an entry of ``scontrol show`` begins."""
 
 LOADED = re.compile(r"(?P<what>Cluster|Parent|Account|User) - '(?P<name>[^']*)'(?P<rest>.*)")
@@ -196,6 +211,8 @@ class _Header:
     names: tuple[str, ...] = ()
     """What the header calls them."""
     starts: tuple[int, ...] = ()
+    width: int = 0
+    """Characters of its line."""
     cuts: tuple[Cut, ...] = ()
     """Exact columns, from a line of hyphens below the header."""
     free: bool = False
@@ -268,7 +285,7 @@ def _header(line: str, at: str) -> _Header | None:
         if all(any(one in columns for one in some) for some in needed):
             starts = tuple(match.start() for match in re.finditer(r"\S+", line))
             free = not columns[-1] or "reason" in low[-1]
-            return _Header(kind, tuple(columns), bar, tuple(names), starts, free=free)
+            return _Header(kind, tuple(columns), bar, tuple(names), starts, len(line), free=free)
     for kind, (marks, command) in MARKS.items():
         # Words of a header, and none with a digit: no row of anything.
         if set(low) & set(marks) and len(low) > 1 and not any(c.isdigit() for c in line):
@@ -348,9 +365,25 @@ def _row(line: str, header: _Header, at: str, unused: dict[str, None]) -> SlurmR
     for name, column, cell in zip(header.names or header.columns, header.columns, cells, strict=True):
         if column and not found.get(column, "").strip():
             found[column], written[column] = cell, name
+            if name.startswith("TRES") and len(cell.strip()) == _room(name, header):
+                raise failure(
+                    at,
+                    f"{name} is {shown(cell.strip())}, as wide as its column: it may be cut off, "
+                    "print it wider, as squeue -O tres-alloc:200 does",
+                )
         elif name and not column and cell.strip() not in NOTHING:
             unused[name] = None
     return SlurmRow(at, header.kind, _settled(found), written)
+
+
+def _room(name: str, header: _Header) -> int:
+    """Return the characters of a column of ``squeue -O``, which cuts off what is longer; 0 where nothing is cut off."""
+    if header.bar or header.cuts or not header.starts:
+        return 0
+    k = header.names.index(name)
+    last = k + 1 == len(header.names)
+    room = (header.width if last else header.starts[k + 1]) - header.starts[k]
+    return WIDTH if room <= len(name) else room
 
 
 def _settled(cells: dict[str, str]) -> dict[str, str]:
@@ -361,6 +394,8 @@ def _settled(cells: dict[str, str]) -> dict[str, str]:
         cells["State"] = COMPACT.get(cells["State"].strip(), cells["State"])
     if "NODELIST" not in cells and "User" in cells:
         cells["User"] = re.sub(r"\([0-9]+\)$", "", cells["User"].strip()) if "JobID" in cells else cells["User"]
+    if "NNodes" in cells:
+        cells["NNodes"] = cells["NNodes"].partition("-")[0]  # the least of a range
     if cells.get("NodeList", "").strip().startswith("("):
         # A reason, or nothing.
         cells |= {"Reason": cells["NodeList"].strip().strip("()"), "NodeList": ""}
@@ -379,7 +414,7 @@ def _entries(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRo
                 f"{file.place}: line {number}",
                 f"{shown(line.strip())} is the header of another command: give what it prints in a file of its own",
             )
-        for word in line.split():
+        for k, word in enumerate(line.split()):
             match = ENTRY.fullmatch(word)
             if match is None:
                 if not kind:
@@ -389,9 +424,9 @@ def _entries(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRo
                 if last:
                     fields[last] += f" {word}"
                 continue
-            if match["key"] in ENTRIES:
+            if k == 0 and match["key"] in ENTRIES:  # a reservation has a PartitionName, too
                 if kind:
-                    yield _entry(kind, at, fields, written, notes)
+                    yield from _entry(kind, at, fields, written, notes)
                 kind, at, fields = ENTRIES[match["key"]], f"{file.place}: line {number}", {}
             elif not kind:
                 raise failure(
@@ -402,24 +437,27 @@ def _entries(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRo
             fields.setdefault(last, match["value"])
             written.setdefault(last, match["key"])
     if kind:
-        yield _entry(kind, at, fields, written, notes)
+        yield from _entry(kind, at, fields, written, notes)
 
 
-def _entry(kind: str, at: str, fields: Mapping[str, str], written: Mapping[str, str], notes: Notes) -> SlurmRow:
+def _entry(
+    kind: str, at: str, fields: Mapping[str, str], written: Mapping[str, str], notes: Notes
+) -> Iterator[SlurmRow]:
+    if kind == "reservations":
+        notes.unused(RESERVATION, fields["reservationname"])
+        return
     if kind == "partitions":
         unused_settings(kind, fields, notes)
-        return partition_row(at, fields)
+        yield partition_row(at, fields)
+        return
     cells: dict[str, str] = {}
     names: dict[str, str] = {}
     for key, column in COLUMNS[kind].items():
         if key in fields and fields[key] not in ("(null)", "None") and column not in cells:
             cells[column], names[column] = fields[key], written[key]
     if kind == "jobs":
-        cells |= {what: fields.get(key, "") for what, (key, _) in UNMODELLED.items()}
-        cells["NNodes"] = cells.get("NNodes", "").partition("-")[0]
-        if "ArrayTaskId" in cells and not only_digits(cells["ArrayTaskId"]):
-            cells["JobID"] = f"{cells.get('JobID', '')}_[{cells['ArrayTaskId']}]"
-    return SlurmRow(at, kind, _settled(cells), names)
+        cells["JobID"] = array_job(fields.get("arrayjobid") or cells.get("JobID", ""), cells.get("ArrayTaskId", ""))
+    yield SlurmRow(at, kind, _settled(cells), names)
 
 
 def _loaded(file: File, lines: Sequence[str], notes: Notes) -> Iterator[SlurmRow]:

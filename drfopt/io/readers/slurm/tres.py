@@ -61,6 +61,10 @@ def tres(text: str, place: str) -> dict[str, Fraction]:
     found: dict[str, Fraction] = {}
     for entry in filter(None, text.split(",")):
         name, _, value = (part.strip() for part in entry.partition("="))
+        if "=" not in entry:
+            raise failure(
+                place, f"{shown(text)} ends in {shown(name)} without an amount: it is cut off, print it in full width"
+            )
         if name in PLAIN or not value:
             continue
         amount = read_memory(value) if name == "mem" else read_count(value)
