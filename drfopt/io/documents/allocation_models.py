@@ -271,23 +271,6 @@ class AloneRow(Keyed):
     prices: dict[str, dict[str, Fraction]]
 
 
-class ProofTable(Keyed):
-    """What the proof is made of; which of it depends on the policy."""
-
-    rounds: list[RoundRow] = []
-    alone: Annotated[dict[str, AloneRow], Field(description="of tsf, by users with several types on machines")] = {}
-    prices: Anything = {}
-    ceilings: Anything = {}
-    promises: list[PaidRow] = []
-    tiers: list[TierRow] = []
-    point: dict[str, Fraction] = {}
-    packing: list[PackingRow] = []
-    trees: Annotated[list[Tree], Field(description="one for each level of a leximin, or tier of a sum or product")] = []
-    bounds: Annotated[list[BoundRow], Field(description="one for each level that is not proven, from the lowest")] = []
-    servers: Annotated[list[ServerRow], Field(description="of per-server, for each entry of the packing")] = []
-    answer: Annotated["ExactAnswer | None", Field(description="of which the file's tasks are roundings")] = None
-
-
 class Claimed(Keyed):
     """A user's row of a certificate file."""
 
@@ -302,7 +285,24 @@ class ExactAnswer(Keyed):
     users: list[Claimed]
     placement: Placement = {}
     types: dict[str, list[TypeRow]] = {}
-    proof: ProofTable
+    proof: "ProofTable"
+
+
+class ProofTable(Keyed):
+    """What the proof is made of; which of it depends on the policy."""
+
+    rounds: list[RoundRow] = []
+    alone: Annotated[dict[str, AloneRow], Field(description="of tsf, by users with several types on machines")] = {}
+    prices: Anything = {}
+    ceilings: Anything = {}
+    promises: list[PaidRow] = []
+    tiers: list[TierRow] = []
+    point: dict[str, Fraction] = {}
+    packing: list[PackingRow] = []
+    trees: Annotated[list[Tree], Field(description="one for each level of a leximin, or tier of a sum or product")] = []
+    bounds: Annotated[list[BoundRow], Field(description="one for each level that is not proven, from the lowest")] = []
+    servers: Annotated[list[ServerRow], Field(description="of per-server, for each entry of the packing")] = []
+    answer: Annotated[ExactAnswer | None, Field(description="of which the file's tasks are roundings")] = None
 
 
 class AllocationDocument(Headed):
