@@ -33,7 +33,7 @@ from ...model.organisation import Group
 from ...model.policies import Policy
 from .rates import FROM_DEMANDS, weights_of
 
-__all__ = ["ClockNeeds", "clock_needs", "past_ceilings", "worth"]
+__all__ = ["ClockNeeds", "clock_needs", "guaranteed_tasks", "past_ceilings"]
 
 ROUNDED = 1 - 1e-10
 """What a lower bound is multiplied by after sums over many users in floats."""
@@ -387,12 +387,12 @@ def clock_needs(instance: Instance, policy: Policy, limits: np.ndarray) -> Clock
         return _Node(order.index((-own.tier, not own.weight)) if name else 0, users, groups, below[name], *parts)
 
     root = node("", Group("", 1))
-    least, most = worth(instance)
+    least, most = guaranteed_tasks(instance)
     of = np.concatenate([np.arange(min(width, m)), np.full(width - min(width, m), m)])
     return ClockNeeds(root, rank, use, part, offset, of, limits, least, most, summed, fixed, width > m)
 
 
-def worth(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
+def guaranteed_tasks(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
     """Return how many tasks guarantees are worth to each user at the least and at the most, (n,).
 
     What those of groups are worth depends on what there is: to a member no more than uses one of them up alone, or its

@@ -38,7 +38,7 @@ from ...engines.problem import Problem
 from ...model.hierarchy import Clock
 from ...model.instance import Instance
 from ...model.policies import Policy
-from .clock_needs import clock_needs, past_ceilings, worth
+from .clock_needs import clock_needs, guaranteed_tasks, past_ceilings
 from .market_needs import market_needs
 from .rates import Rates, rates_of
 from .targets import Target
@@ -165,7 +165,7 @@ class Needs:
         known = fair or self.market is not None
         self.alike = self._alike() if known else np.zeros((len(self.held), len(self.parts.user)), dtype=bool)
         self.mates, self.ceilings = _siblings(instance, self.who) & fair, past_ceilings(instance, self.who)
-        self.promised = worth(instance)[1]
+        self.promised = guaranteed_tasks(instance)[1]
         self.plain_levels = (
             fair and policy.measure == "dominant" and not instance.weighted and bool(instance.counted.all())
         )
