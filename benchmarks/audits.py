@@ -151,9 +151,11 @@ def find_counterexamples(bench: Bench, size: str) -> list[Row]:
 
 
 def _found(claim: claims.PropertyClaim, jobs: int) -> Search:
-    """Search growing spaces for one cell, without being told where."""
-    for users, resources, demand, capacity in SPACES:
-        space = Space(users, resources, demand, capacity)
+    """Search growing spaces for one cell, without being told where but for the resources that a path is of."""
+    path = policy_named(claim.policy).path
+    for space in (Space(*size) for size in SPACES):
+        if path is not None and path.m != space.resources:
+            continue
         found = search(claim.policy, claim.property, space, first=True, jobs=jobs)
         if found.counterexamples:
             break

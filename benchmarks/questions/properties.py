@@ -61,7 +61,7 @@ QUESTIONS = (
         ),
         sizes=("all",),
         run=audits.find_counterexamples,
-        smoke=("asset",),
+        smoke=("asset", "path:1/2:1", "per-server"),
         happened=(
             "All 36 cells are found, in 7 s with one worker, most of it for the cells of alpha fairness, five of "
             "which are known to the error of a certificate only. Two workers took longer, 12 s: every search of a "

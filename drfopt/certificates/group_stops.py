@@ -26,14 +26,15 @@ from .packable import Packable
 from .verifier.branches import Tree
 from .verifier.claims import Claim
 from .verifier.trees import Carried
-from .verifier.whole_groups import Cuts, StopProof, Way
+from .verifier.whole_groups import Cuts, StopProof
+from .verifier.whole_turns import Way
 
 __all__ = ["PACKINGS", "certify"]
 
 PACKINGS = "multipliers, and a search of packings"
 """The judge where some tasks are refuted by looking at all packings of machines."""
 
-LATEST = 2.0
+LATEST = 0.5
 """Seconds in which it is looked for how late the next stop can be, when the time is up."""
 
 

@@ -22,17 +22,15 @@ algorithm launches one task at a time, and never looks for the best choice of wh
 """
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from operator import mul
-from typing import Any
+from dataclasses import replace
 
 from ..base.deadline import NEVER, Deadline
 from ..base.progress import report
-from ..model.hierarchy import Node
 from ..model.whole_values import WholeUsers
 from .branch_and_cut import Inconclusive
+from .group_turns import GroupTurns, GroupWay, Jump, Reached, Tasks, more
 from .packable import Packable
 
 __all__ = ["GroupSweep", "TooManyWays"]
@@ -43,8 +41,8 @@ STATES = 2_000
 TRIED = 50_000
 """Choices of who stops that are tried at one moment, for all states together."""
 
-Tasks = tuple[int, ...]
-Marks = dict[str, tuple[Fraction, Fraction]]
+ONE_BY_ONE = 64
+"""Turns before many are taken at once, again and again after twice as many."""
 
 
 class TooManyWays(Exception):
@@ -53,20 +51,6 @@ class TooManyWays(Exception):
     def __init__(self, tasks: Tasks, why: str = "too many ways to choose who stops"):
         super().__init__(why)
         self.tasks = tasks
-
-
-@dataclass(frozen=True)
-class _Way:
-    """Who goes on, and what everybody has; how often at this moment's level it was somebody's turn.
-
-    Of groups that had a turn since the last stop, `since` is their level and what they held when they came to it.
-    """
-
-    active: tuple[bool, ...]
-    tasks: Tasks
-    moment: tuple = ()
-    turns: int = 0
-    since: Marks = field(default_factory=dict, compare=False)
 
 
 class GroupSweep:
@@ -82,15 +66,14 @@ class GroupSweep:
         self.users = users
         self.n = len(users.members)
         self.packable = Packable(users, deadline)
-        self.place = {i: p for p, i in enumerate(users.members)}
-        self.root = users.root
+        self.turns = GroupTurns(users)
         kinds: dict[tuple, list[int]] = {}
         paths = users.paths
         for p in range(self.n):
             alike = (paths[p], users.goods_of[p], users.sequences[p].counts, users.scales[p])
             kinds.setdefault(alike, []).append(p)
         self.kinds = list(kinds.values())
-        self.start = _Way((True,) * self.n, (0,) * self.n)
+        self.start = GroupWay((True,) * self.n, (0,) * self.n)
 
     def best(self, deadline: Deadline = NEVER) -> list[Tasks]:
         """Return the tasks of the members at the end of every best way, users alike in descending order.
@@ -102,7 +85,7 @@ class GroupSweep:
         ways = [self.start]
         while any(ways[0].active):
             report(f"{self.n - sum(ways[0].active)} of {self.n} users stopped, {len(ways)} ways")
-            halted = [self._until_stop(way, deadline) for way in ways]
+            halted = [self._until_stop(way, deadline, len(ways) > 1) for way in ways]
             last = max((way.moment, way.turns) for way in halted)
             ways = self._stopped([way for way in halted if (way.moment, way.turns) == last], deadline)
         return sorted({self.canonical(way.tasks) for way in ways}, reverse=True)
@@ -111,19 +94,19 @@ class GroupSweep:
         """Return the end of one way, whoever is listed last of those whose turn it is stopping first."""
         way = self.start
         while any(way.active):
-            way = self._until_stop(way, deadline, self._surely_fits)
-            turn = self._turn(way)[1]
+            way = self._until_stop(way, deadline, False, self._surely_fits)
+            turn = self.turns.turn(way)[1]
             going = [p for p in turn if way.tasks[p] < self.users.most[p]]
-            while going and not self._surely_fits(_more(way.tasks, going)):
+            while going and not self._surely_fits(more(way.tasks, going)):
                 going.pop()
             way = self._after(way, [p for p in turn if p not in going], going)
         return way.tasks
 
     def one_by_one(self, more: Callable[[int], int], deadline: Deadline, tasks: Sequence[int]) -> None:
         """Go on with some tasks until the deadline: whoever's turn it is stops when `more` runs no other task of it."""
-        way = _Way(self.start.active, tuple(tasks))
+        way = GroupWay(self.start.active, tuple(tasks))
         while any(way.active) and deadline.left() > 0:
-            _, turn, since = self._turn(way)
+            _, turn, since = self.turns.turn(way)
             way = replace(way, since=since)
             going = [p for p in turn if way.tasks[p] < self.users.most[p] and more(p)]
             way = self._after(way, [p for p in turn if p not in going], going)
@@ -138,77 +121,33 @@ class GroupSweep:
 
     # ---- moments ---------------------------------------------------------------------------------------------
 
-    def _until_stop(self, way: _Way, deadline: Deadline, fits: Callable[[Tasks], bool] | None = None) -> _Way:
-        """Return the way at its next moment at which not all whose turn it is can have a task more."""
+    def _until_stop(self, way: GroupWay, deadline: Deadline, counted: bool, fits: Reached | None = None) -> GroupWay:
+        """Return the way at its next moment at which not all whose turn it is can have a task more.
+
+        Turns that are not `counted` are those of one way, which is compared with no other.
+        """
         fits = fits or self._fits
-        while True:
+        for number in itertools.count(1):
             report(f"{sum(way.active)} of {self.n} users go on, {sum(way.tasks):,} tasks run")
             deadline.check("the sweep of groups")
-            moment, turn, since = self._turn(way)
+            moment, turn, since = self.turns.turn(way)
             turns = way.turns + 1 if moment == way.moment else 0
-            after = _more(way.tasks, turn)
+            after = more(way.tasks, turn)
+            way = GroupWay(way.active, way.tasks, moment, turns, since)
             if any(after[p] > self.users.most[p] for p in turn) or not fits(after):
-                return _Way(way.active, way.tasks, moment, turns, since)
-            way = _Way(way.active, after, moment, turns, since)
-
-    def _turn(self, way: _Way) -> tuple[tuple, list[int], Marks]:
-        """Return what the clock shows, whose turn it is, and since when groups have their levels."""
-        # Without several groups of equal parts that of the higher tier: elsewhere tiers are those of siblings.
-        needy = {
-            p: (Fraction(x, self.users.promises[p]), 0 if self.users.branches else self.users.ranks[p])
-            for p, x in enumerate(way.tasks)
-            if way.active[p] and x < self.users.promises[p]
-        }
-        if needy:
-            least = min(needy.values())
-            return (0, *least), [p for p, part in needy.items() if part == least], {}
-        since = dict(way.since)
-        rank, level, turn = self._lowest(self.root, way, since)
-        return (1, rank, level), turn, since
-
-    def _lowest(self, node: Node, way: _Way, since: Marks) -> tuple[tuple, Fraction, list[int]]:
-        """Return the rank and level of the children whose turn it is, and the users below them whose turn it is.
-
-        What users gain at one level is 0.
-        """
-        found: list[tuple[tuple, Fraction, Fraction, Any]] = []
-        for rank, rows in node.users.items():
-            for i in rows.tolist():
-                p = self.place.get(i)
-                if p is not None and way.active[p]:
-                    found.append((rank, self.users.level(p, way.tasks[p]), Fraction(0), p))
-        for rank, groups in node.groups.items():
-            for group in groups:
-                if any(way.active[self.place[i]] for i in group.everyone.tolist() if i in self.place):
-                    level, held = self._level(group, way)
-                    if since.get(group.name, (None,))[0] != level:
-                        since[group.name] = level, held
-                    found.append((rank, level, held - since[group.name][1], group))
-        rank, level, gain = min(one[:3] for one in found)
-        turn: list[int] = []
-        for *key, child in found:
-            if key == [rank, level, gain]:
-                turn += [child] if isinstance(child, int) else self._lowest(child, way, since)[2]
-        return rank, level, sorted(turn)
-
-    def _level(self, group: Node, way: _Way) -> tuple[Fraction, Fraction]:
-        """Return the level of all that a group's users hold, and that in shares of all resources, by weight."""
-        columns = self.users.columns
-        held = [Fraction(0)] * columns.shape[1]
-        for i in group.everyone.tolist():
-            if i in self.place and (x := way.tasks[self.place[i]]):
-                held = [amount + x * need for amount, need in zip(held, columns[i].tolist(), strict=True)]
-        rows = zip(group.rows.tolist(), group.offsets.tolist(), strict=True)
-        level = max(sum(map(mul, row, held), Fraction(0)) - offset for row, offset in rows)
-        return level, sum(map(mul, group.shares.tolist(), held), Fraction(0))
+                break
+            way = replace(way, tasks=after)
+            if number >= ONE_BY_ONE and not number & (number - 1):
+                way = Jump(self.turns, way).just_before(lambda tasks: not self._surely_fits(tasks), counted)
+        return way
 
     # ---- who stops -------------------------------------------------------------------------------------------
 
-    def _stopped(self, ways: list[_Way], deadline: Deadline) -> list[_Way]:
+    def _stopped(self, ways: list[GroupWay], deadline: Deadline) -> list[GroupWay]:
         """Return the ways after a stop of the fewest, of all that are at the same moment."""
-        fewest, found, left = self.n + 1, dict[tuple, _Way](), TRIED
+        fewest, found, left = self.n + 1, dict[tuple, GroupWay](), TRIED
         for way in ways:
-            turn = self._turn(way)[1]
+            turn = self.turns.turn(way)[1]
             must = [p for p in turn if way.tasks[p] == self.users.most[p]]
             able = [[p for p in alike if p in turn and p not in must] for alike in self._alike(way)]
             able = [alike for alike in able if alike]
@@ -221,7 +160,7 @@ class GroupSweep:
                     deadline.check("the sweep of groups")
                     stops = {*must, *stopping}
                     going = [p for p in turn if p not in stops]
-                    if self._fits(_more(way.tasks, going)):
+                    if self._fits(more(way.tasks, going)):
                         after = self._after(way, sorted(stops), going)
                         if count < fewest:
                             fewest, found = count, {}
@@ -233,7 +172,7 @@ class GroupSweep:
             raise TooManyWays(self.greedy())
         return list(found.values())
 
-    def _alike(self, way: _Way) -> Iterator[list[int]]:
+    def _alike(self, way: GroupWay) -> Iterator[list[int]]:
         """Yield users who are alike and have the same."""
         for kind in self.kinds:
             same: dict[int, list[int]] = {}
@@ -241,9 +180,9 @@ class GroupSweep:
                 same.setdefault(way.tasks[p], []).append(p)
             yield from same.values()
 
-    def _after(self, way: _Way, stops: Sequence[int], going: Sequence[int]) -> _Way:
+    def _after(self, way: GroupWay, stops: Sequence[int], going: Sequence[int]) -> GroupWay:
         active = tuple(on and p not in stops for p, on in enumerate(way.active))
-        return _Way(active, _more(way.tasks, going), way.moment, way.turns, {} if stops else way.since)
+        return GroupWay(active, more(way.tasks, going), way.moment, way.turns, {} if stops else way.since)
 
     def _fits(self, tasks: Tasks) -> bool:
         try:
@@ -255,14 +194,6 @@ class GroupSweep:
         with contextlib.suppress(Inconclusive):
             return self.packable.fits(tasks)
         return False
-
-
-def _more(tasks: Tasks, turn: Sequence[int]) -> Tasks:
-    """Return tasks with one more for each whose turn it is."""
-    found = list(tasks)
-    for p in turn:
-        found[p] += 1
-    return tuple(found)
 
 
 def _choices(able: list[list[int]], count: int) -> Iterator[list[int]]:

@@ -15,7 +15,7 @@ from .refutation import Refutation
 __all__ = ["Packable"]
 
 PLACED = 3_000
-"""Tasks, and machines, up to which they are put one by one where they fit first, before anything is refuted."""
+"""Machines, and of tasks on devices these, up to which tasks are put where they fit first, before any are refuted."""
 
 STEPS, DEEP = 50_000, 300
 """Loads that are tried where multipliers do not decide, and machines up to which that is begun."""
@@ -162,7 +162,7 @@ class Packable:
             counts[k] -= number
             for s, x in zip((s for s, i in enumerate(users) if cluster.fits[i, k]), load, strict=True):
                 left[s] = max(0, left[s] - number * x)
-        if min(counts) < 0 or sum(left) > PLACED or sum(counts) > PLACED:
+        if min(counts) < 0 or (sum(left) > PLACED and cluster.has_devices) or sum(counts) > PLACED:
             return False
         places, sizes = cluster.fits[users].sum(axis=1).tolist(), cluster.demands[users].sum(axis=1).tolist()
         order = sorted(range(len(users)), key=lambda s: (places[s], -sizes[s]))

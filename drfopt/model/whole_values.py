@@ -360,7 +360,7 @@ class WholeUsers:
         return [math.floor(promised[i]) for i in self.members]
 
     @cached_property
-    def _levels(self) -> list[tuple[tuple[Fraction, Fraction], ...]]:
+    def lines(self) -> list[tuple[tuple[Fraction, Fraction], ...]]:
         """Slopes and offsets of each member's level."""
         if not self.ruled:
             rates, none = self.policy.exact_rates(self.instance), Fraction(0)
@@ -389,7 +389,7 @@ class WholeUsers:
 
     def level(self, p: int, x: int) -> Fraction:
         """Return the level of x tasks of a member."""
-        return max(slope * x + offset for slope, offset in self._levels[p])
+        return max(slope * x + offset for slope, offset in self.lines[p])
 
     @cached_property
     def ranks(self) -> list[int]:
@@ -409,7 +409,7 @@ class WholeUsers:
     @cached_property
     def unit(self) -> int:
         """What makes all levels integers."""
-        return math.lcm(*{x.denominator for rows in self._levels for row in rows for x in row})
+        return math.lcm(*{x.denominator for rows in self.lines for row in rows for x in row})
 
     @cached_property
     def _bands(self) -> list[tuple[int, int]]:
@@ -420,9 +420,7 @@ class WholeUsers:
         begin = math.lcm(*promised) * self._places if promised else 0
         found = []
         for rank in range(self._places):
-            inside = {
-                (self._levels[p], self.promises[p], self.most[p]): p for p, r in enumerate(self.ranks) if r == rank
-            }
+            inside = {(self.lines[p], self.promises[p], self.most[p]): p for p, r in enumerate(self.ranks) if r == rank}
             ends = [(self.level(p, low), self.level(p, max(most, low))) for (_, low, most), p in inside.items()]
             low = min(min(low for low, _ in ends), Fraction(0))
             shift = begin - int(low * self.unit)
@@ -435,7 +433,7 @@ class WholeUsers:
         """What each member's tasks are worth, in integers."""
         whole = math.lcm(*(f for f in self.promises if f)) * self._places if any(self.promises) else 0
         unit, found = self.unit, []
-        for rows, most, promise, rank in zip(self._levels, self.most, self.promises, self.ranks, strict=True):
+        for rows, most, promise, rank in zip(self.lines, self.most, self.promises, self.ranks, strict=True):
             shift = self._bands[rank][1]
             integers = [[x.numerator * (unit // x.denominator) for x in row] for row in rows]
             values = tuple([(slope, offset + shift) for slope, offset in integers])
@@ -469,7 +467,7 @@ class WholeUsers:
     @property
     def rates(self) -> list[Fraction]:
         """What a task of each member adds to a sum: its share of what is not excluded."""
-        return [max(slope for slope, _ in rows) for rows in self._levels]
+        return [max(slope for slope, _ in rows) for rows in self.lines]
 
     @cached_property
     def tiers(self) -> list[list[int]]:

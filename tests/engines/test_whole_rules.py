@@ -511,6 +511,53 @@ def test_the_next_stop_of_groups_has_a_bound_that_no_way_exceeds(machines, monke
     assert told > 3
 
 
+K = 10**9
+LARGE = {
+    # At 3 (2 K - 1) / 3 cpus each 4 are left for a task of both.
+    "a ceiling": (
+        Instance({"A": {"cpu": 1, "memory": 1}, "B": {"cpu": 3, "memory": 2}}, {"cpu": 4 * K, "memory": 9 * K},
+                 organisation=Organisation(paths={"A": "g"}, groups=[Group("g", ceiling={"cpu": 3 * K})])),
+        [2 * K - 1, (2 * K + 1) // 3],
+    ),
+    # Half of the cpus has C, and half of the rest each of A and B; D has the memory, by which its group is at 1.
+    "nested": (
+        Instance({"A": {"cpu": 1}, "B": {"cpu": 2}, "C": {"cpu": 1}, "D": {"memory": 1}}, {"cpu": 8 * K, "memory": K},
+                 organisation=Organisation(paths={"A": "g/h", "B": "g/k", "C": "m", "D": "g"})),
+        [2 * K, K, 4 * K, K],
+    ),
+    # What is promised first; A needs none of what is left.
+    "promises": (
+        Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, {"cpu": K + 1}, organisation=Organisation(
+            {"A": {"cpu": K // 2 + 7}}, paths={"A": "g", "B": "h"})),
+        [K // 2 + 7, K // 2 - 6],
+    ),
+    "machines": (
+        Instance({"A": {"cpu": 1}, "B": {"cpu": 3}}, machines=[Machine("m", {"cpu": 2 * K}, 2)],
+                 organisation=Organisation(paths={"A": "g"})),
+        [2 * K - 1, (2 * K + 1) // 3],
+    ),
+    # C and D have what A and B leave: 3 (K // 6) cpus each, and then 4 for a task of both.
+    "tiers and weights": (
+        Instance({"A": {"cpu": 1}, "B": {"cpu": 1}, "C": {"cpu": 3}, "D": {"cpu": 1}}, {"cpu": 4 * K},
+                 max_tasks={"A": K}, organisation=Organisation(
+                     paths={"A": "g", "B": "h", "C": "k", "D": "k"},
+                     groups=[Group("g", tier=1), Group("h", 2), Group("k")])),
+        [K, 2 * K, K // 6 + 1, K // 2 - 1],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_billions_of_tasks_in_groups_are_proven_as_few_are(name):
+    instance, wanted = LARGE[name]
+    found = solve(instance, integer=True)
+    assert (found.tasks.tolist(), found.certificate.valid) == (wanted, True)
+    written = certificate_document(found)
+    assert verify(written).valid is True
+    written["users"][-1]["tasks"] -= 1
+    assert verify(written).valid is not True
+
+
 def test_members_rise_together_and_who_stops_is_chosen_well():
     users = {"a1": {"cpu": 2}, "a2": {"cpu": 1}, "b": {"cpu": 1}}
     paths = {"a1": "a", "a2": "a", "b": "b"}

@@ -12,6 +12,7 @@ from whole_pools import tied, tiny
 from drfopt.base.deadline import Deadline, stopping
 from drfopt.base.errors import PolicyError, TimeLimitError
 from drfopt.certificates import group_stops, second_solver, whole
+from drfopt.certificates.group_sweep import GroupSweep
 from drfopt.certificates.level_claims import HighestValues
 from drfopt.certificates.meet_in_the_middle import MeetInTheMiddle
 from drfopt.engines.problem import Problem
@@ -329,14 +330,29 @@ def test_a_product_of_billions_is_not_written_out_chord_by_chord():
         second_solver.optimum(cluster, policy_named("ceei"), [10**9, 1])
 
 
+def too_late(self, *_):
+    raise TimeLimitError("the time limit ran out in the sweep of groups")
+
+
 def test_one_way_through_billions_of_tasks_hears_the_time_limit(monkeypatch):
     monkeypatch.setattr(frontier, "ONE_WAY", 0.05)
     cluster = Instance({"A": {"c": 1}, "B": {"c": "1/3"}}, {"c": 10**12}, organisation=Organisation(paths={"B": "a"}))
     monkeypatch.setattr(group_stops, "LATEST", 0.05)
+    monkeypatch.setattr(GroupSweep, "best", too_late)
+    monkeypatch.setattr(group_stops.StopProof, "fault", too_late)
     found = solve(cluster, integer=True, time_limit=0.05)
     assert found.status == "time_limit"
     assert found.tasks.tolist() == pytest.approx([5 * 10**11, 15 * 10**11], rel=1e-8)
-    assert found.certificate.evidence.bound == 1
+    assert found.certificate.evidence.bound == pytest.approx(0.5)
+
+
+def test_what_is_promised_runs_first_where_the_sweep_of_groups_is_cut_short(monkeypatch):
+    """A task of B on each machine, which divisible tasks of A leave no room for."""
+    monkeypatch.setattr(GroupSweep, "best", too_late)
+    rules = Organisation({"B": {"cpu": 6}}, paths={"A": "a", "B": "b"})
+    cluster = Instance({"A": {"cpu": 1}, "B": {"cpu": 3}}, machines=[Machine("m", {"cpu": 5}, 2)], organisation=rules)
+    found = solve(cluster, integer=True)
+    assert found.engine == "group-sweep" and found.tasks.tolist() == [4, 2] and not found.broken
 
 
 def test_more_whole_tasks_than_can_be_counted_are_refused_by_name():

@@ -154,6 +154,10 @@ TOLERATED = {
     "other effect": ([{"key": "gpu", "operator": "Exists", "effect": "NoExecute"}], [taint()], False),
     "one of two": ([{"key": "gpu", "operator": "Exists"}], [taint(), taint("x")], False),
     "preferred": ([], [taint(effect="PreferNoSchedule")], True),
+    "above": ([{"key": "gpu", "operator": "Gt", "value": "900"}], [taint(value="950")], True),
+    "not above": ([{"key": "gpu", "operator": "Gt", "value": "950"}], [taint(value="950")], False),
+    "below": ([{"key": "gpu", "operator": "Lt", "value": "900"}], [taint(value="-5")], True),
+    "no number": ([{"key": "gpu", "operator": "Lt", "value": "900"}], [taint()], False),
     "for a while": ([{"key": "gpu", "operator": "Exists", "tolerationSeconds": 30}], [taint(effect="NoExecute")], True),
 }
 
@@ -310,7 +314,7 @@ def test_a_quota_is_a_ceiling(tmp_path: Path) -> None:
         pod("p"),
         pod("q", "b"),
         quota("one", {"requests.cpu": "12", "memory": "48Gi", "limits.cpu": "24", "pods": 50, "count/jobs.batch": 3}),
-        quota("two", {"cpu": "10", "requests.nvidia.com/gpu": "4"}),
+        quota("two", {"cpu": "10", "requests.nvidia.com/gpu": "4", "hugepages-2Mi": "1Gi"}),
         quota("some", {"cpu": "1"}, scopes=["BestEffort"]),
         quota("nobody", {"cpu": "1"}, namespace="c"),
     )
@@ -322,6 +326,7 @@ def test_a_quota_is_a_ceiling(tmp_path: Path) -> None:
         "quota on count/jobs.batch",
         "quota for some of the pods only (it has scopes) (a/some)",
         "ceiling of a resource that nobody demands: nvidia.com/gpu",
+        "ceiling of a resource that nobody demands: hugepages-2Mi",
         "queue or user without tasks (c)",
     ):
         assert line in notes, notes
@@ -377,7 +382,7 @@ BAD = {
         json.dumps(pod("p", **affinity({"matchFields": [{"key": "spec.x", "operator": "In", "values": []}]}))),
         "only metadata.name can be matched",
     ),
-    "toleration": (json.dumps(pod("p", tolerations=[{"operator": "Is"}])), "a toleration has Equal or Exists"),
+    "toleration": (json.dumps(pod("p", tolerations=[{"operator": "Is"}])), "a toleration has Equal, Exists, Gt, Lt"),
     "no node": (json.dumps(pod("p")), "there is no machine to run on"),
     "no pod": (json.dumps(node("n")), "no task of a user is waiting or running"),
     "only ended pods": (json.dumps([node("n"), pod("p", phase="Failed")]), r"not used: pod that has ended"),
@@ -468,7 +473,14 @@ REGISTER = "GPU-1,10,32768,100,NVIDIA-A100,0,true:GPU-2,10,32768,100,NVIDIA-A100
         ),
         "volcano": (
             gpu_node("n", "volcano.sh/vgpu-number"),
-            shared("p", **{"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-cores": "60"}),
+            shared(
+                "p",
+                **{
+                    "volcano.sh/vgpu-number": "1",
+                    "volcano.sh/vgpu-cores": "60",
+                    "volcano.sh/vgpu-memory-percentage": "9",
+                },
+            ),
         ),
         "koordinator": (
             gpu_node("n", "koordinator.sh/gpu-core", "200"),
@@ -513,14 +525,62 @@ def test_more_cores_than_a_gpu_has_are_all_of_it_and_told(tmp_path):
     assert any("nvidia.com/gpucores above 100 is all of each GPU" in str(note) for note in found.notes)
 
 
-def test_who_asks_for_memory_of_a_gpu_alone_is_told_to_hold_all_of_it(tmp_path):
-    node = gpu_node("n", number="20", **{"hami.io/node-nvidia-register": REGISTER})
-    for cores, said in ((None, True), ("60", False)):
-        part = {} if cores is None else {"nvidia.com/gpucores": cores}
-        one = shared("p", **{"nvidia.com/gpu": "1", "nvidia.com/gpumem": "3000"}, **part)
-        notes = " ".join(map(str, read("kubernetes", [write(tmp_path / "a.json", node, one)]).notes))
-        assert "memory of a shared GPU (nvidia.com/gpumem)" in notes
-        assert ("(nvidia.com/gpumem): without a part of its cores, a pod holds all of it" in notes) == said
+IN_JSON = json.dumps([{"id": f"GPU-{k}", "count": 10, "devmem": 32768, "devcore": 100} for k in range(2)])
+UNLIKE = REGISTER.replace("GPU-2,10,32768", "GPU-2,10,16384")
+
+
+@pytest.mark.parametrize(
+    ("register", "asked", "part", "note"),
+    [
+        (REGISTER, {"gpumem": "8192"}, "1/4", "the larger of those of its cores and of its memory"),
+        (IN_JSON, {"gpumem": "8192", "gpucores": "10"}, "1/4", "the larger"),
+        (REGISTER, {"gpumem": "8192", "gpucores": "60"}, "3/5", "the larger"),
+        (REGISTER, {"gpumem": "99999"}, "1", "the larger"),
+        (UNLIKE, {"gpumem-percentage": "30"}, "3/10", "the larger"),
+        (REGISTER, {"gpucores": "60"}, "1", "a pod has all memory of its GPU"),
+        (UNLIKE, {"gpumem": "8192", "gpucores": "60"}, "3/5", "which nodes do not register alike (a/p)"),
+        (UNLIKE, {"gpumem": "8192"}, "1", "register alike: without a part of its cores, a pod holds all of it (a/p)"),
+        ("GPU-1:GPU-2", {"gpumem": "8192"}, "1", "which nodes do not register alike"),
+        (REGISTER.replace("32768", "0"), {"gpumem": "8192"}, "1", "which nodes do not register alike"),
+        (None, {"gpumem": "8192"}, "1", "which nodes do not register alike"),
+    ],
+)
+def test_a_part_of_a_gpu_is_the_larger_of_its_cores_and_its_memory(tmp_path, register, asked, part, note):
+    """Who asks for no memory has all of it, and for no cores none, as HAMi has it."""
+    marks = {} if register is None else {"hami.io/node-nvidia-register": register}
+    one = shared("p", **{"nvidia.com/gpu": "1"}, **{f"nvidia.com/{key}": value for key, value in asked.items()})
+    found = read("kubernetes", [write(tmp_path / "a.json", gpu_node("n", number="20", **marks), one)])
+    assert found.instance.exact_demands[0][found.instance.resources.index("nvidia.com/gpu")] == Fraction(part)
+    assert note in told(found)
+
+
+def test_a_bound_on_gpus_of_which_pods_take_parts_is_told(tmp_path):
+    one = shared("p", **{"nvidia.com/gpu": "1", "nvidia.com/gpumem-percentage": "25"})
+    bound = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "a"}}
+    bound["spec"] = {"hard": {"requests.nvidia.com/gpu": "1"}}
+    for asked, said in ((one, True), (shared("p", "0.5"), False), (shared("p", **{"nvidia.com/gpu": "1"}), False)):
+        notes = told(read("kubernetes", [write(tmp_path / "a.json", gpu_node("n"), asked, bound)]))
+        assert ("bound on nvidia.com/gpu is of whole GPUs: the cluster counts each part of one as 1" in notes) == said
+
+
+def test_pods_that_do_not_start_as_they_are_are_told(tmp_path):
+    gated, resized, gone, going = (
+        pod("p", schedulingGates=[{"name": "x"}]),
+        pod("q", on="n"),
+        pod("r"),
+        pod("s", on="n"),
+    )
+    resized["status"]["conditions"] = [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}]
+    for each in (gone, going):
+        each["metadata"]["deletionTimestamp"] = "2026-11-27T15:00:00Z"
+    found = read("kubernetes", [write(tmp_path / "a.json", node("n"), gated, resized, gone, going)])
+    assert found.instance.max_tasks == (3,)
+    for line in (
+        "not used: scheduling gate of a pod (a/p)",
+        "assumed: pod that is being resized has what it is to have (a/q)",
+        "not used: pod that is deleted before it runs (a/r)",
+    ):
+        assert line in told(found)
 
 
 def test_whole_gpus_are_no_devices_and_parts_are_checked(tmp_path):
@@ -539,3 +599,12 @@ def test_whole_gpus_are_no_devices_and_parts_are_checked(tmp_path):
     notes = " ".join(map(str, found.notes))
     assert "memory of a shared GPU (gpu-memory)" in notes and "several GPUs are counted as of one" in notes
     assert "koordinator.sh/gpu.shared" not in found.instance.resources
+
+
+def test_what_fixed_pods_use_of_a_quota_is_not_left_to_others(tmp_path):
+    agent = pod("agent", cpu="2", memory="", on="n", ownerReferences=[{"kind": "DaemonSet", "name": "agent"}])
+    bound = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "a"}, "spec": {"hard": {"cpu": "3"}}}
+    pods = [pod(f"p{k}", memory="") for k in range(5)]
+    found = read("kubernetes", [write(tmp_path / "a.json", node("n"), bound, agent, *pods)])
+    assert found.instance.organisation.ceilings == ({"cpu": 1},)
+    assert "quota less what pods use that stay where they are (a/agent)" in told(found)

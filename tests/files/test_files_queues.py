@@ -659,8 +659,11 @@ def test_a_suspended_job_waits_beside_the_pods_of_others(tmp_path: Path) -> None
     over = owner("batch/v1", "Job", {"parallelism": 7, "suspend": True, "template": TEMPLATE}, "e")
     over["status"] = {"conditions": [{"type": "Complete", "status": "True"}]}
     listed = pod("p", memory="", on="n", ownerReferences=[{"kind": "Job", "name": "r"}])
-    found = read("kueue", [write(tmp_path / "k.json", *queues, running, waiting, over, listed)])
-    assert found.instance.max_tasks == (5,)
+    replicas = {"Worker": {"replicas": 2, "template": TEMPLATE}}
+    policy = {"runPolicy": {"suspend": True}, "pytorchReplicaSpecs": replicas}
+    torch = owner("kubeflow.org/v1", "PyTorchJob", policy, "t")
+    found = read("kueue", [write(tmp_path / "k.json", *queues, running, waiting, over, torch, listed)])
+    assert found.instance.max_tasks == (7,)
     assert "Job that has ended (a/e)" in told(found)
 
 
@@ -1155,3 +1158,31 @@ def test_the_default_quota_of_koordinator_is_served_first(tmp_path: Path) -> Non
     assert [found.instance.organisation.tiers[k] for k in range(3)] == [0, 0, 1]
     assert solve(found.instance).tasks.tolist() == pytest.approx([10, 20, 120])
     assert "120 x default quota is served first: the others divide what its pods leave" in told(found)
+
+
+def test_pods_of_a_job_of_volcano_say_its_queue(tmp_path: Path) -> None:
+    """Where neither it nor its PodGroup is listed."""
+    mark = {"volcano.sh/queue-name": "q"}
+    pods = [pod("p", labels=mark), pod("r", annotations=mark), pod("s", schedulerName="volcano")]
+    assert read("volcano", [write(tmp_path / "v.json", node("n"), *pods)]).instance.users == ("q", "default")
+
+
+def test_tasks_of_a_job_of_volcano_that_have_ended_are_none(tmp_path: Path) -> None:
+    tasks = [{"name": name, "replicas": 4, "template": TEMPLATE} for name in ("a", "b")]
+    job = owner("batch.volcano.sh/v1alpha1", "Job", {"queue": "q", "tasks": tasks})
+    job["status"] = {"taskStatusCount": {"b": {"phase": {"Succeeded": 2, "Failed": 1, "Running": 1}}}}
+    assert read("volcano", [write(tmp_path / "v.json", *NODES, job)]).instance.max_tasks == (5,)
+
+
+def test_what_kueue_is_configured_not_to_count_is_no_demand(tmp_path: Path) -> None:
+    """``excludeResourcePrefixes``: a Workload that asks for it is admitted, though its queue has no quota of it."""
+    queues = [cluster_queue("A", quota("9"), cohort="all"), local_queue("a", "A")]
+    for admitted, demand, unplaced in (("default", [[1]], ()), (None, [[1, 7], [1, 7]], ("A",))):
+        items = [workload("w", "a", ("main", 2, "1"), admitted=admitted), workload("v", "a", ("main", 3, "1"))]
+        for item in items:
+            (container,) = item["spec"]["podSets"][0]["template"]["spec"]["containers"]
+            container["resources"]["requests"]["ephemeral-storage"] = "7"
+        found = read("kueue", [write(tmp_path / "q.json", *queues, *items)])
+        assert found.instance.demands.tolist() == demand[:1]
+        assert solve(found.instance).unplaced == unplaced
+    assert "ephemeral-storage of a Workload" not in told(found)

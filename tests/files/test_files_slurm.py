@@ -1112,3 +1112,67 @@ def test_a_short_name_of_several_hosts_or_of_an_address_is_none(tmp_path: Path, 
     found = read("csv", saved(tmp_path, **files))
     assert not found.placement
     assert "running task counts as waiting" in told(found)
+
+
+def test_memory_that_tres_do_not_list_is_what_the_job_asks_for(tmp_path: Path) -> None:
+    shown = "JobId=1 UserId=a(7) JobState=PENDING Partition=p NumNodes=2 NumCPUs=8 TRES=cpu=8,node=2,billing=8 "
+    for way in ("MinMemoryCPU=1G", "MinMemoryNode=4G"):
+        found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=f"{shown}{way}\n")).instance
+        assert (found.resources, found.exact_demands) == (("cpu", "mem"), ((4, 4096),))
+    notes = told(read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=f"{shown}\n")))
+    assert "assumed: job needs no memory: the columns do not tell (1)" in notes
+
+
+def test_licences_among_tres_are_of_no_node(tmp_path: Path) -> None:
+    jobs = "JobID|User|State|NNodes|ReqTRES\n7+1|a|PENDING|1|cpu=1,fs/lustre=2,license/matlab=1,mem=1G,node=1\n"
+    found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=jobs))
+    assert found.instance.resources == ("cpu", "mem")
+    for line in ("license/matlab of a job: no node has it (7+1)", "fs/lustre of a job", "gang of a heterogeneous job"):
+        assert f"not used: {line}" in told(found)
+
+
+def test_scontrol_shows_jobs_in_detail(tmp_path: Path) -> None:
+    """With ``-d`` it names the nodes, with what the job has on each."""
+    shown = "JobId=1 UserId=a(7) JobState=RUNNING Partition=p\n   NodeList=n1\n   NumNodes=1 NumCPUs=4\n"
+    shown += "   AllocTRES=cpu=4,mem=4G,node=1,gres/gpu=1\n   JOB_GRES=gpu:1\n"
+    shown += "     Nodes=n1 CPU_IDs=0-3 Mem=4096 GRES=gpu:1(IDX:0)\n"
+    found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=shown))
+    assert found.instance.exact_demands == ((4, 4096, 1),)
+    assert found.placement["a"] == {found.instance.machine_names[0]: 1}
+
+
+def test_priorities_of_partitions_are_told_where_they_are_not_the_usual_ones(tmp_path: Path) -> None:
+    part = "PartitionName=p Nodes=n1 PriorityJobFactor=1 PriorityTier={} State=UP TotalNodes=1\n"
+    for tier, said in (("1", False), ("10", True)):
+        found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=ONE_JOB, parts=part.format(tier)))
+        assert ("prioritytier of partitions (p)" in told(found)) == said
+        assert "priorityjobfactor" not in told(found)
+
+
+def test_parts_of_a_heterogeneous_job_have_one_name_by_every_command(tmp_path: Path) -> None:
+    number = {"set": True, "infinite": False, "number": 7}
+    none = {"set": False, "infinite": False, "number": 0}
+    job = {"job_id": 8, "user_name": "a", "job_state": ["PENDING"], "tres_req_str": "cpu=1,node=1"}
+    job |= {
+        "memory_per_node": number | {"number": 1024},
+        "memory_per_cpu": none,
+        "array_job_id": number | {"number": 0},
+    }
+    part = {"het_job_id": number, "het_job_offset": number | {"number": 1}, "array_task_id": none}
+    of_sacct = {
+        "het": {"job_id": 7, "job_offset": number | {"number": 1}},
+        "array": {"job_id": 0, "task_id": none, "task": ""},
+    }
+    shown = "JobId=8 HetJobId=7 HetJobOffset=1 UserId=a(7) JobState=PENDING ReqTRES=cpu=1,mem=1G,node=1\n"
+    listed = "JOBID|USER|STATE|NODES|CPUS|MIN_MEMORY\n7+1|a|PENDING|1|1|1G\n"
+    ways = [shown, listed, *(json.dumps({"jobs": [job | more]}) for more in (part, of_sacct))]
+    for way in ways:
+        found = read("slurm", saved(tmp_path, nodes=GPU_NODE, jobs=way, more=shown))
+        assert (found.instance.max_tasks, found.instance.exact_demands) == ((1,), ((1, 1024),))
+        assert "not used: gang of a heterogeneous job: its parts start together or not at all (7+1)" in told(found)
+    plain = job | {"het_job_id": number | {"number": 0}, "array_task_id": 0}
+    found = read(
+        "slurm", saved(tmp_path, nodes=GPU_NODE, jobs=json.dumps({"jobs": [plain]}), more=listed.replace("7+1", "8"))
+    )
+    assert found.instance.max_tasks == (1,)
+    assert "gang" not in told(found)

@@ -298,6 +298,50 @@ def test_what_siblings_need_beyond_the_ceiling_of_their_group_is_refuted_at_once
     assert size(cluster, "a>=5", {"cpu": 1}, steps={"cpu": 1}).cost == 6
 
 
+def test_a_share_that_its_siblings_leave_no_room_for_is_refuted():
+    """Both rise together, so A has 72 % of the memory and B of the cpu: more than there is, however much that is."""
+    cluster = Instance({"A": {"cpu": 1, "memory": 2}, "B": {"cpu": 3, "memory": 2}}, {"cpu": 20, "memory": 20})
+    costs = {"cpu": 1, "memory": 13}
+    found = size(cluster, "A>=12,B.share>=0.72", costs, steps=dict.fromkeys(costs, 1), from_nothing=True)
+    assert found.status == "infeasible" and found.parts < 50
+
+
+@pytest.mark.parametrize("policy", ["drf", "ceei", "single:cpu"])
+def test_a_share_of_one_resource_that_all_use_is_refuted(policy):
+    """Of seven equals none has more than a seventh, even of machines that not all may use."""
+    cluster = Instance(
+        {f"u{i}": {"cpu": 1} for i in range(7)},
+        machines=[Machine("m", {"cpu": 6}, 8), Machine("n", {"cpu": 6}, 8)],
+        eligible={"u3": ["m"]},
+    )
+    found = size(cluster, "u3.share>=0.143,u1>=40", {"m": 1, "n": 2}, policy=policy)
+    assert found.status == "infeasible" and found.parts < 200
+
+
+def test_a_share_that_more_of_one_resource_gives_is_found():
+    """C has half of the memory once there is so much cpu that its memory is what it has most of."""
+    users = {"A": {"cpu": 1, "memory": 2}, "B": {"cpu": 1}, "C": {"cpu": 3, "memory": 1}}
+    cluster = Instance(users, {"cpu": 48, "memory": 48}, max_tasks={"A": 8})
+    found = size(cluster, "C.level>=1/2", {"cpu": 3, "memory": 13}, steps={"cpu": 2, "memory": 1})
+    assert (found.status, found.cost) == ("optimal", 336)
+
+
+@pytest.mark.parametrize(("memory", "cpu"), [(48, 40), (25, 35)])
+def test_who_needs_more_than_a_user_with_a_target_is_stopped_by_that_or_rises_too(memory, cpu):
+    """B has as many tasks as A, or all of the memory, which A does not need."""
+    cluster = Instance({"A": {"cpu": 1}, "B": {"cpu": 1, "memory": 1}}, {"cpu": 20, "memory": memory})
+    found = size(cluster, "A>=30", {"cpu": 1}, policy="tasks", steps={"cpu": 1})
+    assert (found.status, found.cost, found.parts) == ("optimal", cpu, 1)
+
+
+def test_shares_of_a_resource_that_a_user_does_not_need_are_left_by_who_is_promised_some():
+    rules = Organisation(guarantees={"B": {"memory": 4}})
+    users = {"A": {"cpu": 1}, "B": {"cpu": 1, "memory": 4}, "C": {"cpu": 1, "memory": 1}}
+    cluster = Instance(users, {"cpu": 20, "memory": 10}, organisation=rules)
+    found = size(cluster, "A>=30", {"cpu": 1}, policy="tasks", steps={"cpu": 1})
+    assert (found.status, found.cost, found.parts) == ("optimal", 14, 1)
+
+
 def asked(instance, chance, now):
     """Return what is for sale in pieces, and what one or two users are to have; None where nobody can."""
     able = [
@@ -315,12 +359,16 @@ def asked(instance, chance, now):
         i = instance.users.index(u)
         least = Fraction(max(float(now.tasks[i]), 0.5) * chance.choice([1, 1.3, 1.7, 2])).limit_denominator(20)
         limit = instance.exact_limits[i]
-        wanted.append(f"{u}>={least if limit is None else min(least, limit)}")
+        parts = {"share": now.dominant_shares[i], "level": now.levels[i]}
+        if (measure := chance.choice(["tasks", "tasks", "share", "level"])) in parts and parts[measure] > 1e-3:
+            wanted.append(f"{u}.{measure}>={min(1.0, float(parts[measure]) * chance.choice([0.7, 1, 1.2])):.3f}")
+        else:
+            wanted.append(f"{u}>={least if limit is None else min(least, limit)}")
     return wanted, {name: chance.choice([1, 2, 3, 7]) for name in goods}, most, steps, chance.random() < 0.3
 
 
 @pytest.mark.sampled(30)
-@pytest.mark.parametrize("policy", ["drf", "asset", "ceei"])
+@pytest.mark.parametrize("policy", ["drf", "asset", "ceei", "tasks", "single:r0"])
 @pytest.mark.parametrize("seed", range(80))
 def test_the_cheapest_purchase_under_rules_is_that_of_all_tried(seed, policy):
     """Of pieces and machines its cost is that; any amounts cost no more, and their bound holds."""

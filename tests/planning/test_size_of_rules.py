@@ -119,15 +119,20 @@ def test_the_cheapest_purchase_of_types_and_groups_is_that_of_all_tried(seed, ki
     assert best is None or found.bound == best
 
 
-def test_siblings_hold_each_other_up():
-    """Of two in one group the one with a target needs half of what its machine gives, so the other does too."""
-    rules = Organisation(paths={"a": "g", "b": "g", "c": "h"}, groups=[Group("g"), Group("h", ceiling={"cpu": 99})])
+@pytest.mark.parametrize(("ceiling", "other"), [(99, 20), (15, 15)])
+def test_siblings_hold_each_other_up(ceiling, other):
+    """Of two in one group the one with a target needs half of what its machine gives, so the other does too; and the
+    other group as much as both, or its ceiling."""
+    groups = [Group("g"), Group("h", ceiling={"cpu": ceiling})]
+    rules = Organisation(paths={"a": "g", "b": "g", "c": "h"}, groups=groups)
     cluster = Instance({u: {"cpu": 1} for u in "abc"}, machines=[Machine("m", {"cpu": 4})], organisation=rules)
     (target,) = targets_of("a>=10", cluster)
     least = Needs(cluster, policy_named("drf"), (target,)).between(
         cluster.capacity, np.array([np.inf]), np.ones((1, 1)), np.array([[np.inf]])
     )
-    assert least.tasks == pytest.approx([10, 10, 0], rel=1e-9)
+    assert least.tasks == pytest.approx([10, 10, other], rel=1e-9)
+    found = size(cluster, "a>=10", {"m": 1})
+    assert (found.status, found.cost, found.parts) == ("optimal", -(-(20 + other) // 4) - 1, 1)
 
 
 def test_every_type_must_find_what_the_other_gives_up():

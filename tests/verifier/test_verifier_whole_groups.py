@@ -4,15 +4,17 @@ import copy
 import itertools
 from dataclasses import replace
 from fractions import Fraction as F
+from operator import gt
 
 import pytest
 from test_verifier_branches import claimed
 from test_verifier_mutants import file_of, without_levels
 
 from drfopt import Group, Instance, Machine, Organisation, TaskType
+from drfopt.certificates import group_sweep
 from drfopt.certificates.exhaustive_search import playing
 from drfopt.certificates.group_sweep import GroupSweep
-from drfopt.certificates.verifier import verify, whole_groups
+from drfopt.certificates.verifier import verify, whole_courses, whole_groups, whole_turns
 from drfopt.certificates.verifier.claims import Claim
 from drfopt.certificates.verifier.cluster import Cluster
 from drfopt.certificates.verifier.trees import Carried
@@ -182,7 +184,7 @@ def test_whose_turn_it_is():
     promised = {1: 2, 2: 3}
     for tasks in itertools.product(range(4), repeat=3):
         for active in itertools.chain.from_iterable(itertools.combinations(range(3), n) for n in (1, 2, 3)):
-            way, turn = proof.due(whole_groups.Way(frozenset(active), tasks))
+            way, turn = proof.due(whole_turns.Way(frozenset(active), tasks))
             parts = {p: F(tasks[p], f) for p, f in promised.items() if p in active and tasks[p] < f}
             if parts:
                 least = min(parts.values())
@@ -241,6 +243,98 @@ def test_whose_tasks_do_not_count_is_at_nothing_until_it_stops(instance, exclude
         for row, x in zip(found["users"], tasks, strict=True):
             row["tasks"] = x
         assert verify(copy.deepcopy(found)).valid is (tasks in best), tasks
+
+
+# ---- very many turns -------------------------------------------------------------------------------------------------
+
+
+def many(k):
+    """Yield the small pools in k times as many tasks, each a part of one, and some whose groups stand still or nest."""
+    for instance in POOLS.values():
+        rules = instance.organisation
+        by_user = {name: dict(zip(instance.users, getattr(rules, name), strict=True))
+                   for name in ("guarantees", "ceilings", "tiers", "paths")}  # fmt: skip
+        if instance.task_types is None:
+            yield Instance(
+                {u: {r: F(d) / k for r, d in zip(instance.resources, row, strict=True)}
+                 for u, row in zip(instance.users, instance.exact_demands, strict=True)},
+                dict(zip(instance.resources, instance.exact_capacity, strict=True)),
+                weights={u: 0 if last else w for u, w, last in zip(instance.users, instance.exact_weights, rules.last,
+                                                                   strict=True)},
+                max_tasks={u: None if most is None else most * k
+                           for u, most in zip(instance.users, instance.exact_limits, strict=True)},
+                organisation=Organisation(**by_user, groups=rules.groups, meaning=rules.meaning),
+            )  # fmt: skip
+    # C and D have room while A keeps its group's level where it is; B's group is below another.
+    yield pool(
+        [{"a": 1}, {"a": 3, "b": 1}, {"b": 3, "c": 1}, {"b": 2}],
+        {"a": 20 * k, "b": 40 * k, "c": 9 * k},
+        {"A": "g", "B": "h/k", "C": "g/k", "D": "h"},
+        [Group("g", 2), Group("h", "1/2"), Group("h/k"), Group("g/k")],
+        {"A": 8 * k},
+        guarantees={"C": {"b": 7 * k}, "D": {"b": 2}},
+    )
+
+
+def stops_of(proof):
+    """Return what comes of a proof: its fault, when who stops, and ways that are left, whatever turns are counted."""
+    fault = proof.fault()
+    return fault, [(moment, stops) for moment, _, stops in proof.proven], {(w.active, w.tasks) for w in proof.ways}
+
+
+@pytest.mark.parametrize(("number", "instance"), list(enumerate(many(11))))
+def test_many_turns_at_once_come_to_what_they_come_to_one_by_one(number, instance, monkeypatch):
+    users = WholeUsers(instance, policy_named("drf"), playing(instance))
+    with monkeypatch.context() as slow:
+        slow.setattr(group_sweep, "ONE_BY_ONE", 10**9)
+        sweep = GroupSweep(users)
+        ends, greedy = sweep.best(), sweep.greedy()
+    monkeypatch.setattr(group_sweep, "ONE_BY_ONE", 1)
+    assert GroupSweep(users).best() == ends and GroupSweep(users).greedy() == greedy
+    for shift in ({}, {number % len(ends[0]): 1}, {0: -1, len(ends[0]) - 1: -3}):
+        tasks = users.spread([max(0, x + shift.get(p, 0)) for p, x in enumerate(ends[0])])
+        fast, slow = proof_of(instance, tasks), proof_of(instance, tasks)
+        monkeypatch.setattr(whole_groups, "ONE_BY_ONE", 10**9)
+        told = stops_of(slow)
+        monkeypatch.setattr(whole_groups, "ONE_BY_ONE", 1)
+        assert stops_of(fast) == told and (told[0] == "" or shift)
+
+
+def noted(proof, way):
+    """Return what each group is noted with once it is asked."""
+    now = {group.name: proof.standing(group, way.tasks) for group in proof.root.nodes() if group.name}
+    return {name: way.since.get(name, (None,)) if way.since.get(name, (None,))[0] == at[0] else at
+            for name, at in now.items()}  # fmt: skip
+
+
+@pytest.mark.parametrize("instance", list(many(7)))
+def test_a_jump_comes_to_a_state_of_its_way_in_which_what_is_noted_is_right(instance):
+    """Before each number of tasks of each user, from some states; where turns are counted at the first of a level."""
+    proof, least = proof_of(instance), whole_courses.FEW
+    states, way = [], proof.start
+    while not proof.cuts.refuted(way.tasks) and all(x <= y for x, y in zip(way.tasks, proof.most, strict=True)):
+        way, turn = proof.due(way)
+        states.append(way)
+        way = replace(way, tasks=whole_turns.more(way.tasks, turn))
+    known = [way.tasks for way in states]
+    for start in range(0, len(states), 1 + len(states) // 4):
+        for p, counted in itertools.product(range(len(proof.users)), (False, True)):
+            for most in range(0, known[-1][p] + 1, 1 + known[-1][p] // 5):
+                end = [*known[-1][:p], most, *known[-1][p + 1 :]]
+                course = whole_courses.Course(proof, states[start])
+                way = course.jumped(lambda tasks, end=end: any(map(gt, tasks, end)), counted)
+                at = known.index(way.tasks)
+                wanted = next((s for s, tasks in enumerate(known) if tasks[p] > most), len(known))
+                assert start <= at < max(wanted, start + 1)
+                found, turn = proof.due(way)
+                assert (found.moment, turn) == (states[at].moment, proof.due(states[at])[1])
+                if found.moment[0] and not counted and states[start].moment[0]:
+                    # Nobody has more than a few tasks left to go.
+                    gaps = zip(known[min(wanted, len(known) - 1)], way.tasks, strict=True)
+                    assert max(x - y for x, y in gaps) <= least + 1
+                    assert noted(proof, way) == noted(proof, states[at])
+                if counted and at > start:
+                    assert states[at].turns == 0
 
 
 # ---- trees -----------------------------------------------------------------------------------------------------------

@@ -293,29 +293,29 @@ def one_of_two_types():
 
 ONE, OTHER = {"a": 1}, {"b": 1}
 VALUES = "whole_values.py"
-CLOCK = "whole_groups.py"
+CLOCK, STOPS = "whole_turns.py", "whole_groups.py"
 TWO = {"A": ONE, "B": ONE, "hC": OTHER}
 MUTANTS = [
     (CLOCK, "< (f := self.promise[p])", "< (f := 0 * self.promise[p])", lambda: of_seed((1, 0, 1, 3), 3)),
-    (CLOCK, "if late := next((way for way in here if way.time > at.time), None):", "if late := None:", lambda: of_seed(
+    (STOPS, "if late := next((way for way in here if way.time > at.time), None):", "if late := None:", lambda: of_seed(
         (0, 0, 0), 1)),
-    (CLOCK, "if count < most:", "if False:", lambda: of_seed((1, 1, 2, 1), 2)),
-    (CLOCK, "((self.claim.c.rank[self.users[p]], level, 0), p)", "(((0, False), level, 0), p)", lambda: of_seed(
+    (STOPS, "if count < most:", "if False:", lambda: of_seed((1, 1, 2, 1), 2)),
+    (CLOCK, "setdefault(self.claim.c.rank[self.users[p]], [])", "setdefault((0, False), [])", lambda: of_seed(
         (1, 2, 0), 1)),
-    (CLOCK, "((child.rank, level, ", "(((0, False), level, ", lambda: of_seed((0, 1, 1), 9)),
-    (CLOCK, "held - way.since[child.name][1])", "0)", lambda: standing_still((1, 3, 1, 3))),
+    (CLOCK, "setdefault(child.rank, [])", "setdefault((0, False), [])", lambda: of_seed((0, 1, 1), 9)),
+    (CLOCK, "held -= way.since[child.name][1]", "held = 0", lambda: standing_still((1, 3, 1, 3))),
     (CLOCK, "/ weight for p in", "for p in", lambda: standing_still((1, 2, 1, 6), weight=2)),
     (CLOCK, "way.since[child.name][0] != level", "False", lambda: standing_still((1, 1, 1, 4), 7)),
-    (CLOCK, "_more(way.tasks, going), since={})", "_more(way.tasks, going))", lambda: standing_still(
+    (STOPS, "more(way.tasks, going), since={})", "more(way.tasks, going))", lambda: standing_still(
         (1, 1, 1, 2, 2), 9)),
-    (CLOCK, "if any(after[p] > self.most[p]", "if any(after[p] >= self.most[p]", lambda: of_seed((0, 0, 1), 1)),
-    (CLOCK, "> worth for costs", "+ 1 > worth for costs", lambda: of_seed((0, 1, 1), 1)),
-    (CLOCK, "all(sum(map(mul, costs, goods))", "any(sum(map(mul, costs, goods))", one_leaf_of_two),
-    (CLOCK, "found[next_one.active, next_one.tasks] = next_one", "found[0] = next_one", lambda: of_seed(
+    (STOPS, "if any(after[p] > self.most[p]", "if any(after[p] >= self.most[p]", lambda: of_seed((1, 2, 0), 1)),
+    (STOPS, "> worth for costs", "+ 1 > worth for costs", lambda: of_seed((0, 1, 1), 1)),
+    (STOPS, "all(sum(map(mul, costs, goods))", "any(sum(map(mul, costs, goods))", one_leaf_of_two),
+    (STOPS, "found[next_one.active, next_one.tasks] = next_one", "found[0] = next_one", lambda: of_seed(
         (1, 1, 1, 2), 2)),
-    (CLOCK, "beyond, least = beyond - cost, max(least, needed)", "beyond, least = beyond - cost, needed + 1",
+    (STOPS, "beyond, least = beyond - cost, max(least, needed)", "beyond, least = beyond - cost, needed + 1",
      lambda: of_seed((0, 0, 1), 1)),
-    (CLOCK, "for alike, one in each), reverse=True)", "for alike, one in each))", lambda: of_seed(
+    (STOPS, "for alike, one in each), reverse=True)", "for alike, one in each))", lambda: of_seed(
         (1, 4, 1, 1), 2, "normalised")),
     (CLOCK, "tuple(self.lines[p]), self.promise[p])", "self.promise[p])", lambda: tree_of(
         TWO, (1, 0, 1), weights={"A": 2})),

@@ -13,7 +13,7 @@ Of several groups, all best ways to choose who stops are swept by `drfopt.certif
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,8 +141,8 @@ def _finished(pool: KindPool, state: State, level: int) -> np.ndarray:
     return np.array(pool.tasks(stops), dtype=np.int64)
 
 
-ONE_WAY = 2.0
-"""Seconds that one way may take when the time is up: of billions of tasks it takes hours."""
+ONE_WAY = 0.5
+"""Seconds that one way may take when the time is up."""
 
 
 def solve_groups(problem: Problem) -> Answer:
@@ -153,26 +153,38 @@ def solve_groups(problem: Problem) -> Answer:
         tasks, status = sweep.best(problem.deadline.part(SEARCH))[0], "optimal"
     except TooManyWays as error:
         tasks, status = error.tasks, "feasible"
+        # Where it was not known what machines can run, somebody may have stopped for nothing.
+        if not users.kept(users.spread(tasks)):
+            other = _one_way(problem, sweep, "feasible")
+            if users.parts(other.tasks.tolist()) > users.parts(tasks):
+                return other
     except TimeLimitError:
-        return _one_way(problem, sweep)
+        return _one_way(problem, sweep, "time_limit")
     if problem.instance.machines is None:
         return Answer(np.array(tasks, dtype=np.int64), status=status)
     return packed_as(problem, users, list(tasks), status)
 
 
-def _one_way(problem: Problem, sweep: GroupSweep) -> Answer:
-    """Return what one way comes to that begins at the whole part of divisible tasks, as far as there is time."""
-    users, ends = problem.whole_users, problem.deadline.grace(ONE_WAY)
-    filling = PoolTasks(users) if problem.instance.machines is None else TaskByTask(problem, users)
+def _one_way(problem: Problem, sweep: GroupSweep, status: str) -> Answer:
+    """Return what one way comes to in time, from what is promised and the whole part of divisible tasks."""
+    users, ends = problem.whole_users, problem.deadline.part(0.5).grace(ONE_WAY)
+    pool = problem.instance.machines is None
+    filling = PoolTasks(users) if pool else TaskByTask(problem, users)
+
+    def run(tasks: Sequence[int]) -> None:
+        """Run as many of these tasks as there is room for; of several types on machines one at a time."""
+        for p, x in enumerate(map(min, tasks, users.most)):
+            while filling.tasks[p] < x and filling.more(p, x - filling.tasks[p]) and ends.left() > 0:
+                pass
+
+    run(users.promises)
     divisible = Problem(problem.instance, problem.policy, False, ends.part(0.5))
     with contextlib.suppress(TimeLimitError, SolverError):
-        engine = hierarchy.solve_pool if problem.instance.machines is None else hierarchy.solve_machines
         divided = np.zeros(problem.instance.n)
-        divided[divisible.members] = engine(divisible).tasks
-        for p, x in enumerate(np.floor(divided[users.members] * (1 + LEVEL)).tolist()):
-            filling.more(p, min(int(x), users.most[p]))
+        divided[divisible.members] = (hierarchy.solve_pool if pool else hierarchy.solve_machines)(divisible).tasks
+        run([int(x) for x in np.floor(divided[users.members] * (1 + LEVEL)).tolist()])
     sweep.one_by_one(filling.more, ends, filling.tasks)
-    return filling.answer("time_limit")
+    return filling.answer(status)
 
 
 def packed_as(problem: Problem, users: WholeUsers, tasks: list[int], status: str = "feasible") -> Answer:

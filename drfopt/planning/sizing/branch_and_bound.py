@@ -22,8 +22,8 @@ from ...base.errors import TimeLimitError
 from ...base.progress import report
 from ...model.policies import Policy
 from .judging import Judge, Trial, Wanting, grow, mend, needs_of, of_each_machine, shrink, turn
-from .needs import DOWN
 from .offers import WHOLE, Shop, Steps
+from .rates import DOWN
 from .regions import BoundPrices, Region, Totals
 from .relaxation import Bound, Relaxation
 from .targets import Target
@@ -273,8 +273,9 @@ class PurchaseSearch:
         """Bound a part and narrow it; None where nothing in it suffices."""
         if self.wanting.beyond(part.region):
             return None
-        needs, region, totals = self.wanting.least(part.region), part.region, self.relaxation.totals
-        if needs.impossible:
+        needs, totals = self.wanting.least(part.region), self.relaxation.totals
+        region = part.region = self.steps.inwards(totals.reaching(part.region, needs.low))
+        if needs.impossible or region.empty:
             return None
         cost = self.relaxation.cost
         if self._prices is not None:

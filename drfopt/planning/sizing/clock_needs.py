@@ -16,9 +16,10 @@ that l is in, the others hold at most
     of the same rank        what makes them y high, or what they are promised
     served after            what they are promised
 
-so y is at least where all of that comes to the level of the group.  Levels are as guarantees mean them: of what is
-held, above what is promised, or in parts of what is promised.  They are counted in parts of the capacity of one
-resource; those of the others lie between bounds, and an amount that does not change counts as one more.
+so y is at least where all of that comes to the level of the group.  A ceiling of a group on the way stops l where it is
+full, and no earlier: so y is at least that, or where all of it fills the ceiling.  Levels are as guarantees mean them:
+of what is held, above what is promised, or in parts of what is promised.  They are counted in parts of the capacity of
+one resource; those of the others lie between bounds, and an amount that does not change counts as one more.
 """
 
 from collections.abc import Mapping
@@ -47,7 +48,7 @@ Lines = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 class _Node:
     """A group, or the root: its rank among siblings, who is in it, and how what they hold makes its level.
 
-    Of column c that is ``(part[c] * use - offset[c]) / capacity[c]``.
+    Of column c that is ``(part[c] * use - offset[c]) / capacity[c]``.  `ceilings` (m,) is inf where there is none.
     """
 
     rank: int
@@ -56,6 +57,7 @@ class _Node:
     everyone: np.ndarray
     part: np.ndarray
     offset: np.ndarray
+    ceilings: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,7 @@ class ClockNeeds:
     root : _Node
     rank : int array (n,)
         Of each user among its siblings; lower ones are served first.
+    demands : array (n, m)
     use : array (n, columns)
         What one task uses of each column that is counted.
     part, offset : arrays (n, columns)
@@ -81,6 +84,7 @@ class ClockNeeds:
 
     root: _Node
     rank: np.ndarray
+    demands: np.ndarray
     use: np.ndarray
     part: np.ndarray
     offset: np.ndarray
@@ -96,6 +100,7 @@ class ClockNeeds:
         self,
         who: np.ndarray,
         able: np.ndarray,
+        capped: np.ndarray,
         least: np.ndarray,
         quotients: np.ndarray,
         low: np.ndarray,
@@ -108,7 +113,9 @@ class ClockNeeds:
         who : int array (users,)
             Users i.
         able : array of bool (users, n)
-            Who is not stopped before each of them.
+            Who is not stopped before each of them, but by ceilings.
+        capped : array of bool (users, n)
+            Whom ceilings may stop that do not stop the user.
         least : array (n,)
             The least tasks as far as is known.
         quotients : array (m, m)
@@ -127,7 +134,7 @@ class ClockNeeds:
         if not len(who):
             return found
         for ends in self._capacities(quotients, low, high):
-            np.maximum(found, _Moment(self, who, able, least, *ends).needs(), out=found)
+            np.maximum(found, _Moment(self, who, able, capped[later], least, high, *ends).needs(), out=found)
         return found
 
     def at_level(self, i: int, level: float, low: np.ndarray) -> float:
@@ -186,11 +193,14 @@ class _Moment:
         rules: ClockNeeds,
         who: np.ndarray,
         able: np.ndarray,
+        capped: np.ndarray,
         least: np.ndarray,
+        top: np.ndarray,
         low: np.ndarray,
         high: np.ndarray,
     ):
         self.rules, self.who, self.able, self.known, self.low, self.high = rules, who, able, least, low, high
+        self.capped, self.top = capped, top
         # A row a user who has what it needs: what the others have unless they were stopped before.
         self.has = np.tile(rules.least, (len(who), 1))
         self.has[np.arange(len(who)), who] = least[who]
@@ -207,7 +217,7 @@ class _Moment:
 
     def _before(self, rows: np.ndarray, users: np.ndarray) -> None:
         """Note who of users served before those of rows would have to be at limits that they have not."""
-        able = self.able[np.ix_(rows, users)].any(axis=0)
+        able = (self.able & ~self.capped)[np.ix_(rows, users)].any(axis=0)
         self.endless[users] |= able & np.isinf(self.rules.limits[users])
 
     def _climb(self, node: _Node) -> tuple[np.ndarray, np.ndarray]:
@@ -240,7 +250,7 @@ class _Moment:
         for group, own in zip(node.groups, inside[1:], strict=True):
             others = np.flatnonzero(below & ~own)
             before = others[group.rank < rank[others]]
-            self.has[np.ix_(before, group.everyone)] = self.full[group.everyone]
+            self._descend(group, before, np.full(len(before), np.inf))
             self._before(before, group.everyone)
             same = others[group.rank == rank[others]]
             self._descend(group, same, level[same] * ROUNDED)
@@ -251,19 +261,26 @@ class _Moment:
         return below, level
 
     def _descend(self, node: _Node, rows: np.ndarray, level: np.ndarray) -> None:
-        """Fill in what those in a group have that is at least at a level (rows,)."""
+        """Fill in what those in a group have that is at least at a level (rows,), or stopped by a ceiling."""
         if not len(rows):
             return
-        ranks = self.rules.rank[node.users]
+        rules, ranks = self.rules, self.rules.rank[node.users]
         for rank in sorted({*ranks.tolist(), *(group.rank for group in node.groups)}):
-            inner = self._inner(node, rank, level) * ROUNDED
+            inner, full = (found * ROUNDED for found in self._inner(node, rank, level))
             users = node.users[ranks == rank]
-            self.has[np.ix_(rows, users)] = self.rules.risen(users, inner, self.low, self.high)
+            risen = rules.risen(users, inner, self.low, self.high)
+            for j in np.flatnonzero(np.isfinite(full)):
+                some = rules.demands[users, j] > 0
+                stopped = rules.risen(users[some], np.minimum(inner, full[j]), self.low, self.high)
+                risen[:, some] = np.minimum(risen[:, some], stopped)
+            self.has[np.ix_(rows, users)] = risen
             for group in (group for group in node.groups if group.rank == rank):
-                self._descend(group, rows, inner)
+                used = rules.demands[group.everyone].any(axis=0)
+                self._descend(group, rows, np.minimum(inner, full[used].min(initial=np.inf)))
 
-    def _inner(self, node: _Node, rank: int, reached: np.ndarray) -> np.ndarray:
-        """Return the level (rows,) of the children of a rank at which their group may come to a level; inf for never.
+    def _inner(self, node: _Node, rank: int, reached: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the level of the children of a rank at which their group may come to a level (rows,), and from which
+        on it may fill its ceilings (m,); inf for never.
 
         What all hold at the most is a line between any two of the levels at which somebody begins or comes to an end.
         """
@@ -276,30 +293,33 @@ class _Moment:
             taken = np.where(node.offset > 0, node.offset / self.high, 0.0)
         lines = [self._lines(node, node.users[ranks == rank]), *(self._group_line(node, group) for group in same)]
         begin, slope, start, most = (np.concatenate(parts) for parts in zip(*lines, strict=True))
-        if not all(np.isfinite(known).all() for known in (fixed, begin, slope, start)):
-            return np.zeros(len(reached))
+        known = np.isfinite(fixed) & np.isfinite([begin, slope, start]).all(axis=(0, 1))
         with np.errstate(divide="ignore", invalid="ignore"):
-            bends = np.concatenate([((end - begin) / slope).ravel() for end in (start, most)])
-        bends = np.unique(np.concatenate([[0.0], bends[np.isfinite(bends) & (bends > 0)]]))
-        bends = np.append(bends, 2 * bends[-1] + 1)
-        risen = begin + slope * bends[:, None, None]
-        each = np.minimum(np.maximum(risen, start), most).sum(axis=1) + fixed
-        each -= taken.sum(keepdims=True) if rules.summed else taken
-        levels = each.max(axis=1)
-        at = np.clip(np.searchsorted(levels, reached, "left") - 1, 0, len(bends) - 2)
-        rise = (each[at + 1] - each[at]) / (bends[at + 1] - bends[at])[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            way = np.where(rise > 0, (reached[:, None] - each[at]) / rise, np.inf).min(axis=1)
-        end = np.where(at < len(bends) - 2, bends[at + 1], np.inf)
-        found = np.minimum(bends[at] + np.maximum(way, 0.0), end)
-        return np.asarray(np.where(reached <= max(levels[0], 0.0), 0.0, found))
+            bends = np.concatenate([((end - begin) / slope)[:, known].ravel() for end in (start, most)])
+            bends = np.unique(np.concatenate([[0.0], bends[np.isfinite(bends) & (bends > 0)]]))
+            bends = np.append(bends, 2 * bends[-1] + 1)
+            risen = begin + slope * bends[:, None, None]
+            each = np.minimum(np.maximum(risen, start), most).sum(axis=1) + fixed
+        m = len(self.top)
+        each[:, :-m] -= taken.sum(keepdims=True) if rules.summed else taken
+        ways = [
+            _first(bends, values, reached) if so else np.zeros(len(reached))
+            for values, so in zip(each[:, :-m].T, known[:-m], strict=True)
+        ]
+        full = np.zeros(m)
+        for j in np.flatnonzero(known[-m:]):
+            full[j] = _first(bends, each[:, j - m], np.ones(1))[0]
+        full[~(node.ceilings < self.top)] = np.inf
+        return np.where(np.isinf(reached), np.inf, np.min(ways, axis=0)), full
 
     def _added(self, node: _Node, users: np.ndarray, tasks: np.ndarray) -> np.ndarray:
-        """Return what tasks (n,) of users add to the level of a group at the most, (users, columns or one sum)."""
+        """Return what tasks (n,) of users add to the level of a group at the most, by column or as a sum, and to parts
+        of its ceilings that are full, (users, columns or 1, and m)."""
         rules = self.rules
         with np.errstate(divide="ignore", invalid="ignore"):
             held = np.where((rules.use[users] > 0) & (node.part > 0), rules.use[users] * node.part / self.low, 0.0)
             held = held.sum(axis=1, keepdims=True) if rules.summed else held
+            held = np.concatenate([held, rules.demands[users] / node.ceilings], axis=1)
             return np.asarray(np.where(held > 0, held * tasks[users][:, None], 0.0))
 
     def _lines(self, node: _Node, users: np.ndarray) -> Lines:
@@ -337,6 +357,12 @@ class _Moment:
             else:
                 over = np.where(node.part > 0, node.part / group.part, 0.0)
                 begin = np.where(group.offset > 0, over * group.offset / self.low, 0.0)
+            # Of a resource it holds no more than is its level, unless that leaves out what is promised.
+            m, per_task = len(self.top), rules.demands[group.everyone].max(axis=0, initial=0.0)
+            held_so_high = per_task / group.part if rules.fixed else self.high[:m] / group.part[:m]
+            filling = np.where(np.isfinite(node.ceilings), held_so_high / node.ceilings, 0.0)
+            over = np.concatenate([over, np.where(group.offset.any(), np.inf, filling)])
+            begin = np.concatenate([begin.reshape(-1), np.zeros(m)])
         known = np.isfinite(over) & np.isfinite(begin)
         rows = (np.where(known, begin, 0.0), np.where(known, over, 0.0), np.where(known, held, most), most)
         return rows[0][None], rows[1][None], rows[2][None], rows[3][None]
@@ -384,12 +410,24 @@ def clock_needs(instance: Instance, policy: Policy, limits: np.ndarray) -> Clock
         users = np.flatnonzero([path == name for path in rules.paths])
         groups = tuple(node(group.name, group) for group in rules.groups if group.parent == name)
         parts = measured(own.guarantee, np.array(float(own.weight or 1)))
-        return _Node(order.index((-own.tier, not own.weight)) if name else 0, users, groups, below[name], *parts)
+        most = np.array([float(own.ceiling.get(resource, np.inf)) for resource in instance.resources])
+        return _Node(order.index((-own.tier, not own.weight)) if name else 0, users, groups, below[name], *parts, most)
 
     root = node("", Group("", 1))
     least, most = guaranteed_tasks(instance)
     of = np.concatenate([np.arange(min(width, m)), np.full(width - min(width, m), m)])
-    return ClockNeeds(root, rank, use, part, offset, of, limits, least, most, summed, fixed, width > m)
+    needs = np.array(instance.demands)
+    return ClockNeeds(root, rank, needs, use, part, offset, of, limits, least, most, summed, fixed, width > m)
+
+
+def _first(bends: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return where a line that never falls, through values at bends, comes to what is wanted; inf for never."""
+    at = np.clip(np.searchsorted(values, wanted, "left") - 1, 0, len(bends) - 2)
+    rise, step = values[at + 1] - values[at], bends[at + 1] - bends[at]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        way = np.where(rise > 0, (wanted - values[at]) / rise * step, np.inf)
+    end = np.where(at < len(bends) - 2, bends[at + 1], np.inf)
+    return np.where(wanted <= max(values[0], 0.0), 0.0, np.minimum(bends[at] + np.maximum(way, 0.0), end))
 
 
 def guaranteed_tasks(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
@@ -422,15 +460,15 @@ def guaranteed_tasks(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
     return own * ROUNDED, most / ROUNDED
 
 
-def past_ceilings(instance: Instance, who: np.ndarray) -> list[tuple[int, float, np.ndarray, np.ndarray]]:
+def past_ceilings(instance: Instance, who: np.ndarray) -> list[tuple[int, float, np.ndarray, np.ndarray, bool]]:
     """Return what ceilings of groups may stop whom from using what users (users,) could give up.
 
-    Of each that its members could ever reach: the resource, the amount, who uses it, and of whom that is said, bool
-    (users, n).
+    Of each that its members could ever reach: the resource, the amount, who uses it, of whom that is said, bool
+    (users, n), and whether they may be there while guarantees are being kept.
     Where there is no more of the resource than that, it stops nobody before the cluster does.
     """
-    rules, found = instance.organisation, list[tuple[int, float, np.ndarray, np.ndarray]]()
-    below = members_of(rules, instance.n)
+    rules, found = instance.organisation, list[tuple[int, float, np.ndarray, np.ndarray, bool]]()
+    below, promised = members_of(rules, instance.n), guaranteed_tasks(instance)[1]
     for group in () if rules is None else rules.groups:
         inside = np.isin(np.arange(instance.n), below[group.name])
         for resource, amount in group.ceiling.items():
@@ -438,5 +476,7 @@ def past_ceilings(instance: Instance, who: np.ndarray) -> list[tuple[int, float,
             users = np.flatnonzero(inside & (instance.demands[:, j] > 0))
             if (instance.limits[users] * instance.demands[users, j]).sum() < float(amount) * ROUNDED:
                 continue
-            found.append((j, float(amount), users, np.outer(~inside[who], np.isin(np.arange(instance.n), users))))
+            stopped = np.outer(~inside[who], np.isin(np.arange(instance.n), users))
+            early = not promised[users] @ instance.demands[users, j] < float(amount) * ROUNDED
+            found.append((j, float(amount), users, stopped, early))
     return found

@@ -158,6 +158,7 @@ def _largest(search: PurchaseSearch, scaled: Any, deadline: Deadline) -> float:
 
 def _fits(search: PurchaseSearch, targets: Sequence[Target], deadline: Deadline) -> bool:
     region, wanting = search.steps.everything, search.wanting
-    tasks = wanting.needs.asked(targets, search.relaxation.totals.after(region.low))
-    needs = Least(tasks, np.zeros((len(tasks), search.shop.instance.m)))
+    low = search.relaxation.totals.after(region.low)
+    tasks = wanting.needs.asked(targets, low)
+    needs = Least(tasks, np.zeros((len(tasks), len(low))), False, low)
     return search.relaxation.least_overload(needs, region, deadline) <= MISSING

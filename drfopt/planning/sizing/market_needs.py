@@ -67,18 +67,21 @@ class MarketNeeds:
             found[able[row]] = np.maximum(found, self.least)[able[row]]
             before = able[row] & (self.turns < self.turns[i])
             found[before] = np.maximum(found, full)[before]
-            users = np.flatnonzero(able[row] & (self.turns == self.turns[i]) & self.single)
-            if not self.single[i] or not len(users):
-                continue
-            needs, own = self.demands[users] > 0, self.demands[i]
-            dearer = np.divide(self.demands[users], own, where=needs, out=np.zeros((len(users), len(own)))).max(axis=1)
-            has = least[i] * (self.incomes[users] / (self.incomes[i] * dearer)) ** (1 / self.alpha)
-            if self.alpha > 1:
-                has *= self._over(np.array([i]), users, quotients)[0] ** (1 - 1 / self.alpha)
-            elif self.alpha < 1:
-                has *= self._over(users, np.array([i]), quotients)[:, 0] ** (1 / self.alpha - 1)
-            found[users] = np.maximum(found[users], np.minimum(has * CERTIFIED, self.limits[users]))
+            users, times = self.times(i, able[row], quotients)
+            found[users] = np.maximum(found[users], np.minimum(least[i] * times, self.limits[users]))
         return found
+
+    def times(self, i: int, able: np.ndarray, quotients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return who of those able (n,) has below its limit at least how many times as many tasks as user i."""
+        users = np.flatnonzero(able & (self.turns == self.turns[i]) & self.single & bool(self.single[i]))
+        needs, own = self.demands[users] > 0, self.demands[i]
+        dearer = np.divide(self.demands[users], own, where=needs, out=np.zeros((len(users), len(own)))).max(axis=1)
+        has = (self.incomes[users] / (self.incomes[i] * dearer)) ** (1 / self.alpha) * CERTIFIED
+        if self.alpha > 1:
+            has *= self._over(np.array([i]), users, quotients)[0] ** (1 - 1 / self.alpha)
+        elif self.alpha < 1:
+            has *= self._over(users, np.array([i]), quotients)[:, 0] ** (1 / self.alpha - 1)
+        return users, has
 
     def _over(self, high: np.ndarray, users: np.ndarray, quotients: np.ndarray) -> np.ndarray:
         """Return how many times the level of a task of `high` is that of `users` at the least, (high, users)."""

@@ -40,16 +40,14 @@ from ...model.instance import Instance
 from ...model.policies import Policy
 from .clock_needs import clock_needs, guaranteed_tasks, past_ceilings
 from .market_needs import market_needs
-from .rates import Rates, rates_of
+from .pool_needs import least_where_full
+from .rates import DOWN, Rates, rates_of
 from .targets import Target
 
-__all__ = ["DOWN", "Least", "Needs", "TaskParts", "parts_of"]
+__all__ = ["Least", "Needs", "TaskParts", "parts_of"]
 
 PROMISING = ("leximin", "alpha", "sum")
 """Objectives that keep guarantees before anything else."""
-
-DOWN = 1 - 1e-12
-"""What a lower bound is multiplied by after a few operations in floats, each of which may lose one part in 10^16."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +90,13 @@ class Least:
     """The least tasks of every user: ``tasks (n,)``, or where that is more ``slopes (n, m) @ C``.
 
     It is `impossible` where somebody without an end would have to come to one first, or a group to more than its
-    ceiling.
+    ceiling.  `low` (m,) is the capacity that the whole cluster has at least.
     """
 
     tasks: np.ndarray
     slopes: np.ndarray
-    impossible: bool = False
+    impossible: bool
+    low: np.ndarray
 
     def at(self, capacity: np.ndarray) -> np.ndarray:
         """Return the least tasks (n,) where the capacity of the whole cluster (m,) is this."""
@@ -166,6 +165,8 @@ class Needs:
         self.alike = self._alike() if known else np.zeros((len(self.held), len(self.parts.user)), dtype=bool)
         self.mates, self.ceilings = _siblings(instance, self.who) & fair, past_ceilings(instance, self.who)
         self.promised = guaranteed_tasks(instance)[1]
+        together = fair and not self.on_machines and self.rates is not None and bool(self.mates.all())
+        self.modest = self.who[(instance.demands[self.who] == 0).any(axis=1)] if together else self.who[:0]
         self.plain_levels = (
             fair and policy.measure == "dominant" and not instance.weighted and bool(instance.counted.all())
         )
@@ -205,15 +206,22 @@ class Needs:
             found[row, parts.user[~some]] = False
         return found
 
-    def _floor(self, below: np.ndarray) -> np.ndarray:
-        """Return the level (n,) that everybody has at least."""
+    def _floor(self, below: np.ndarray, quotients: np.ndarray) -> np.ndarray:
+        """Return the level (n,) that everybody has at least, of levels that are parts of capacities."""
         found = np.zeros(self.instance.n)
+        if self.rates is None or self.rates.fixed:
+            return found
         row = {int(i): r for r, i in enumerate(self.who)}
         for target in self.shared:
-            if target.measure == "level" or self.plain_levels:
-                reached = below[row[target.user]].copy()
-                reached[target.user] = True
-                found[reached] = np.maximum(found[reached], float(target.least) * DOWN)
+            level, i = float(target.least) * DOWN, target.user
+            if target.measure == "share":
+                # With g the resource of which its share is, it has share C[g] / demand[g] tasks.
+                demands, lowest = self.plain.part[i], self.rates.least(self.rates.part[[i]], quotients)[0]
+                may = _largest(demands[None, :], quotients)[0]
+                level *= float((lowest[may] / demands[may]).min(initial=np.inf)) if may.any() else 0.0
+            reached = below[row[i]].copy()
+            reached[i] = True
+            found[reached] = np.maximum(found[reached], level)
         return found
 
     def beyond(self, low: np.ndarray) -> list[tuple[Target, float]]:
@@ -245,30 +253,56 @@ class Needs:
         room : array (k, m)
             The most that there is of each class.
         """
-        least, slopes = np.maximum(self.own, self.asked(self.targets, low)), np.zeros((len(self.own), self.instance.m))
-        able = self._below(least, room)
-        for j, amount, _, stopped in self.ceilings:
+        # There is at least what is used, and of one resource at least a part of another.
+        for _ in range(2):
+            least = np.maximum(self.own, self.asked(self.targets, low))
+            low = np.minimum(np.maximum(low, least @ self.instance.demands * (1 - LEVEL)), high)
+            low = np.maximum(low, (quotients * low[:, None]).max(axis=0) * DOWN)
+        slopes = np.zeros((len(self.own), self.instance.m))
+        risen = self._below(least, room)
+        capped, early = np.zeros_like(risen), np.zeros_like(risen)
+        for j, amount, _, stopped, promised in self.ceilings:
             if high[j] > amount:
-                able = able & ~stopped
+                capped |= stopped
+                early |= stopped & promised
+        able = risen & ~capped
         # Who is promised as much as it needs may have it before its siblings rise.
-        siblings = able & self.mates & (least > self.promised)[self.who][:, None]
+        siblings = able & self.mates & ((least > self.promised) | (self.promised == 0))[self.who][:, None]
         if self.rates is not None and siblings.any():
             raise_ = _raise_sums if self.rates.summed else _raise
             fixed = np.ones((1, 1)) if self.rates.fixed else quotients
             raise_(self.rates.part, self.who, siblings, least, fixed)
             # Nobody is as high as others whom its limit keeps it below.
             least = np.minimum(least, self.limits)
-        if self.clock is not None and able.any():
-            least = self.clock.raised(self.who, able, least, quotients, low, high)
+        if len(self.modest):
+            least = self._past_full(least, quotients, low)
+        if self.clock is not None and risen.any():
+            least = self.clock.raised(self.who, risen & ~early, capped, least, quotients, low, high)
         if self.market is not None and able.any():
             least = self.market.raised(self.who, able, least, quotients)
         impossible = bool(np.isinf(least).any())
         least = np.minimum(np.where(np.isinf(least), self.own, least), self.limits)
-        for j, amount, users, _ in self.ceilings:
+        for j, amount, users, *_ in self.ceilings:
             impossible |= float(least[users] @ self.instance.demands[users, j]) > amount * (1 + 4 * LEVEL)
-        if self.rates is not None and self.shared and not self.rates.fixed and not self.rates.summed:
-            self._slope(self._floor(siblings), least, slopes, low, high, quotients)
-        return Least(least, slopes, impossible)
+        if self.shared:
+            self._lines(siblings, able, least, slopes, low, high, quotients)
+        return Least(least, slopes, impossible, low)
+
+    def _past_full(self, least: np.ndarray, quotients: np.ndarray, low: np.ndarray) -> np.ndarray:
+        """Return the least tasks (n,) where users with targets in a pool do not need all that others need."""
+        if self.rates is None or not (low > 0).all():
+            return least
+        demands, found = self.instance.demands, least
+        stopped = least_where_full(self.rates, demands, self.limits, self.promised, quotients, low)
+        raise_ = _raise_sums if self.rates.summed else _raise
+        fixed = np.ones((1, 1)) if self.rates.fixed else quotients
+        for i in self.modest:
+            if least[i] > self.promised[i]:
+                risen = least.copy()
+                raise_(self.rates.part, np.array([i]), np.ones((1, len(risen)), dtype=bool), risen, fixed)
+                other = np.where(demands[i] > 0, np.inf, stopped).min(axis=1)
+                found = np.maximum(found, np.minimum(np.minimum(risen, other), self.limits))
+        return found
 
     def asked(self, targets: Sequence[Target], low: np.ndarray) -> np.ndarray:
         """Return the least tasks (n,) of which these targets themselves speak, in clusters of `low (m,)` or more.
@@ -305,31 +339,59 @@ class Needs:
         started = self.instance.types_started(i, min(tasks, total))
         return min(x * total / kind.count for x, kind in zip(started, kinds, strict=True)) * DOWN
 
-    def _slope(
+    def _lines(
         self,
-        floor: np.ndarray,
+        siblings: np.ndarray,
+        able: np.ndarray,
         least: np.ndarray,
         slopes: np.ndarray,
         low: np.ndarray,
         high: np.ndarray,
         quotients: np.ndarray,
     ) -> None:
-        """Where a level is asked for: x_l >= level C[g] / part[l, g] with g the resource of which l has most."""
-        users = np.flatnonzero((floor > 0) & ~self.typed)
-        if self.rates is None or not users.size:
-            return
-        rows, floor = self.rates.part[users], floor[users]
-        may = (rows > 0) & (rows >= (rows[:, :, None] * quotients).max(axis=1) * DOWN)
-        each = np.divide(floor[:, None], rows, where=may, out=np.full_like(rows, np.inf))
-        at_low = np.where(may, np.where(may, each, 0.0) * low, np.inf).min(axis=1, initial=np.inf)
-        at_low = np.minimum(np.where(np.isfinite(at_low), at_low, 0.0) * DOWN, self.limits[users])
-        g = may.argmax(axis=1)
-        chosen = each[np.arange(len(users)), g] * DOWN
-        # A line stands for her needs where only one resource can be it, and her limit is never reached.
+        """Where a share or a level is asked for: fill in what is needed for every unit of a resource there is.
+
+        At a level at least x_l >= level C[g] / rate[g], with rate[g] / C[g] no less than the level of a task.
+        """
+        shares = np.zeros(self.instance.n)
+        for target in self.shared:
+            if target.measure == "share":
+                shares[target.user] = float(target.least) * DOWN
+        for rates, level in ((self.plain, shares), (self.rates, self._floor(siblings, quotients))):
+            users = np.flatnonzero((level > 0) & ~self.typed)
+            if rates is not None and users.size:
+                most = rates.most(rates.part[users], quotients)
+                each = np.divide(level[users, None], most, where=most > 0, out=np.zeros_like(most))
+                self._line(users, each * DOWN, least, slopes, low, high)
+        if self.market is not None:
+            for row, i in enumerate(self.who.tolist()):
+                if slopes[i].any() and not self.promised[i]:
+                    users, times = self.market.times(i, able[row], quotients)
+                    self._line(users, times[:, None] * slopes[i], least, slopes, low, high)
+
+    def _line(
+        self,
+        users: np.ndarray,
+        each: np.ndarray,
+        least: np.ndarray,
+        slopes: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+    ) -> None:
+        """Take lines for what some users need, so much for a unit of a resource ``each (users, m)``, that say most.
+
+        A line stands for her needs where her limit is never reached, and elsewhere is worth what it says at the least.
+        """
+        g = (each * low).argmax(axis=1)
+        chosen = each[np.arange(len(users)), g]
+        at_low, limits = chosen * low[g], self.limits[users]
         with np.errstate(invalid="ignore"):
-            line = (may.sum(axis=1) == 1) & ((chosen * high[g] <= self.limits[users]) | np.isinf(self.limits[users]))
-        line &= at_low >= least[users] * DOWN**2
-        least[users] = np.where(line, 0.0, np.maximum(least[users], at_low))
+            line = (chosen * high[g] <= limits) | (np.isinf(limits) & (chosen > 0))
+        line &= at_low >= np.maximum(least, slopes @ low)[users] * DOWN**2
+        # A row of the program has a line or a number, and no sum of both.
+        number = ~line & ~slopes[users].any(axis=1)
+        least[users] = np.where(number, np.maximum(least[users], np.minimum(at_low, limits)), 0.0)
+        slopes[users[line]] = 0.0
         slopes[users[line], g[line]] = chosen[line]
 
 
@@ -363,10 +425,15 @@ def _raise(part: np.ndarray, who: np.ndarray, below: np.ndarray, least: np.ndarr
     worth = least[who][:, None] * (part[who][:, :, None] * quotients).max(axis=1)
     # Of all who hold her up, whoever says most, resource by resource.
     together = np.stack([np.where(below, column[:, None], 0.0).max(axis=0, initial=0.0) for column in worth.T], axis=1)
-    # She has most of g only where no other resource surely has a larger share.
-    may = (part > 0) & (part >= (part[:, :, None] * quotients).max(axis=1) * DOWN)
-    each = np.divide(together, part, where=may, out=np.full_like(part, np.inf)).min(axis=1, initial=np.inf)
+    each = np.divide(together, part, where=_largest(part, quotients), out=np.full_like(part, np.inf)).min(
+        axis=1, initial=np.inf
+    )
     np.maximum(least, np.where(np.isfinite(each), each, 0.0) * DOWN, out=least)
+
+
+def _largest(part: np.ndarray, quotients: np.ndarray) -> np.ndarray:
+    """Return of which resources rows of parts may have their largest share: where no other surely has a larger one."""
+    return np.asarray((part > 0) & (part >= (part[:, :, None] * quotients).max(axis=1) * DOWN))
 
 
 def _raise_sums(part: np.ndarray, who: np.ndarray, below: np.ndarray, least: np.ndarray, quotients: np.ndarray) -> None:

@@ -8,7 +8,10 @@ from ...model.hierarchy.market import market_rules
 from ...model.instance import Instance
 from ...model.policies import Policy
 
-__all__ = ["Rates", "rates_of", "weights_of"]
+__all__ = ["DOWN", "Rates", "rates_of", "weights_of"]
+
+DOWN = 1 - 1e-12
+"""What a lower bound is multiplied by after a few operations in floats, each of which may lose one part in 10^16."""
 
 FROM_DEMANDS = ("dominant", "asset", "single", "tasks")
 """Measures of which a level is known from the demands and the capacity of the whole cluster alone."""
@@ -29,8 +32,23 @@ class Rates:
     def of(self, rows: np.ndarray, capacity: np.ndarray) -> np.ndarray:
         """Return the levels of one task of each row of parts; what is not there counts as nothing."""
         there = np.ones(self.part.shape[1]) if self.fixed else capacity
-        shares = np.divide(rows, there, where=there > 0, out=np.zeros_like(rows))
+        with np.errstate(over="ignore"):  # of next to nothing a task may be any number of times as much
+            shares = np.divide(rows, there, where=there > 0, out=np.zeros_like(rows))
         return shares.sum(axis=1) if self.summed else shares.max(axis=1, initial=0.0)
+
+    def least(self, rows: np.ndarray, quotients: np.ndarray) -> np.ndarray:
+        """Return times ``1 / C[g]`` of what the level of a task of each row is at the least, (rows, m)."""
+        return rows @ quotients if self.summed else (rows[:, :, None] * quotients).max(axis=1)
+
+    def most(self, rows: np.ndarray, quotients: np.ndarray) -> np.ndarray:
+        """Return the same at the most, (rows, m); inf where proportions are not known."""
+        if not self.summed:
+            # What surely is not her largest share counts for nothing.
+            rows = np.where(rows >= self.least(rows, quotients) * DOWN, rows, 0.0)
+        over = np.divide(1.0, quotients, where=quotients > 0, out=np.full_like(quotients, np.inf))
+        with np.errstate(invalid="ignore"):
+            each = np.where(rows[:, None, :] > 0, rows[:, None, :] * over, 0.0)
+        return each.sum(axis=2) if self.summed else each.max(axis=2)
 
 
 def weights_of(instance: Instance, policy: Policy) -> np.ndarray:

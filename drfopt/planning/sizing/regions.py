@@ -5,11 +5,12 @@ Prices, and the few sums by which they prove what the purchases of a region cost
 Why they prove it stands in `drfopt.planning.sizing.relaxation`, whose duals they are; any others prove something too.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from .needs import DOWN, Least
+from .needs import Least
+from .rates import DOWN
 
 __all__ = ["BoundPrices", "Region", "Totals"]
 
@@ -81,6 +82,15 @@ class Totals:
         found = np.maximum(found * DOWN, region.floors) * DOWN
         np.fill_diagonal(found, 1.0)
         return found
+
+    def reaching(self, region: Region, capacity: np.ndarray) -> Region:
+        """Return the part of a region after which the capacity is this (m,) or more."""
+        with np.errstate(invalid="ignore"):
+            most = np.where(self.adds > 0, self.adds * region.high[:, None], 0.0)
+        others = np.array([np.delete(most, s, axis=0).sum(axis=0) for s in range(len(most))])
+        rest = (capacity - self.there - others) * DOWN
+        least = np.divide(rest, self.adds, where=self.adds > 0, out=np.zeros_like(rest)).max(axis=1)
+        return replace(region, low=np.maximum(region.low, least))
 
     def exact_quotients(self, counts: np.ndarray) -> np.ndarray:
         """Return ``C[g] / C[j]`` after a purchase, (m, m)."""

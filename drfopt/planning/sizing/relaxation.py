@@ -40,8 +40,9 @@ from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
 from ...base.tolerances import LEVEL
 from ...engines.linear_programs import INFINITY, load, run
-from .needs import DOWN, Least, parts_of
+from .needs import Least, parts_of
 from .offers import Shop
+from .rates import DOWN
 from .regions import BoundPrices, Region, Totals
 
 __all__ = ["MISSING", "Bound", "Relaxation"]

@@ -38,12 +38,19 @@ def ceilings(objects: Objects, notes: Notes) -> dict[str, dict[str, Fraction]]:
             continue
         for key, part in item["spec"]["hard"].pairs():
             resource = key.removeprefix(PREFIX)
-            if not key.startswith(PREFIX) and key not in PLAIN:
+            if not key.startswith((PREFIX, "hugepages-")) and key not in PLAIN:
                 notes.unused(f"quota on {key}", title)
                 continue
             ceiling = found.setdefault(namespace(item), {})
             ceiling[resource] = min(part.amount(), ceiling.get(resource, part.amount()))
     return found
+
+
+def _count_fixed(pod: Pod, ceiling: dict[str, Fraction], notes: Notes) -> None:
+    """Take what a fixed pod uses off the ceiling of its namespace, which it counts against as all others do."""
+    for resource in pod.demand.keys() & ceiling:
+        ceiling[resource] = max(Fraction(0), ceiling[resource] - pod.demand[resource])
+        notes.assumed("quota less what pods use that stay where they are", f"{pod.namespace}/{pod.name}")
 
 
 USERS = ("namespace", "label:KEY", "annotation:KEY")
@@ -76,6 +83,9 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     if user_by != "namespace" and quotas:
         notes.unused("quota of a namespace: users are not namespaces", next(iter(quotas)), len(quotas))
         quotas = {}
+    for pod in found:
+        if pod.fixed and pod.node is not None and pod.namespace in quotas:
+            _count_fixed(pod, quotas[pod.namespace], notes)
     machines, asked = machines_of(objects, found, [*quotas.values()], asked, notes)
     objects.tell_rest()
     return Contents(

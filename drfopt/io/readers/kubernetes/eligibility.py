@@ -40,6 +40,9 @@ OPERATORS: Mapping[str, Callable[[str | None, tuple[str, ...]], bool]] = {
     "Lt": lambda label, values: _compared(label, values) == -1,
 }
 
+TOLERATES = {"Equal": OPERATORS["In"]} | {name: OPERATORS[name] for name in ("Exists", "Gt", "Lt")}
+"""How the value of a taint is compared with that of a toleration, which `Exists` does not look at."""
+
 Requirement = tuple[str, str, tuple[str, ...]]
 
 
@@ -140,8 +143,11 @@ def _term(term: TreePart) -> tuple[Requirement, ...]:
 
 def _toleration(one: TreePart) -> tuple[str, str, str, str]:
     operator = one["operator"].text("Equal")
-    if operator not in ("Equal", "Exists"):
-        raise failure(one.place, f"operator {shown(operator)}: a toleration has Equal or Exists")
+    if operator not in TOLERATES:
+        raise failure(
+            one.place,
+            f"operator {shown(operator)}: a toleration has {', '.join(TOLERATES)}{suggestion(operator, TOLERATES)}",
+        )
     return one["key"].text(), operator, one["value"].text(), one["effect"].text()
 
 
@@ -155,4 +161,4 @@ def _tolerates(toleration: tuple[str, str, str, str], taint: tuple[str, str, str
         return False
     if not key:
         return operator == "Exists"
-    return key == taint[0] and (operator == "Exists" or value == taint[1])
+    return key == taint[0] and TOLERATES[operator](taint[1], (value,))

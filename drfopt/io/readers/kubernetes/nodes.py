@@ -1,6 +1,5 @@
 """Nodes that take pods: what they have left beside what belongs to them, and whom they take."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
@@ -8,19 +7,11 @@ from ...text.parts import TreePart
 from ...writers.amounts import KUBERNETES
 from ..conversion import ASSUMED, Amounts, ListedMachine, Notes, ReadOptions, Task
 from .eligibility import NODE_NAME, Features, features_of
+from .gpu_parts import REGISTERS, registered, tell_counted
 from .objects import Objects, annotations, labels, name
 from .pods import Pod
 
 __all__ = ["listed", "machines_of", "nodes", "tasks"]
-
-REGISTERS = {
-    "hami.io/node-nvidia-register": "nvidia.com/gpu",
-    "volcano.sh/node-vgpu-register": "volcano.sh/vgpu-number",
-}
-"""Annotations in which a node whose GPUs are shared lists them, and the resource that counts them."""
-
-REGISTERED = re.compile(r"\"id\"\s*:|(?:^|:)\s*GPU-")
-"""How a GPU begins in such a list, in JSON or between colons."""
 
 KINDS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type", "nvidia.com/gpu.product")
 """Labels that say what a node is sold as, the best first."""
@@ -78,7 +69,9 @@ def machines_of(
     bounds : iterable of iterables of str
         Resources that quotas or queues bound.
     """
-    used = {resource for pod in pods for resource in pod.demand}.union(*bounds)
+    bounded = set().union(*bounds)
+    tell_counted([(pod.demand, pod.annotations) for pod in pods], bounded, notes)
+    used = {resource for pod in pods for resource in pod.demand} | bounded
     asked = asked.called(KUBERNETES, used, lambda name: "/" in name, notes)
     looked_at = set().union(*(pod.needs.labels for pod in pods))
 
@@ -117,9 +110,9 @@ def _left(item: TreePart, pods: list[Pod], notes: Notes) -> dict[str, Fraction]:
         notes.assumed("node can allocate all that it has: it does not say how much", name(item))
     capacity = _has(item)
     for mark, resource in REGISTERS.items():
-        if (listed := annotations(item).get(mark, "").strip()) and resource in capacity:
+        if (number := registered(annotations(item).get(mark, ""))) and resource in capacity:
             # What such a node can allocate are shares: so many of each GPU.
-            capacity[resource] = Fraction(len(REGISTERED.findall(listed)))
+            capacity[resource] = Fraction(number)
             notes.assumed(f"{resource}: as many as the GPUs that the node registers", name(item))
     for pod in pods:
         for resource, amount in pod.demand.items():

@@ -8,21 +8,18 @@ What a pod asks of its node, as the scheduler of Kubernetes counts it.
     plus the overhead of its runtime, plus one pod
 
 A limit stands for the request that is missing.
-
-A part of a GPU is asked for by an annotation (``gpu-fraction`` of KAI), or by the percent of its cores beside one GPU
-(``nvidia.com/gpucores`` of HAMi, ``volcano.sh/vgpu-cores`` of Volcano); Koordinator counts them in percent by itself.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
-from ....base.errors import InstanceError
-from ....base.numbers.quantities import only_digits, parse
 from ...text.parts import TreePart
 from ..conversion import Notes
 from .eligibility import PodNeeds, needs_of
+from .gpu_parts import device_memory, on_devices
 from .objects import OWNERS, Objects, Template, annotations, labels, name, namespace
 
 __all__ = ["Pod", "demand", "pod_of", "pods"]
@@ -71,64 +68,10 @@ def _larger(one: Amounts, other: Amounts) -> Amounts:
     return one | {resource: max(one.get(resource, Fraction(0)), amount) for resource, amount in other.items()}
 
 
-FRACTION, SEVERAL, MEMORY = "gpu-fraction", "gpu-fraction-num-devices", "gpu-memory"
-"""Annotations of KAI: the part of a GPU that a pod shares, of how many GPUs it takes such a part; or MiB of one."""
-
-SHARES = "koordinator.sh/gpu.shared"
-"""On how many GPUs a pod's percent of cores and memory are, in Koordinator."""
-
-SHARED = {"nvidia.com/gpucores": "nvidia.com/gpu", "volcano.sh/vgpu-cores": "volcano.sh/vgpu-number"}
-"""Resources that are the percent of each GPU's cores, and those that count the GPUs."""
-
-BESIDE = (
-    "nvidia.com/gpumem",
-    "nvidia.com/gpumem-percentage",
-    "volcano.sh/vgpu-memory",
-    "volcano.sh/vgpu-memory-percentage",
-)
-"""Memory of a GPU, which no node lists."""
-
-
-def _on_devices(asked: Amounts, marks: Mapping[str, str], title: str, notes: Notes) -> Amounts:
-    """Return what a pod asks for with its parts of GPUs as such."""
-    found = dict(asked)
-    if FRACTION in marks:
-        try:
-            part = parse(marks[FRACTION])
-        except InstanceError:
-            raise InstanceError(
-                f"{title}: the annotation {FRACTION} is {marks[FRACTION]!r}: write a part of a GPU, such as 0.5"
-            ) from None
-        if not 0 < part <= 1:
-            raise InstanceError(f"{title}: the annotation {FRACTION} is {marks[FRACTION]!r}: write a number up to 1")
-        number = marks.get(SEVERAL, "1")
-        if number != "1":
-            notes.assumed("parts of several GPUs are whole ones", title)
-            part = Fraction(number) if only_digits(number) else Fraction(1)
-        found["nvidia.com/gpu"] = part
-    elif MEMORY in marks:
-        notes.unused(f"memory of a shared GPU ({MEMORY}): which part of a GPU it is is not told", title)
-    if found.pop(SHARES, Fraction(1)) > 1:
-        notes.assumed("parts of several GPUs are counted as of one", title)
-    whole = True
-    for percent, counted in SHARED.items():
-        cores = found.pop(percent, None)
-        whole &= not cores
-        if cores is not None and cores > 100:
-            notes.assumed(f"{percent} above 100 is all of each GPU", title)
-        if cores is not None and 0 < cores < 100 and counted in found:
-            if found[counted] == 1:
-                found[counted] = cores / 100
-            else:
-                notes.assumed("parts of several GPUs are whole ones", title)
-    for memory in BESIDE:
-        if found.pop(memory, None) is not None:
-            held = ": without a part of its cores, a pod holds all of it" if whole else ""
-            notes.unused(f"memory of a shared GPU ({memory}){held}", title)
-    return found
-
-
 FINISHED = ("Succeeded", "Failed")
+
+RESIZED = ("PodResizePending", "PodResizeInProgress")
+"""Conditions of a pod whose requests were changed while it runs, of which it has not all yet, or still more."""
 
 VOLCANO_QUEUE = "scheduling.volcano.sh/queue-name"
 """The annotation that says the queue of a pod; of a Job of Volcano, its spec does."""
@@ -150,6 +93,7 @@ NOT_MODELLED: tuple[tuple[str, str, Callable[[TreePart], Any]], ...] = (
     ("preferred node affinity", "affinity", lambda part: part["nodeAffinity"][PREFERRED]),
     ("spread over the topology", "topologySpreadConstraints", lambda part: list(part.each())),
     ("claim for a device", "resourceClaims", lambda part: list(part.each())),
+    ("scheduling gate", "schedulingGates", lambda part: list(part.each())),
     ("priority", "priority", lambda part: part.number()),
     ("priority", "priorityClassName", lambda part: part.text()),
     (
@@ -208,6 +152,7 @@ def pods(objects: Objects, notes: Notes, literal: bool = False) -> list[Pod]:
     """
     owners = _Owners(objects)
     listed = objects.take("Pod")
+    memory = device_memory(objects)
     found = []
     makers: set[tuple[str, str, str]] = set()
     for item in listed:
@@ -215,8 +160,15 @@ def pods(objects: Objects, notes: Notes, literal: bool = False) -> list[Pod]:
         makers |= {owner.key for owner in owners.above(item)}
         if phase in FINISHED:
             notes.no_task("pod that has ended", f"{namespace(item)}/{name(item)}, {phase}")
+        elif item["metadata"]["deletionTimestamp"] and not item["spec"]["nodeName"]:
+            notes.no_task("pod that is deleted before it runs", f"{namespace(item)}/{name(item)}")
         else:
-            found.append(pod_of(item, notes, [owner.item for owner in owners.above(item)], literal=literal))
+            for one in item["status"]["conditions"].each():
+                if one["type"].text() in RESIZED and one["status"].text() == "True":
+                    notes.assumed("pod that is being resized has what it is to have", f"{namespace(item)}/{name(item)}")
+            found.append(
+                pod_of(item, notes, [owner.item for owner in owners.above(item)], literal=literal, memory=memory)
+            )
     for owner in owners.listed:
         item, title = owner.item, f"{namespace(owner.item)}/{name(owner.item)}"
         if _has_ended(item):
@@ -233,12 +185,15 @@ def pods(objects: Objects, notes: Notes, literal: bool = False) -> list[Pod]:
             if any("dependsOn" in task for task in item["spec"]["tasks"].each()):
                 notes.unused("order of the tasks of a Job (dependsOn): they are there at once", title)
             for part, count, template in owner.templates(item["spec"]):
-                found.append(pod_of(template, notes, [item], _still(item, count), part, literal))
+                found.append(pod_of(template, notes, [item], _still(item, count, part), part, literal, memory))
     return found
 
 
-def _still(item: TreePart, count: int) -> int:
+def _still(item: TreePart, count: int, part: str) -> int:
     """Return how many pods of an owner are to come; of a Job no more than it has completions left."""
+    if _is_volcano(item):
+        phases = item["status"]["taskStatusCount"][part]["phase"]
+        return max(0, count - sum(phases[phase].count() for phase in FINISHED))
     completions = item["spec"]["completions"]
     return min(count, max(0, completions.count() - item["status"]["succeeded"].count())) if completions else count
 
@@ -250,8 +205,9 @@ def pod_of(
     count: int | None = None,
     part: str = "",
     literal: bool = False,
+    memory: Mapping[str, Fraction] = MappingProxyType({}),
 ) -> Pod:
-    """Return a pod, or `count` of a template of the first of those `above` it.
+    """Return a pod, or `count` of a template of the first of those `above` it; `memory` is that of each GPU.
 
     Labels and annotations of those above it are its own where it has none of that key: a queue is named on either.
     """
@@ -282,7 +238,7 @@ def pod_of(
         f"{called.removesuffix(f'-{found.get(GENERATION, _NONE)}')}/{part}".rstrip("/"),
         found,
         marks,
-        demand(spec) if literal else _on_devices(demand(spec), marks, title, notes),
+        demand(spec) if literal else on_devices(demand(spec), marks, memory, title, notes),
         needs_of(spec),
         spec["nodeName"].text() or None,
         kind in ("DaemonSet", "Node") or MIRROR in marks,
@@ -347,9 +303,9 @@ def _has_ended(item: TreePart) -> bool:
 
 def _held_back(item: TreePart) -> bool:
     """Return whether an owner makes no pods yet, and will."""
-    suspend = item["spec"]["suspend"]
-    state = item["status"]["state"]
-    return (suspend.value is True) or (
+    spec, state = item["spec"], item["status"]["state"]
+    # Kubeflow's jobs have a policy that says so.
+    return any(part["suspend"].value is True for part in (spec, spec["runPolicy"])) or (
         _is_volcano(item) and isinstance(state.value, dict) and state["phase"].text() in ("Pending", "Inqueue")
     )
 

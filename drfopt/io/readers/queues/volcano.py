@@ -32,6 +32,9 @@ GROUP = "scheduling.volcano.sh"
 HIERARCHY, WEIGHTS = "volcano.sh/hierarchy", "volcano.sh/hierarchy-weights"
 POD_GROUP = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 
+JOB_QUEUE = "volcano.sh/queue-name"
+"""The label, and annotation, by which pods of a Job of Volcano say its queue."""
+
 DONE = ("Completed", "Succeeded", "Failed")
 """Phases of a PodGroup that wants nothing any more."""
 
@@ -103,6 +106,7 @@ def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
         named = pod.annotations.get(VOLCANO_QUEUE) or pod.labels.get(VOLCANO_QUEUE)
         for key in POD_GROUP:
             named = named or groups.get((pod.namespace, pod.annotations.get(key, "")))
+        named = named or pod.labels.get(JOB_QUEUE) or pod.annotations.get(JOB_QUEUE)
         return named or ("default" if pod.scheduler == "volcano" else None)
 
     return queue_of

@@ -40,6 +40,9 @@ WAITING = ("PENDING", "REQUEUED")
 HELD = re.compile("held|JobHold", re.IGNORECASE)
 """What the reasons of a job that is not scheduled before somebody releases it have in them (squeue(1), job reasons)."""
 
+PART = re.compile(r"[+][0-9]+$")
+"""How the name of a part of a heterogeneous job ends."""
+
 NEVER = "DependencyNeverSatisfied"
 
 RUNNING = ("RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "RESIZING")
@@ -318,6 +321,8 @@ def _tasks(row: SlurmRow, names: _Names, notes: Notes) -> list[Task]:
     demand, types = _demand(row, running, size, job, notes)
     user = names.user(row["User"], row["Account"])
     needs = (frozenset(part for part in row["Partition"].split(",") if part), types, _constraint(row, job, notes))
+    if PART.search(job):
+        notes.unused("gang of a heterogeneous job: its parts start together or not at all", job)
     if "%" in job:
         notes.unused("most of an array's jobs at once (after %)", job)
     title = row["JobName"] or f"job {job}"
@@ -359,11 +364,17 @@ def _demand(
     devices = _devices(row, "NodeGRES")
     devices |= {name: amount / size for name, amount in _devices(row, "JobGRES").items()}
     if stated:
-        demand = with_totals({resource: amount / size for resource, amount in tres(stated, row.place).items()})
+        counted = tres(stated, row.place)
+        for name in [name for name in counted if name not in ("cpu", "mem") and not name.startswith("gres/")]:
+            notes.unused(f"{name} of a job: no node has it", job)
+            del counted[name]
+        demand = with_totals({resource: amount / size for resource, amount in counted.items()})
         # Slurm counts CPUs and memory; devices only where AccountingStorageTRES lists them.
         demand |= {name: amount for name, amount in devices.items() if name.partition(":")[0] not in demand}
     else:
-        demand = _plain_demand(row, size, job, notes) | devices
+        demand = {"cpu": (_amount(row, "CPUs") if row["CPUs"] else Fraction(0)) / size} | devices
+    if "mem" not in demand:
+        demand |= _memory(row, demand.get("cpu", Fraction(0)), size, job, notes)
     each = _devices(row, "TaskGRES")
     if not {name.partition(":")[0] for name in each} <= demand.keys():
         notes.unused("devices for each task of a job: TRES tell how many it has", job)
@@ -378,27 +389,24 @@ def _demand(
     return demand, types
 
 
-def _plain_demand(row: SlurmRow, size: int, job: str, notes: Notes) -> dict[str, Fraction]:
-    """Return the CPUs and the memory that a job needs of each of its nodes."""
-    cpus = _amount(row, "CPUs") if row["CPUs"] else Fraction(0)
-    demand = {"cpu": cpus / size}
+def _memory(row: SlurmRow, cpus: Fraction, size: int, job: str, notes: Notes) -> dict[str, Fraction]:
+    """Return the memory that a job needs of each of its nodes, of each of which it needs so many CPUs."""
     column = next((name for name in ("ReqMem", "CoreMem", "NodeMem", "SomeMem") if row[name]), "")
     memory = row[column] if column else ""
-    if row["SomeMem"] and cpus > size:
+    if row["SomeMem"] and cpus > 1:
         notes.assumed("MIN_MEMORY is of a node: with --mem-per-cpu it is of a CPU, which -O tres-alloc takes in", job)
-    if memory:
-        amount = read_memory(memory)
-        if amount is None:
-            raise failure(row.place, f"{row.called(column)} is {shown(memory)}: write an amount, such as 64G")
-        # c stands behind what is for a core, n behind what is for a node; squeue tells of a node, sacct of the job.
-        per = "c" if column == "CoreMem" else memory[-1].lower()
-        each = {"c": cpus / size, "n": Fraction(1)}.get(per, Fraction(1, size if row["ReqMem"] else 1))
-        demand["mem"] = amount * each
-        if not amount:
-            notes.assumed("job of memory 0 needs none: in Slurm it may be all of its node's", job)
-    else:
+    if not memory:
         notes.assumed("job needs no memory: the columns do not tell", job)
-    return demand
+        return {}
+    amount = read_memory(memory)
+    if amount is None:
+        raise failure(row.place, f"{row.called(column)} is {shown(memory)}: write an amount, such as 64G")
+    # c stands behind what is for a core, n behind what is for a node; squeue tells of a node, sacct of the job.
+    per = "c" if column == "CoreMem" else memory[-1].lower()
+    each = {"c": cpus, "n": Fraction(1)}.get(per, Fraction(1, size if row["ReqMem"] else 1))
+    if not amount:
+        notes.assumed("job of memory 0 needs none: in Slurm it may be all of its node's", job)
+    return {"mem": amount * each}
 
 
 # ---- accounts ----------------------------------------------------------------------------------------------

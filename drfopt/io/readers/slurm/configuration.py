@@ -31,6 +31,9 @@ UNTOLD = ("unknown", "cloud", "idle")
 UNBOUND = (*(text.upper() for text in NOTHING), "ALL", "NO", "OFF", "0")
 """Values of settings of a partition that bound nothing: ``scontrol show partition`` prints every setting."""
 
+USUAL = {"priorityjobfactor": "1", "prioritytier": "1"}
+"""Settings of a partition that put it before no other where they are so."""
+
 WRITTEN = {"CPUS": "CPUs", "MEMORY": "RealMemory", "MEMSPEC": "MemSpecLimit"}
 """What a configuration calls the amounts of a node."""
 
@@ -97,7 +100,8 @@ def unused_settings(kind: str, fields: Mapping[str, str], notes: Notes) -> None:
     """Note the settings of an entry, of which the first is its name, that are not used and bound something."""
     name = next(iter(fields.values()))
     for key, value in fields.items():
-        if key not in TOLD[kind] and (kind != "partitions" or value.upper() not in UNBOUND):
+        bounds = kind != "partitions" or value.upper() not in (*UNBOUND, USUAL.get(key))
+        if key not in TOLD[kind] and bounds:
             notes.unused(f"{key} of {kind}", name)
 
 

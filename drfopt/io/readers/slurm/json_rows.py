@@ -7,7 +7,7 @@ from ...text.files import failure
 from ...text.parts import TreePart
 from ..conversion import Notes
 from .configuration import partition_row, unused_settings
-from .row import RESERVATION, UNMODELLED, SlurmRow, array_job
+from .row import RESERVATION, UNMODELLED, SlurmRow, array_job, job_part
 
 __all__ = ["of_json"]
 
@@ -95,12 +95,8 @@ def _job(one: TreePart) -> SlurmRow:
     states = _words(one["job_state"]) or _words(
         one["state"]["current"] if isinstance(one["state"].value, dict) else one["state"]
     )
-    array = one["array"]  # sacct's
-    job = _number(one["array_job_id"]) or _number(array["job_id"])
-    tasks = one["array_task_string"].text() or array["task"].text()
-    tasks = tasks or _number(one["array_task_id"]) or _number(array["task_id"])
     cells = {
-        "JobID": array_job(job if job.strip("0") else one["job_id"].text(), tasks),
+        "JobID": _named(one),
         "User": one["user_name"].text() or one["user"].text(),
         "Account": one["account"].text(),
         "Partition": one["partition"].text(),
@@ -111,6 +107,8 @@ def _job(one: TreePart) -> SlurmRow:
         "Constraint": one["features"].text() or one["constraints"].text(),
         "ReqTRES": one["tres_req_str"].text() or _tres(one["tres"], "requested"),
         "AllocTRES": one["tres_alloc_str"].text() or _tres(one["tres"], "allocated"),
+        "NodeMem": _number(one["memory_per_node"]),
+        "CoreMem": _number(one["memory_per_cpu"]),
         "NodeGRES": one["tres_per_node"].text(),
         "JobGRES": one["tres_per_job"].text(),
         "TaskGRES": one["tres_per_task"].text(),
@@ -118,6 +116,19 @@ def _job(one: TreePart) -> SlurmRow:
     }
     cells |= {what: _told(one[row.key]) for what, row in UNMODELLED.items()}
     return SlurmRow(one.place, "jobs", cells, WRITTEN)
+
+
+def _named(one: TreePart) -> str:
+    """Return what ``squeue`` calls a job; 0 stands for none where it is of no array and part of no other job."""
+    array, het = one["array"], one["het"]  # of sacct
+    whole, first = (
+        next((number for part in parts if (number := _number(part)) not in ("", "0")), "")
+        for parts in ((one["array_job_id"], array["job_id"]), (one["het_job_id"], het["job_id"]))
+    )
+    if whole:
+        tasks = one["array_task_string"].text() or array["task"].text()
+        return array_job(whole, tasks or _number(one["array_task_id"]) or _number(array["task_id"]))
+    return job_part(one["job_id"].text(), first, _number(one["het_job_offset"]) or _number(het["job_offset"]))
 
 
 def _tres(part: TreePart, key: str) -> str:

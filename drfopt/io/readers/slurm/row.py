@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ....base.numbers.quantities import only_digits
 
-__all__ = ["NOTHING", "OUT_OF_USE", "RESERVATION", "UNMODELLED", "SlurmRow", "Unmodelled", "array_job"]
+__all__ = ["NOTHING", "OUT_OF_USE", "RESERVATION", "UNMODELLED", "SlurmRow", "Unmodelled", "array_job", "job_part"]
 
 OUT_OF_USE = " ("
 """Behind the name of a partition that runs nothing, before the state that says why: no job asks for it so."""
@@ -61,3 +61,8 @@ class SlurmRow:
 def array_job(job: str, tasks: str) -> str:
     """Return what ``squeue`` calls a job: ``1003_7`` one of an array, ``1003_[8-20%2]`` those that are no jobs yet."""
     return job if not tasks else f"{job}_{tasks}" if only_digits(tasks) else f"{job}_[{tasks}]"
+
+
+def job_part(job: str, first: str, offset: str) -> str:
+    """Return what ``squeue`` calls a job that is a part of a heterogeneous one: ``1020+1``."""
+    return f"{first}+{offset or 0}" if first not in ("", "0") else job

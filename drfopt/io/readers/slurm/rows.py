@@ -17,7 +17,7 @@ from ...text.parts import parts
 from ..conversion import Notes
 from .configuration import configured, is_configuration, partition_row, unused_settings
 from .json_rows import of_json
-from .row import NOTHING, RESERVATION, SlurmRow, array_job
+from .row import NOTHING, RESERVATION, SlurmRow, array_job, job_part
 
 __all__ = ["DOWN", "POWER", "RESERVED", "UP", "node_states", "rows"]
 
@@ -92,8 +92,8 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "st": "State",
         "nnodes": "NNodes",
         "allocnodes": "NNodes",
+        "numnodes": "NNodes",  # of scontrol, whose Nodes with -d are their names
         "nodes": "NNodes",
-        "numnodes": "NNodes",
         "reqtres": "ReqTRES",
         "tres": "ReqTRES",
         "alloctres": "AllocTRES",
@@ -456,7 +456,8 @@ def _entry(
         if key in fields and fields[key] not in ("(null)", "None") and column not in cells:
             cells[column], names[column] = fields[key], written[key]
     if kind == "jobs":
-        cells["JobID"] = array_job(fields.get("arrayjobid") or cells.get("JobID", ""), cells.get("ArrayTaskId", ""))
+        job = job_part(cells.get("JobID", ""), fields.get("hetjobid", ""), fields.get("hetjoboffset", ""))
+        cells["JobID"] = array_job(fields.get("arrayjobid") or job, cells.get("ArrayTaskId", ""))
     yield SlurmRow(at, kind, _settled(cells), names)
 
 

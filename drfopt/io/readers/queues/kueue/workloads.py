@@ -1,7 +1,7 @@
 """What wants to run under Kueue: Workloads with their pod sets, or pods that name their LocalQueue."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple, Self
 
@@ -9,6 +9,7 @@ from ....text.parts import TreePart
 from ...conversion import Notes, Task
 from ...kubernetes.eligibility import ANYWHERE, PodNeeds
 from ...kubernetes.objects import Objects, name, namespace, tell_unused
+from ...kubernetes.pods import demand as requests
 from ...kubernetes.pods import pod_of, pods
 from .quotas import API, Key, QuotaNode, Quotas, tell_stopped
 
@@ -111,6 +112,7 @@ def tasks(
     for pod in pods(objects, Notes(), literal=True):
         notes.unused("pod, or what makes some: the Workloads are counted", f"{pod.namespace}/{pod.name}", pod.count)
     found: list[Task] = []
+    excluded = _excluded(workloads, forest)
     for item in workloads:
         text = f"{namespace(item)}/{name(item)}"
         held = _conditions(item)
@@ -137,6 +139,9 @@ def tasks(
             if over := min(count, ended.get(part["name"].text("main"), 0)):
                 notes.no_task("pod of a Workload that has ended (reclaimablePods)", text, over)
             pod = pod_of(part["template"], notes, [item], count - over, literal=True)
+            for resource in pod.demand.keys() & excluded:
+                notes.unused(f"{resource} of a Workload: others that ask for it are admitted without a quota", text)
+            pod = replace(pod, demand={r: amount for r, amount in pod.demand.items() if r not in excluded})
             assigned = assignments.get(part["name"].text("main")) if held & set(ADMITTED) else None
             flavors = [flavor.text() for _, flavor in assigned["flavors"].pairs()] if assigned else []
             home = next((classes[root, flavor] for flavor in flavors if (root, flavor) in classes), None)
@@ -150,6 +155,17 @@ def tasks(
                 notes.assumed("pod that waits, of a Workload that is admitted in part", text, rest)
                 found.append(Task(user, pod.demand, rest, needs, title))
     return found, ()
+
+
+def _excluded(workloads: Iterable[TreePart], forest: Quotas) -> set[str]:
+    """Return what Kueue is configured not to count (excludeResourcePrefixes): it is admitted without a quota."""
+    found: set[str] = set()
+    for item in workloads:
+        queue = forest.queues.get(item["status"]["admission"]["clusterQueue"].text())
+        if queue is not None and _conditions(item) & set(ADMITTED):
+            for part in item["spec"]["podSets"].each():
+                found |= set(QueueNeeds.of(queue, requests(part["template"]["spec"])).uncovered)
+    return found
 
 
 def _conditions(item: TreePart) -> set[str]:
