@@ -89,7 +89,7 @@ PEERS = (
         "n = 10",
         "drfopt filling",
         "cvxpy-leximin saturation",
-        "cvxpy-leximin (stops with an error from 40 users on)",
+        "cvxpy-leximin (in a pool it stops with an error from 40 users on)",
     ),
     Peer(
         "DRF, 1,000 users, 100 classes of machines, 31 levels",

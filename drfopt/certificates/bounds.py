@@ -50,7 +50,7 @@ from .chain import cell_names, cheapest_costs, excess, pays, unit_costs
 from .feasibility import infeasibility
 from .verifier.powers import digits_between, marginal_between
 
-__all__ = ["certify", "certify_exactly", "left_by_promises", "most_alone", "tangent_loss"]
+__all__ = ["FRACTIONS", "certify", "certify_exactly", "left_by_promises", "most_alone", "noticed", "tangent_loss"]
 
 FRACTIONS = 1_000
 """Users up to whom it is proven in fractions that somebody is left nothing, as `drfopt.engines.promised` does."""
@@ -438,8 +438,8 @@ def _spent(
     for prices, bounds in full:
         price = stops.costs(clock, prices, bounds)
         price = price if clock.exact else np.nan_to_num(price, posinf=0.0)
-        held = np.where(has > 0, has, clock.leaves.most)
         paying = (price > 0) & ~stopped
+        held = noticed(clock, has, paying)
         if clock.exact:
             left, allowed = prices.sum() + bounds.sum() - price @ has, 0.0
         else:
@@ -448,6 +448,18 @@ def _spent(
             fault = fault or "the floors do not cost all that there is at the prices that are to prove it"
         stopped = stopped | paying
     return stopped, fault
+
+
+def noticed(clock: Clock, has: np.ndarray, asking: np.ndarray) -> np.ndarray:
+    """Return tasks (n,) of which the accuracy is a part: what everybody has, or could run alone where it has nothing.
+
+    Of who is `asking` that is counted where its tasks fit, which may be far less than in a pool of all that there is.
+    """
+    held = np.where(has > 0, has, clock.leaves.most)
+    if not clock.exact and len(held) <= FRACTIONS:
+        for i in np.flatnonzero(asking & (has <= 0)).tolist():
+            held[i] = min(held[i], float(most_alone(clock.instance, i)))
+    return held
 
 
 def _tiers(

@@ -34,6 +34,8 @@ where it is long, or ``"63/25*L1"``, a multiple of what is long; in a file of fl
     proof.tiers               markets and sums in turns: of each turn prices and ceilings, `full` (prices at which
                               all is spent after it), and of sums `held`, what a unit of each sum before counts for (of
                               which who verifies takes the turns, and works out the numbers)
+    proof.answer              of floats that are roundings of an exact answer: its users, placement, types and proof, as
+                              they would stand in a file of their own
 
 Prices that are 0 are left out.  A pool needs no rounds: its levels are their own proof.
 
@@ -238,24 +240,35 @@ def document(
 
     What is not to be `written` keeps its fractions as such, for a verifier in the same program.
     """
-    exact = tasks.dtype == object
     long = LongNumbers()
     text: Text = long.text if written else _plain
-
-    def amount(value: Any) -> Any:
-        return text(value) if exact else value.item() if isinstance(value, np.generic) else value
-
-    rows = [
-        {"name": name, "tasks": amount(x), "level": amount(y)}
-        for name, x, y in zip(instance.users, tasks, levels, strict=True)
-    ]
     found: dict[str, Any] = {
         "schema": SCHEMA,
         "instance": as_text(instance_document(instance)),
         "policy": policy,
         "integer": integer,
-        "users": rows,
     }
+    found |= _answer(instance, policy, tasks, levels, placement, evidence, text)
+    return found | ({"long": long.table} if long.table else {})
+
+
+def _answer(
+    instance: Instance,
+    policy: str,
+    tasks: np.ndarray,
+    levels: Iterable[Any],
+    placement: np.ndarray | None,
+    evidence: Evidence,
+    text: Text,
+) -> dict[str, Any]:
+    """Return what everybody has, where that runs, and the proof."""
+    exact = tasks.dtype == object
+
+    def amount(value: Any) -> Any:
+        return text(value) if exact else value.item() if isinstance(value, np.generic) else value
+
+    rows = zip(instance.users, tasks, levels, strict=True)
+    found: dict[str, Any] = {"users": [{"name": name, "tasks": amount(x), "level": amount(y)} for name, x, y in rows]}
     types = instance.type_table
     if placement is not None and types is not None and len(placement) == len(types.owner):
         # Told type by type, as they were placed.
@@ -276,6 +289,7 @@ def document(
             user: {c: amount(z) for c, z in zip(instance.machine_names, row, strict=True) if z}
             for user, row in zip(instance.users, placement, strict=True)
         }
-    found["proof"] = evidence.written(instance, text)
-    found["proof"] |= monopolies_written(instance, policy, text)
-    return found | ({"long": long.table} if long.table else {})
+    if (one := evidence.unrounded) is not None:
+        proven = _answer(instance, policy, one.tasks, one.levels, one.placement, one.evidence, text)
+        return found | {"proof": {"answer": proven}}
+    return found | {"proof": evidence.written(instance, text) | monopolies_written(instance, policy, text)}

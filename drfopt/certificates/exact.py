@@ -16,6 +16,7 @@ y and more under x, the users below t are the same, and x is leximin-better than
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -35,7 +36,7 @@ from .document import document
 from .feasibility import infeasibility
 from .verifier import verify
 
-__all__ = ["certify", "certify_filling", "certify_rounded", "rounded", "used_exactly"]
+__all__ = ["certify", "certify_filling", "certify_rounded", "rounded", "used_exactly", "verified"]
 
 
 def certify(
@@ -48,22 +49,34 @@ def certify(
     """Return the certificate of exact tasks (n,), Fractions or Enclosures, placed as (n, k)."""
     rates = policy.exact_rates(instance)
     levels = [rate * x for rate, x in zip(rates, tasks, strict=True)]
-    claimed = document(instance, policy.name, tasks, levels, placement, evidence, written=False)
-    report = verify(claimed, bounded=False, exact=True)
-    fault = next((f"{check.name}: {check.worst}" for check in report.checks if not check.holds), "")
+    valid, fault = verified(instance, policy, tasks, levels, placement, evidence)
     # Of an enclosure the answer is what is certain: how far its ends are apart is not a violation, but how good it is.
     widths = [float(x.width / x.upper) for x in tasks if isinstance(x, Enclosure) and x.upper]
     gap = None if policy.objective == "leximin" else max(widths, default=0.0)
     return Certificate(
         kind={"leximin": "chain", "sum": "duals", "alpha": "enclosures"}[policy.objective],
-        valid=report.valid,
-        violation=0.0 if report.valid else float("inf"),
+        valid=valid,
+        violation=0.0 if valid else float("inf"),
         gap=0.0 if gap is None else gap,
         stopped_by=partial(_bottlenecks, instance, tasks, evidence),
         evidence=evidence,
         rigorous=True,
         reason=fault,
     )
+
+
+def verified(
+    instance: Instance,
+    policy: Policy,
+    tasks: np.ndarray,
+    levels: Iterable[Any],
+    placement: np.ndarray | None,
+    evidence: Evidence,
+) -> tuple[bool | None, str]:
+    """Return what the standalone verifier says of tasks (n,), placed as (n, k) or by type, and the first fault."""
+    claimed = document(instance, policy.name, tasks, levels, placement, evidence, written=False)
+    report = verify(claimed, bounded=False, exact=tasks.dtype == object)
+    return report.valid, next((f"{check.name}: {check.worst}" for check in report.checks if not check.holds), "")
 
 
 def rounded(

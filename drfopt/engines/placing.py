@@ -87,6 +87,9 @@ def fewest(
     fits = infeasibility(instance, tasks, found)[0] <= min(least, CAPACITY)
     if room is not None:
         fits = fits and bool((found.T @ instance.demands <= room * (1 + FINE)).all())
+    # What is next to nothing of a user's tasks may be all that a small class holds, whose price needs it to be full.
+    before, after = (z.T @ instance.demands for z in (placement, found))
+    fits = fits and not ((before >= given * (1 - BRIM)) & (after < before * (1 - LITTLE))).any()
     return found if fits else placement
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..base.errors import SolverError, TimeLimitError
 from ..base.numbers.enclosures import Enclosure
 from ..base.tolerances import LEVEL
+from ..certificates.bounds import noticed
 from ..certificates.chain import excess, firm
 from ..certificates.stops import costs, exact_room
 from ..model.evidence import BoundsEvidence, TierEvidence
@@ -242,11 +243,11 @@ def _filled(
     none = np.array([zero] * len(clock.ceilings))
     price = costs(clock, prices, none)
     paying = (price > 0) & ~stopped
-    held = np.where(floors > 0, floors, clock.leaves.most)
     if clock.exact:
         spent = prices.sum() == price @ floors
     else:
         # How far the program gets says little: it is given more room than rounding takes.
         price = np.nan_to_num(price, posinf=0.0)
+        held = noticed(clock, floors, paying)
         spent = not (excess(prices, price, floors) > LEVEL * price * held)[paying].any()
     return (prices, none) if spent and paying[rising].any() else None

@@ -26,6 +26,7 @@ __all__ = [
     "Round",
     "StopEvidence",
     "TierEvidence",
+    "Unrounded",
     "WholeEvidence",
     "type_names",
 ]
@@ -75,6 +76,8 @@ class Evidence:
         Irrational tasks as numbers with a root.
     judge : str
         Who says that nothing is better, where it is no theorem.
+    unrounded : Unrounded or None
+        Of floats that are roundings of an exact answer that answer, of which alone the proof is.
     """
 
     packing: list[Any] | None = None
@@ -83,6 +86,7 @@ class Evidence:
     unpriced: tuple[str, ...] = ()
     closed_forms: dict[int, str] = field(default_factory=dict)
     judge: str = ""
+    unrounded: "Unrounded | None" = None
 
     def devices(self, instance: Instance) -> list[Dealt | None]:
         """Return entry by entry of the packing the devices of one machine that are shared, each with its tasks."""
@@ -101,6 +105,16 @@ class Evidence:
                 row["devices"] = {r: [_by_name(names, on) for on in all_of_it] for r, all_of_it in shared.items()}
             rows.append(row)
         return {"packing": rows}
+
+
+@dataclass(frozen=True, eq=False)
+class Unrounded:
+    """An exact answer: tasks and levels (n,), fractions or enclosures, placed as (n, k) or by type, with its proof."""
+
+    tasks: np.ndarray
+    levels: np.ndarray
+    placement: np.ndarray | None
+    evidence: Evidence
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -398,7 +398,7 @@ POLICIES = Registry(
         "alone",
         "leximin",
         "scalar",
-        "task-share fairness: max-min fairness on tasks as a part of those it could run alone, anywhere",
+        "task-share fairness: max-min fairness on tasks as a part of those (in fractions) it could run alone anywhere",
         "Wang, Li, Liang and Li, Multi-resource fair sharing for datacenter jobs with placement constraints, SC 2016",
     ),
     Policy(

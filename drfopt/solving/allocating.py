@@ -1,7 +1,7 @@
 """The one door: an instance and a policy go in, an allocation with its certificate comes out, or an exception."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -41,11 +41,13 @@ from ..model.evidence import (
     Evidence,
     PriceEvidence,
     StopEvidence,
+    Unrounded,
     WholeEvidence,
 )
 from ..model.hierarchy import Clock, broken
 from ..model.hierarchy.market import market_rules
 from ..model.instance import FEATURES, Instance
+from ..model.organisation import Broken
 from ..model.policies import AnyPolicy, policy_named, policy_on
 from ..model.whole_values import WholeUsers
 
@@ -479,6 +481,38 @@ def _rounded(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, 
     return exactly.rounded(proof, problem.instance, problem.policy, exact, tasks, placement)
 
 
+def _bounds(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, answer: Answer) -> Certificate:
+    """Certify a market or sum under rules by its prices: in fractions, where the tasks are fractions that were rounded.
+
+    What is a rounding of some may be all that others have, so that of rounded tasks nothing is proven by themselves.
+    """
+    instance, policy, found = problem.instance, problem.policy, answer.exact
+    if found is None:
+        proof = bounds.certify(instance, policy, tasks, placement, _priced(answer), _bounded(answer))
+        return _read(problem, tasks, placement, proof)
+    if ((np.asarray(_priced(found)) > 0) & (_priced(answer) == 0)).any():
+        raise SolverError("what users pay is beyond the range of floats: use exact=True, or take other weights")
+    exact, placed = _spread(problem, found, exact=True), _placed(problem, found)
+    proof = bounds.certify_exactly(instance, policy, exact, placed, _bounded(found))
+    one = Unrounded(exact, _levels(problem, exact, found), placed, proof.evidence)
+    said = replace(_bounded(answer), prices=answer.prices, broken=_in_floats(proof.evidence.broken))
+    said = replace(said, unpriced=proof.evidence.unpriced, unrounded=one)
+    return replace(exactly.rounded(proof, instance, policy, exact, tasks, placement), evidence=said)
+
+
+def _read(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, proof: Certificate) -> Certificate:
+    """Return a certificate of floats that its own verifier does not refuse, nor leaves open what fractions decide."""
+    if not proof.valid or problem.n > bounds.FRACTIONS:
+        return proof
+    instance, unmeasured = problem.instance, [None] * len(tasks)
+    # As it is told: on few classes, or by type.
+    placed = fewest(instance, tasks, placement) if instance.type_table is None else placement
+    valid, fault = exactly.verified(instance, problem.policy, tasks, unmeasured, placed, proof.evidence)
+    # Of a sum there is always an answer in fractions, of a market not.
+    refused = not valid if problem.policy.objective == "sum" else valid is False
+    return replace(proof, valid=False, reason=fault) if refused else proof
+
+
 def _placed(problem: Problem, found: Answer) -> np.ndarray | None:
     return None if found.amounts is None else problem.by_type.placement(found.amounts)
 
@@ -528,9 +562,13 @@ def _stops(problem: Problem, tasks: np.ndarray, placement: np.ndarray | None, an
         return replace(proof, evidence=replace(proof.evidence, broken=broken(clock, tasks)))
     clock, exact = Clock(instance, policy, exact=True), _spread(problem, found, exact=True)
     proof = stops.certify(clock, exact, _placed(problem, found), _of(StopEvidence, found).breakpoints)
-    lost = tuple(replace(one, held=float(one.held), promised=float(one.promised)) for one in broken(clock, exact))
     proof = exactly.rounded(proof, instance, policy, exact, tasks, placement)
-    return replace(proof, evidence=replace(proof.evidence, broken=lost))
+    return replace(proof, evidence=replace(proof.evidence, broken=_in_floats(broken(clock, exact))))
+
+
+def _in_floats(lost: Iterable[Broken]) -> tuple[Broken, ...]:
+    """Return guarantees that do not fit together, their amounts rounded."""
+    return tuple(replace(one, held=float(one.held), promised=float(one.promised)) for one in lost)
 
 
 def _said(answer: Answer) -> list[tuple[Fraction, int, Any]]:
@@ -579,7 +617,7 @@ PROOFS: dict[str, Proof] = {
         whole.Finder(a.engine, p.solver, _said(a)),
         p.whole_users,
     ),
-    "bounds": lambda p, x, z, a: bounds.certify(p.instance, p.policy, x, z, _priced(a), _bounded(a)),
+    "bounds": _bounds,
     "exact bounds": lambda p, x, z, a: bounds.certify_exactly(p.instance, p.policy, x, z, _bounded(a)),
     "whole servers": lambda p, x, z, a: whole_servers.certify(
         p.instance, x, a.evidence.packing, p.deadline, whole.Finder(a.engine, p.solver)

@@ -1,5 +1,6 @@
 """Audits of whole tasks under rules and of several types: verdicts beside enumeration, and what is not defined."""
 
+import random
 from fractions import Fraction
 
 import pytest
@@ -9,6 +10,7 @@ from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType
 from drfopt.axioms import ruled, ruled_whole
 from drfopt.axioms.economy import cluster_of
 from drfopt.base.deadline import NEVER
+from drfopt.engines.reference import enumeration
 from drfopt.model.policies import policy_named
 from drfopt.solving.integrality import whole_parts
 
@@ -46,6 +48,23 @@ def test_one_task_more_is_found_wherever_there_is_one(machines):
             assert decided
             assert [user for user, _ in rows] == more
             seen.add(bool(more))
+    assert seen == {False, True}
+
+
+def test_who_can_run_one_task_more_decides_efficiency_as_the_list_of_all_does():
+    seen = set()
+    for seed in range(12):
+        numbers = random.Random(seed)
+        machines = [Machine(k, {"a": numbers.randint(3, 9), "b": numbers.randint(3, 9)}) for k in "xy"]
+        needs = {user: {"a": numbers.randint(1, 4), "b": numbers.randint(1, 4)} for user in "ABC"}
+        cluster = Instance(needs, machines=machines)
+        held = tuple(int(x) - (seed % 3 == 0 and x > 0) for x in solve(cluster, integer=True).tasks)
+        rooms = list(zip(cluster.exact_machine_capacity, cluster.counts.tolist(), strict=True))
+        reached = enumeration.packable(cluster.exact_demands, rooms, cluster.exact_limits)
+        better = any(x != held and all(a >= b for a, b in zip(x, held, strict=True)) for x in reached)
+        rows, decided = ruled_whole.wasted(cluster, held, policy_named("drf"), NEVER)
+        assert decided and bool(list(rows)) == better
+        seen.add(better)
     assert seen == {False, True}
 
 

@@ -243,8 +243,8 @@ def two_sided(world: World, i: int, m: re.Match) -> str:
 PRICED: tuple[Template, ...] = (
     Template(
         "price of",
-        r"price: of .+",
-        true_by_itself,
+        r"price: of .+, in (?P<unit>tasks|shares of the cluster as it is)(;.*)?",
+        lambda world, m: "" if (m["unit"] == "tasks") is (world.policy in ("tasks", "throughput")) else "another unit",
     ),
     Template(
         "total price of",

@@ -330,10 +330,19 @@ def test_queues_alone_are_no_cluster(tmp_path: Path) -> None:
     queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "a"}}
     with pytest.raises(InstanceError, match="no task of a user is waiting or running"):
         read("volcano", [write(tmp_path / "q.json", queue)])
-    # Of all notes the one is told that is about a task.
+    # Of all notes those are told that are about a task.
     other = pod("p", on="n", priority=5)
     with pytest.raises(InstanceError, match=r"\(assumed: pod that stays where it is: subtracted from its node \(p\)\)"):
         read("volcano", [write(tmp_path / "q.json", queue, node("n"), other)])
+
+
+def test_pods_of_another_scheduler_are_named_where_there_are_no_others(tmp_path: Path) -> None:
+    ended = pod("e", phase="Succeeded")
+    others = [pod(f"p{i}", phase="Pending") for i in range(3)]
+    with pytest.raises(
+        InstanceError, match=r"\(not used: 3 x pod that is no user's task .*; .* that has ended \(.*\)\)"
+    ):
+        read("yunikorn", [write(tmp_path / "q.json", *NODES, ended, *others)])
 
 
 # ---- Kueue -------------------------------------------------------------------------------------------------

@@ -84,6 +84,13 @@ def test_the_largest_sum_by_hand():
     assert cpu.more.tasks is None and cpu.more.lowest_level is None
 
 
+@pytest.mark.parametrize("policy, each", [("throughput", 3 / 11), ("tasks", 1 / 4)])
+def test_a_price_in_tasks_says_so(policy, each):
+    found = price(Instance.library("nsdi2011"), policy)
+    assert found["cpu"].more.price == pytest.approx(each)
+    assert ", in tasks" in str(found) and "in shares of the cluster" not in str(found)
+
+
 def test_a_market_by_hand():
     """With x = 1 / (p + 4 q) and y = 1 / (3 p + q) at prices 1/5 and 1/90 the slopes are those of both rows full."""
     cpu, memory = price(PAPER, "ceei").units

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import shutil
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -295,7 +296,20 @@ def alone_in_less():
     return found | claimed | {"proof": halved["proof"] | {"alone": less}}
 
 
+def beside_its_exact_answer():
+    """Who comes first has a millionth less than in the exact answer, which is proven."""
+    rules = Organisation(tiers={"A": 1})
+    found = file_of(
+        Instance({"A": {"a": "1/7"}, "B": {"a": 1}}, {"a": 1}, organisation=rules), "throughput", exact=True
+    )
+    answer = {"users": copy.deepcopy(found["users"]), "proof": found["proof"]}
+    for user in found["users"]:
+        user |= {"tasks": float(Fraction(user["tasks"])) * (1 - 1e-6), "level": None}
+    return found | {"proof": {"answer": answer}}
+
+
 FORGED = [
+    beside_its_exact_answer,
     alone_in_less,
     lambda: a_tier_left_out(),
     more_and_not_promised,

@@ -212,6 +212,7 @@ def ceiling_passed(a, b):
     cluster = Instance({"A": {"a": 1}, "B": {"a": 1}}, {"a": 1 + 1e-10}, organisation=rules)
     found = without_levels(file_of(cluster, "throughput"))
     found["users"][0]["tasks"], found["users"][1]["tasks"] = float(a), float(b)
+    found["proof"] = {"tiers": [tier(0) | {"ceilings": {"g": {"a": 1}}}, tier(1, 1, a=1)]}
     return found
 
 

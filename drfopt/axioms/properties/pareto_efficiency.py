@@ -79,7 +79,8 @@ def _whole(case: AuditCase) -> Finding:
         eligible = [[c.open_to[i] for c in cluster.machines] for i in range(cluster.n)]
     held = tuple(int(low(x)) for x in truth.tasks)
     try:
-        reached = enumeration.packable(cluster.demands, machines, cluster.limits, eligible)
+        # Only a witness gains by a list: whether one task more fits decides as well, and minds the time.
+        reached = enumeration.packable(cluster.demands, machines, cluster.limits, eligible, enumeration.LISTED)
     except enumeration.TooManyToListError:
         return _one_more(case, held)
     for tasks in reached:

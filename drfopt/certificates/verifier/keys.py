@@ -36,7 +36,7 @@ NODE = {
     "rounds": ["number"], "divisor": "number", "base": NUMBERS,
 }  # fmt: skip
 TREES = [[NODE]]
-PROOF = {
+PROOF: dict[str, Any] = {
     "rounds": [PAID | {"finished!": ["text"]}],
     "alone": {"": {"placement!": [NUMBERS], "prices!": AMOUNTS}},
     "prices": AMOUNTS,
@@ -55,15 +55,19 @@ INSTANCE = {
     "machines": [{"name!": "text", "capacity!": NUMBERS}],
     "users!": [USER | {"tasks": [{"demand!": NUMBERS, "count!": "number"}]}],
 }
-ANSWER = {
-    "integer!": "flag",
-    "policy!": "text",
-    "instance": ("none", "text", INSTANCE),
+HAD = {
     "users!": [{"name!": "text", "tasks!": AMOUNT, "level": ("none", *AMOUNT)}],
     "placement": ("none", {"": {"": AMOUNT}}),
     "types": ("none", {"": [{"tasks": AMOUNT, "placement": {"": AMOUNT}}]}),
-    "unplaced": ["text"],
     "proof": ("none", PROOF),
+}
+PROOF["answer"] = HAD
+ANSWER = {
+    **HAD,
+    "integer!": "flag",
+    "policy!": "text",
+    "instance": ("none", "text", INSTANCE),
+    "unplaced": ["text"],
 }
 AUDITED = {"audits": [{"truth!": ANSWER, "findings!": [{"property!": "text", "verdict!": "text", "after": [ANSWER]}]}]}
 

@@ -28,6 +28,14 @@ class Proof(MarketClaim):
     why = ""
     """Why the trees of the file do not prove it."""
 
+    def unrounded(self, answer: dict[str, Any]) -> "Proof":
+        """Return the proof of the exact answer of which the tasks are roundings; that they are is checked."""
+        one = type(self)(self.c, answer | {"policy": self.policy, "integer": self.whole}, exact=True)
+        ends = one.ends()
+        off = (i for i in self.n if not all(self.near(self.x[i], end[i]) for end in ends))
+        self.report.add("tasks are those of the exact answer, rounded", self.names(off, self.x, *ends))
+        return one
+
     def leximin(self) -> None:
         """Everybody is at her limit or finished by a round, whose prices prove that she cannot rise."""
         finished_in_rounds(self)
@@ -98,7 +106,7 @@ class Proof(MarketClaim):
         return None
 
     def include(self, other: "Proof", of: str) -> None:
-        """Add the checks of another proof, which is of a class of machines."""
+        """Add the checks of another proof, which is of a class of machines, or of the exact answer."""
         self.report.checks += [replace(check, name=f"on {of}: {check.name}") for check in other.report.checks]
 
     def sum(self) -> None:

@@ -271,6 +271,23 @@ class AloneRow(Keyed):
     prices: dict[str, dict[str, Fraction]]
 
 
+class Claimed(Keyed):
+    """A user's row of a certificate file."""
+
+    name: str
+    tasks: Amount
+    level: Amount
+
+
+class ExactAnswer(Keyed):
+    """An exact answer in a file of floats, and its proof."""
+
+    users: list[Claimed]
+    placement: Placement = {}
+    types: dict[str, list[TypeRow]] = {}
+    proof: "ProofTable"
+
+
 class ProofTable(Keyed):
     """What the proof is made of; which of it depends on the policy."""
 
@@ -285,6 +302,7 @@ class ProofTable(Keyed):
     trees: Annotated[list[Tree], Field(description="one for each level of a leximin, or tier of a sum or product")] = []
     bounds: Annotated[list[BoundRow], Field(description="one for each level that is not proven, from the lowest")] = []
     servers: Annotated[list[ServerRow], Field(description="of per-server, for each entry of the packing")] = []
+    answer: Annotated[ExactAnswer | None, Field(description="of which the file's tasks are roundings")] = None
 
 
 class AllocationDocument(Headed):
@@ -314,14 +332,6 @@ class AllocationDocument(Headed):
     proof: ProofTable | None = None
     cluster: InstanceFile | None = None
     long: Long = {}
-
-
-class Claimed(Keyed):
-    """A user's row of a certificate file."""
-
-    name: str
-    tasks: Amount
-    level: Amount
 
 
 class CertificateFile(Keyed):

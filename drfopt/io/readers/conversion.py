@@ -9,7 +9,7 @@ The current allocation, ``drfopt convert --current``, has the shape that ``drfop
 files say runs on a machine that is in the instance. Of a pool it is {"tasks": {user: tasks}}: there are no classes.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
@@ -55,6 +55,9 @@ POOL = "the pool"
 LONGEST_EXAMPLE = 80
 """Characters of an example in a note: names of pods can be far longer than what tells them apart."""
 
+REASONS = 3
+"""Notes that one refusal names."""
+
 
 @dataclass(frozen=True)
 class Note:
@@ -89,25 +92,26 @@ class Notes:
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._examples: dict[tuple[str, str], str] = {}
-        self._lost: dict[str, str] = {}
+        self._lost: defaultdict[str, set[str]] = defaultdict(set)
 
     def unused(self, what: str, example: object = "", count: int = 1) -> None:
         """Note that something in the files plays no part in the instance."""
         self._add(UNUSED, what, example, count)
 
     def no_task(self, what: str, example: object = "", count: int = 1, kind: str = UNUSED) -> None:
-        """Note that something in the files is no task, or nobody's: the first is named where there is none at all."""
-        self._lost.setdefault(TASK, what)
+        """Note that something in the files is no task, or nobody's: they are named where there is none at all."""
+        self._lost[TASK].add(what)
         self._add(kind, what, example, count)
 
     def no_machine(self, what: str, example: object = "", count: int = 1) -> None:
         """Note the same of a machine."""
-        self._lost.setdefault(MACHINE, what)
+        self._lost[MACHINE].add(what)
         self.unused(what, example, count)
 
     def why_none(self, kind: str) -> str:
-        """Return what was met first that is no `TASK`, or no `MACHINE`, in brackets; empty where nothing was."""
-        return next((f" ({note})" for note in self.taken() if note.what == self._lost.get(kind)), "")
+        """Return what was met most that is no `TASK`, or no `MACHINE`, in brackets; empty where nothing was."""
+        met = sorted((note for note in self.taken() if note.what in self._lost[kind]), key=lambda note: -note.count)
+        return f" ({'; '.join(map(str, met[:REASONS]))})" if met else ""
 
     def assumed(self, what: str, example: object = "", count: int = 1) -> None:
         """Note what the instance says though the files do not."""

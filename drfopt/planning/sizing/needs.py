@@ -17,8 +17,13 @@ Which of them that is depends on the proportions of the capacities alone, so the
 below here.  A user with several types of tasks gives up some of each, and gains where each of hers can use some of it,
 or may go where there is plenty (`drfopt.planning.sizing.plenty`).  Guarantees of users that all fit into the cluster as
 it is are kept in every larger one, before anybody has more.  What it means for users in other groups stands in
-`drfopt.planning.sizing.clock_needs`, for markets in `drfopt.planning.sizing.market_needs`.  All of it is computed in
-floats and rounded down.
+`drfopt.planning.sizing.clock_needs`, for markets in `drfopt.planning.sizing.market_needs`, for users of a pool who need
+more than i in `drfopt.planning.sizing.pool_needs`.  All of it is computed in floats and rounded down.
+
+A share s asks for more the more there is:  x_i >= s C[g] / d[i, g]  with g the resource of which that share is.  Then
+level(i) is at least s / d[i, g] times the level of a task of i, times C[g]: a number that the proportions tell.  Of all
+g that it may be the least counts, and who has a level L has L C[h] over the level of a task of its own, times C[h],
+for every h.  In a market tasks of others are a multiple of those of i, and so are such lines.
 
 Whole tasks of a user with several types are the first so many of its sequence, which may need less of something than as
 many average ones.  So many average ones as the type that has started least are needed in any case; where some type

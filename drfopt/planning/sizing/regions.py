@@ -84,7 +84,10 @@ class Totals:
         return found
 
     def reaching(self, region: Region, capacity: np.ndarray) -> Region:
-        """Return the part of a region after which the capacity is this (m,) or more."""
+        """Return the part of a region after which the capacity is this (m,) or more.
+
+        Of an offer that takes at least what all others together, bought to their ends, leave missing of any resource.
+        """
         with np.errstate(invalid="ignore"):
             most = np.where(self.adds > 0, self.adds * region.high[:, None], 0.0)
         others = np.array([np.delete(most, s, axis=0).sum(axis=0) for s in range(len(most))])
