@@ -8,7 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import PolicyError, TimeLimitError, is_real
+from .errors import PolicyError, TimeLimitError
+from .numbers.reals import is_real
 
 __all__ = ["NEVER", "PAST", "SHORTEST", "Budget", "Deadline", "ending", "stopping"]
 

@@ -15,9 +15,7 @@ DrfoptError
 
 import difflib
 from collections.abc import Collection, Iterable
-from decimal import Decimal
 from itertools import islice
-from numbers import Real
 from typing import Any
 
 __all__ = [
@@ -31,7 +29,6 @@ __all__ = [
     "SolverError",
     "TimeLimitError",
     "checked_flags",
-    "is_real",
     "listed",
     "renaming",
     "suggestion",
@@ -118,13 +115,6 @@ def unknown_key(key: str, known: Collection[str], near: str | None = None) -> st
     return (
         f"unknown key {key!r}: the keys here are {', '.join(known)}{suggestion(key, known) if near is None else near}"
     )
-
-
-def is_real(value: Any) -> bool:
-    """Say whether a value is a real number: one of Python's or NumPy's, or a `Decimal`, and neither a flag nor NaN."""
-    if isinstance(value, Decimal):
-        return not value.is_nan()
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(value == value)  # NaN is not
 
 
 def checked_flags(**given: Any) -> None:

@@ -30,7 +30,7 @@ from .full_ceilings import full_ceilings
 from .least_needed import least_needed
 from .pricing.price_table import Prices, Worth
 from .pricing.units import units_of
-from .sizing.clock_needs import worth
+from .sizing.clock_needs import guaranteed_tasks
 from .sizing.targets import left_nothing, served_before
 
 __all__ = ["LARGEST", "Advice", "ToBuy", "advise", "most_priced", "priced_quickly"]
@@ -252,7 +252,7 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
         helps = f"'drfopt {other}' and 'drfopt size' say what helps" if policy.path is None else TRY
         return Advice(allocation, (), nowhere, helps)
     if policy.objective in ("leximin", "servers"):
-        promised = worth(instance)[1]
+        promised = guaranteed_tasks(instance)[1]
         before = left_nothing(instance, [i for i in wanting.tolist() if not promised[i]], allocation.integer)
         wanting = np.array([i for i in wanting.tolist() if i not in before], dtype=int)
         if not wanting.size:

@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..base.numbers.shown import DIGITS, apart, fixed, in_units, number, percent, rounded_down, written_in
+from ..base.numbers.shown import DIGITS, apart, fixed, in_units, number, percent, towards, written_in
 from ..base.tables import clean
 from ..base.tolerances import LEVEL
 
@@ -227,7 +227,7 @@ def _cells(column: Column, values: list[Any], pool: list[Any], units: list[str])
 
 
 def _writer(column: Column) -> Callable[[float, int], str]:
-    return rounded_down if column.kind == "up to" else number
+    return (lambda value, digits: number(*towards(value, digits=digits))) if column.kind == "up to" else number
 
 
 def _tell_apart(

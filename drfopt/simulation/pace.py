@@ -14,7 +14,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..base.errors import InstanceError, is_real, suggestion
+from ..base.errors import InstanceError, suggestion
+from ..base.numbers.reals import is_real
 from .plan import Plan, StartedLot
 from .state import ClusterState
 

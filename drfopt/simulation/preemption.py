@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from operator import add, mul, sub
 from typing import Any
 
-from ..base.errors import InstanceError, is_real
+from ..base.errors import InstanceError
+from ..base.numbers.reals import is_real
 from .plan import Lot, Plan, StartedLot
 from .state import ClusterState
 from .turns import Rule

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InstanceError, checked_flags, is_real
-from ..base.numbers.shown import counted, share_of_all, tenths
+from ..base.errors import InstanceError, checked_flags
+from ..base.numbers.reals import is_real
+from ..base.numbers.shown import changing, counted, share_of_all, tenths
 from ..base.results import Result
 from ..base.tables import Column, Sheet
 from ..model.naming import some
@@ -145,7 +146,8 @@ class Run(Result):
         users = self.scenario.users
         sums = [sum((user.guarantee.get(name, 0) for user in users), Fraction(0)) for name in self.resources]
         there = zip(self.resources, sums, self._capacity.tolist(), strict=True)
-        return [f"{float(promised):.6g} of {room:.6g} {name}" for name, promised, room in there if promised > room]
+        over = [(name, *changing(float(promised), room)) for name, promised, room in there if promised > room]
+        return [f"{promised} of {room} {name}" for name, promised, room in over]
 
     @property
     def _held(self) -> np.ndarray:

@@ -58,6 +58,10 @@ FEW = 1000
 """Tasks up to which one by one is as fast as in jumps."""
 
 
+_Run = tuple[Any, Any, Any, Any, str, Any, int, dict[int, Mix], Lines | None, list[int]]
+"""Arguments of Algorithm 1; see `drfopt.engines.reference.algorithm1.kinds_started`."""
+
+
 @dataclass(frozen=True, eq=False)
 class ScheduleDistance:
     """How far a schedule is from the optimum of whole tasks.
@@ -352,6 +356,12 @@ def schedule(
             return _filled(instance, chosen, when_full, rule, filled)
         _check_length(about := sum(filled.tasks))
     wait(about, about * (2 + (instance.n if lines else 1)))
+    return _one_by_one(instance, chosen, run, rule, deadline, trace)
+
+
+def _one_by_one(instance: Instance, policy: Policy, run: _Run, rule: str, deadline: Deadline, trace: bool) -> Schedule:
+    """Return what is started task by task in a run of Algorithm 1, given by its arguments."""
+    _, machines, _, _, when_full, _, _, mixes, *_ = run
     steps = None
     if trace:
         steps = tuple(_counted_shares(instance, step) for step in discrete_filling(*run, most=LONGEST + 1)[1])
@@ -370,7 +380,7 @@ def schedule(
             types[user][kind] += count
     return Schedule(
         instance,
-        chosen.name,
+        policy.name,
         when_full,
         placement.sum(axis=1),
         None if instance.machines is None else placement,

@@ -10,7 +10,7 @@ from organised import on_machines, organised_pool
 from whole_pools import tied, tiny
 from whole_reference import awkward
 
-from drfopt import Allocation, Instance, Machine, PolicyError, TimeLimitError, schedule, solve
+from drfopt import Allocation, Instance, Machine, PolicyError, TaskType, TimeLimitError, schedule, solve
 from drfopt.base import deadline as clock
 from drfopt.certificates import exhaustive_search, whole
 from drfopt.certificates.remaining_room import room_for_more
@@ -182,3 +182,18 @@ def test_billions_of_tasks_are_filled_up_as_task_by_task(machines):
     cluster = Instance(demands, max_tasks=[None, None, 10**9 + 1], **held)
     found = filling_up.filled(Problem(cluster, policy_named("drf"), True)).tasks.tolist()
     assert found == pytest.approx(schedule(cluster, trace=False).tasks.tolist(), abs=1 + machines)
+
+
+@pytest.mark.parametrize("grace", [0.0, filling_up.GRACE])
+def test_millions_of_tasks_of_several_types_are_filled_up_in_their_proportions(monkeypatch, grace):
+    monkeypatch.setattr(filling_up, "GRACE", grace)
+    kinds = [TaskType([1, 2], 6 * 10**7), TaskType([2, 1], 3 * 10**7)]
+    cluster = Instance([kinds, [3, 5]], machines=[Machine("m", [10**7, 10**7], 2)])
+    limit = clock.PAST if not grace else clock.NEVER
+    problem = Problem(cluster, policy_named("drf"), True, limit)
+    found = filling_up.filled(problem)
+    tasks = problem.whole_users.spread(found.tasks.tolist())
+    assert not whole.impossible(problem.whole_users, found.tasks.tolist(), found.evidence.packing)
+    assert room_for_more(problem.whole_users, found.tasks.tolist(), found.evidence.packing) == []
+    if grace:
+        assert tasks[0] * 5 / 3 == pytest.approx(tasks[1] * 5, rel=1e-5)  # Tasks of the first need 5/3 of memory.

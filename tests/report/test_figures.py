@@ -10,7 +10,7 @@ from clusters_to_show import HOSTILE, NSDI, crowd, hostile, machines
 
 from drfopt import Instance, Machine, what_if
 from drfopt.base.errors import InstanceError
-from drfopt.base.numbers.shown import fixed, number, percent
+from drfopt.base.numbers.shown import fixed, in_full, number, percent, towards
 from drfopt.base.tables import clean
 from drfopt.planning.sweeping import sweep
 from drfopt.reporting import vega
@@ -339,3 +339,11 @@ def test_a_resource_whose_name_ends_as_another_stops_users_by_itself():
     machine = Machine("m", {"gpu": 9, "nvidia.com/gpu": 2})
     document = study(Instance({"A": {"gpu": 1, "nvidia.com/gpu": 1}}, machines=[machine]), ["drf"])
     assert {row["name"]: row["stopped"] for row in document["resources"]} == {"gpu": [0], "nvidia.com/gpu": [1]}
+
+
+def test_an_end_is_rounded_to_the_side_of_what_holds_now():
+    assert number(*towards(12_345_678.9)) == "12,345,678" and in_full(*towards(12_345_678.9)) == "12345678"
+    assert number(*towards(12_345_678.9, 2e7)) == "12,345,679"
+    assert number(*towards(99.99996, digits=4)) == "99.99" and number(*towards(12345.6, digits=4)) == "12,345"
+    assert number(*towards(1.0000009, 1.0000005)) == "1.0000009"
+    assert number(*towards(1.99999e15, digits=4)) == "1.999e+15"

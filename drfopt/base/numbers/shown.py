@@ -25,7 +25,6 @@ __all__ = [
     "number",
     "part_of",
     "percent",
-    "rounded_down",
     "share_of_all",
     "towards",
     "written_in",
@@ -43,6 +42,9 @@ ALL_DIGITS = 12
 EVERY_DIGIT = 17
 """Digits in which every float is written."""
 
+LONGEST = 1e15
+"""Numbers from which on they are written with an exponent."""
+
 BINARY = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 MOST_DIGITS = 6
@@ -59,7 +61,7 @@ def number(value: float | None, digits: int = DIGITS + 1) -> str:
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     power = math.floor(math.log10(abs(value)))
-    if power < -6 or power > 14:
+    if power < -6 or abs(value) >= LONGEST:
         return f"{value:.{digits}g}"
     text = f"{value:,.{max(0, digits - 1 - power)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
@@ -85,11 +87,16 @@ def _rounded(value: float, digits: int, way: int, error: float = LEVEL) -> float
     return float(f"{nearest + way * 10.0 ** (math.floor(math.log10(value)) + 1 - digits):.{digits}g}")
 
 
-def towards(end: float, now: float) -> tuple[float, int]:
-    """Return where something ends that holds now, rounded to that side of it, and the digits that keep them apart."""
+def towards(end: float, now: float = 0.0, digits: int = DIGITS_OF_CELLS) -> tuple[float, int]:
+    """Return where something ends that holds now, rounded to that side of it, and the digits that keep them apart.
+
+    They are so many at least; a whole number is rounded to one.
+    """
     rounded, within = (not_above, operator.ge) if end > now else (not_below, operator.le)
-    digits = next((d for d in range(DIGITS_OF_CELLS, EVERY_DIGIT) if within(rounded(end, d), now)), EVERY_DIGIT)
-    return rounded(end, digits), digits
+    whole = math.floor(math.log10(end)) + 1 if 1 <= end < LONGEST else 0
+    apart = (d for d in range(digits, EVERY_DIGIT) if within(rounded(end, d), now))
+    digits = next(apart, EVERY_DIGIT)
+    return rounded(end, max(digits, whole)), digits
 
 
 def _general(value: float, digits: int) -> str:
@@ -205,12 +212,6 @@ def in_units(value: float, unit: str = "", digits: int = DIGITS + 1, told: Calla
     value *= 1024 ** BINARY.index(unit)
     power = min(int(math.log2(abs(value))) // 10, len(BINARY) - 1) if abs(value) >= 1 else 0
     return f"{told(value / 1024**power, digits)} {BINARY[power]}"
-
-
-def rounded_down(value: float, digits: int = DIGITS + 1) -> str:
-    """Return a number that something holds up to, as `number` has it, and no larger."""
-    whole = math.floor(math.log10(value)) + 1 if 0 < value < math.inf else 0
-    return number(not_above(value, max(digits, whole)), digits)
 
 
 def written_in(unit: str, told: Callable[[float, int], str] = number) -> Callable[[float, int], str]:

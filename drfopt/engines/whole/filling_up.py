@@ -10,8 +10,7 @@ Whoever is below a guarantee goes first, where least of it is kept.  Then, of
 
 All of these grow with anybody's tasks, so that what is filled up is better than it was.  On machines tasks stay where
 they are, and the next goes where its user's tasks leave least that nobody can use.  An answer whose search was cut
-short is filled up before it is returned, whatever the time: then each is given all that it has room for, in that order;
-of tasks of several types on machines as many as a second more allows, of millions not all.
+short is filled up before it is returned, whatever the time: then each is given all that it has room for, in that order.
 """
 
 import heapq
@@ -35,9 +34,6 @@ __all__ = ["GRACE", "PoolTasks", "TaskByTask", "filled", "filled_pool"]
 
 GRACE = 1.0
 """Seconds for tasks one by one where time has run out already; what is left then goes in large steps."""
-
-LAST = 1.0
-"""Seconds after that for tasks of several types on machines, which go one by one however many there are."""
 
 MANY = 100_000
 """Tasks of a member that would fit above which it runs several at a time: a second or so of one by one."""
@@ -99,20 +95,38 @@ class TaskByTask:
 
     def next_good(self, p: int) -> int:
         """Return of which goods the next task of a member is."""
-        return self.users.goods_of[p][self._next_type(p)]
-
-    def _next_type(self, p: int) -> int:
         sequence = self.users.sequences[p]
-        return sequence.next_type(self.tasks[p]) if len(sequence.rows) > 1 else 0
+        return self.users.goods_of[p][sequence.next_type(self.tasks[p]) if len(sequence.rows) > 1 else 0]
 
     def more(self, p: int, number: int = 1) -> int:
-        """Run up to so many more tasks of a member, of several types one; return for how many there was room."""
-        sequence, t = self.users.sequences[p], self._next_type(p)
-        number = number if len(sequence.rows) == 1 else 1
+        """Run up to so many more tasks of a member; return for how many room was found.
+
+        Of several types they are those that come next, all of them or half as many, and so on.
+        """
+        sequence = self.users.sequences[p]
+        if len(sequence.rows) == 1:
+            number = self._run(p, 0, number)
+        while number and len(sequence.rows) > 1 and not self._all_run(p, number):
+            number //= 2
+        self.tasks[p] += number
+        return number
+
+    def _all_run(self, p: int, number: int) -> bool:
+        """Run the next tasks of a member of several types, so many, or none if not all have room; say which."""
+        sequence, x, left = self.users.sequences[p], self.tasks[p], self.left
+        before = self.cluster.state() if number > 1 else None
+        counts = [b - a for a, b in zip(sequence.started(x), sequence.started(x + number), strict=True)]
+        done = all(self._run(p, t, count) == count for t, count in enumerate(counts) if count)
+        if not done and before is not None:
+            self.left = left
+            self.cluster.restore(before)
+        return done
+
+    def _run(self, p: int, t: int, number: int) -> int:
+        """Run up to so many tasks of one type of a member; return for how many there was room."""
         need = self.under[self.users.goods_of[p][t]]
         number = min([number, *(f // d for d, f in zip(need, self.left, strict=True) if d)])
-        placed = self.cluster.place(self.place[sequence.rows[t]], number)
-        self.tasks[p] += placed
+        placed = self.cluster.place(self.place[self.users.sequences[p].rows[t]], number)
         self.left = [f - placed * d for f, d in zip(self.left, need, strict=True)]
         return placed
 
@@ -183,9 +197,7 @@ def _fill(problem: Problem, filling: TaskByTask | PoolTasks) -> None:
     if users.branches and problem.policy.objective == "leximin":
         GroupSweep(users, ends).one_by_one(filling.more, ends, filling.tasks)
     _one_by_one(users, filling, ordered, ends)
-    typed = isinstance(filling, TaskByTask) and any(len(goods) > 1 for goods in users.goods_of)
-    last = problem.deadline.grace(LAST) if typed else NEVER
-    _one_by_one(users, filling, ordered, last, at_once=True)
+    _one_by_one(users, filling, ordered, NEVER, at_once=True)
 
 
 def _one_by_one(

@@ -110,6 +110,14 @@ class SingleMachines:
                 for where in here:
                     self.run(place[i], where, x)
 
+    def state(self) -> tuple:
+        """Return what runs where, to `restore` it."""
+        return self.left.copy(), self.load.copy(), [dict(one) for one in self.running], self.refused.copy()
+
+    def restore(self, state: tuple) -> None:
+        """Have run again what ran when it was the `state`."""
+        self.left, self.load, self.running, self.refused = state
+
     def fill_up(self, most: list[int], deadline: Deadline, ends: Deadline) -> None:
         """Give task after task to the user whose level is lowest, passing over whose fits nowhere any more.
 

@@ -29,6 +29,7 @@ import numpy as np
 
 from ...base.deadline import Deadline
 from ...base.errors import PolicyError, TimeLimitError
+from ...base.numbers.shown import in_full
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.machine import Devices
@@ -86,9 +87,10 @@ class DeviceUse:
         parts = []
         for name, used in self.used.items():
             idle = self.idle[name]
-            torn = f", {self.fragments[name]:.6g} of the {idle:.6g} idle are fragments" if self.fragments else ""
-            parts.append(f"{used:.6g} of {used + idle:.6g} {name} in use{torn}")
-        return f"{self.way}: {'; '.join(parts)}; {self.tasks:.6g} tasks, lowest level {self.lowest:.6g} ({self.proven})"
+            torn = self.fragments and f", {in_full(self.fragments[name])} of the {in_full(idle)} idle are fragments"
+            parts.append(f"{in_full(used)} of {in_full(used + idle)} {name} in use{torn or ''}")
+        tasks = f"{in_full(self.tasks)} tasks, lowest level {self.lowest:.6g}"
+        return f"{self.way}: {'; '.join(parts)}; {tasks} ({self.proven})"
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,9 @@ class Fragmentation:
     def sentences(self) -> list[str]:
         """Return a line for each way, and one for what is lost."""
         found = [way.sentence() for way in self.ways]
-        if lost := ", ".join(f"{amount:.6g} {name}" for name, amount in self.lost.items() if amount >= 0):
+        if lost := ", ".join(f"{in_full(amount)} {name}" for name, amount in self.lost.items() if amount >= 0):
             found.append(f"lost to fragmentation and to whole tasks: {lost}")
-        if gained := ", ".join(f"{-amount:.6g} {name}" for name, amount in self.lost.items() if amount < 0):
+        if gained := ", ".join(f"{in_full(-amount)} {name}" for name, amount in self.lost.items() if amount < 0):
             found.append(f"whole tasks use more than divisible ones, for fairness divides otherwise: {gained}")
         return found
 

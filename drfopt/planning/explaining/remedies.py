@@ -185,7 +185,7 @@ class Remedies(RemedyTrials):
         if side.held is None:
             return self._begins(worth, i)
         most = (MOST * worth.now if side.until is None else side.until) - worth.now
-        amount = min(1.0, _rounded_down(most))
+        amount = _rounded_down(most)
         if worth.kind == "machine" and amount < 1:
             # Nobody can buy a part of a machine, and of a whole one this is not known.
             told = self._begins(worth, i, "a whole one")
@@ -209,7 +209,7 @@ class Remedies(RemedyTrials):
 
     def _begins(self, worth: Worth, i: int, each: str = "each") -> str:
         """Return the sentence on the slope alone."""
-        tasks = counted(f"{_slope(worth, i):.4g}", "task")
+        tasks = counted(in_full(_slope(worth, i), 4), "task")
         return f"more of {self._there(worth)} would begin to give it {tasks} for {each}"
 
     def _unit(self, worth: Worth) -> str:
@@ -259,7 +259,7 @@ class Remedies(RemedyTrials):
             return "no little more of one thing, nor of everything, raises it by an amount to be seen"
         return (
             "several things run out together, and more of one alone does not help: "
-            f"1 % more of everything would begin to give it {counted(f'{_slope(worth, i):.4g}', 'task')}"
+            f"1 % more of everything would begin to give it {counted(in_full(_slope(worth, i), 4), 'task')}"
         )
 
     def _until(self, i: int) -> float:
@@ -309,7 +309,7 @@ def _multiplied(amount: float, times: int, most: float) -> Iterator[float]:
 
 
 def _rounded_down(amount: float) -> float:
-    """Return a positive amount in two digits: what is said of it must be true of what is said."""
+    """Return a positive amount in two digits, 1 at most: what is said of it must be true of what is said."""
     if amount >= 1:
         return 1.0
     places = 1 - math.floor(math.log10(amount))

@@ -27,7 +27,7 @@ from ...model.evidence import StopEvidence
 from ...model.hierarchy import BranchPoint, Breakpoint, Clock, SettledState, Trajectory
 from ...model.policies import Policy, dominant_rates, policy_named, policy_on
 from ...solving.allocating import solve
-from .feasible_growth import TIGHT, Grown, Room, skewed, slopes_of_rates
+from .feasible_growth import TIGHT, Grown, Room, slopes_of_rates
 from .market_slopes import CURVED
 from .units import Unit, fine, grown
 
@@ -74,13 +74,15 @@ class _Point:
     room: Any = None
 
 
-def divided(allocation: Allocation) -> "Divided":
-    """Return who looks at the sides of a unit of an allocation with rules of an organisation, or types on machines."""
+def divided(allocation: Allocation, skewed: bool = False) -> "Divided":
+    """Return who looks at the sides of a unit of an allocation with rules of an organisation, or types on machines.
+
+    `skewed`: see `drfopt.planning.pricing.feasible_growth.skewed`.
+    """
     policy = policy_on(allocation.policy, allocation.instance)
-    apart = skewed(allocation.instance)
     if policy.objective == "leximin":
-        return (_Skewed if apart else _Clocked)(allocation)
-    unscaled = policy.alpha == 1 and not allocation.instance.organisation and not apart
+        return (_Stopped if skewed else _Clocked)(allocation)
+    unscaled = policy.alpha == 1 and not allocation.instance.organisation and not skewed
     return (_Unscaled if unscaled else Divided)(allocation)
 
 
@@ -208,10 +210,11 @@ class _Unscaled(Divided):
         return Near(slopes, levels, float(shares.sum()))
 
 
-class _Clocked(Divided):
-    """The same of a leximin, by its stops."""
+class _Stopped(Divided):
+    """The same of a leximin, whose stops tell prices.
 
-    part = STEP
+    A program in floats would place what has no place where needs are skewed: slopes are by dividing there.
+    """
 
     def __init__(self, allocation: Allocation):
         super().__init__(allocation)
@@ -226,40 +229,6 @@ class _Clocked(Divided):
         )
         self.breakpoints = tuple(breakpoint.in_floats() for breakpoint in found)
         self.room = Room(self.instance, self.policy, allocation.tasks)
-        # By the same arithmetic as the divisions beside it, so that differences have no rounding of another engine.
-        self.base = self._run(self.instance.room, self.breakpoints, self.instance.room) or self.base
-
-        self.found: dict[tuple, Near] = {}
-        self.followed = True
-
-    def near(self, unit: Unit, more: bool) -> Near:
-        """Return the slopes on one side, those of another unit where no stop can tell the two apart."""
-        room = self.instance.room
-        paid = [
-            float((h.prices * np.divide(unit.growth, room, where=room > 0, out=np.zeros_like(room))).sum())
-            for h in self.breakpoints
-        ]
-        # What a user could run alone depends on where something is added; all other rates on how much in all.
-        grows = unit.growth if self.policy.measure == "alone" else unit.growth.sum(axis=0)
-        key = (more, tuple(grows.ravel().tolist()), tuple(paid))
-        if (known := self.found.get(key)) is None:
-            self.followed = True
-            known = self._near(unit, more)
-            # Where other stops lead, they may tell apart what these do not.
-            return self.found.setdefault(key, known) if self.followed else known
-        # What remains to be seen is whether there is a place for the tasks.
-        reach = min(2 * self.part * unit.now, unit.end(more))
-        step = reach if more else -reach
-        if self.room.asked(self.base.tasks + step * known.tasks, room + step * unit.growth) > 1 + 2 * TIGHT:
-            return self._near(unit, more)
-        return known
-
-    def _near(self, unit: Unit, more: bool) -> Near:
-        """Return the slopes by the stops, or where none can be followed by dividing changed clusters."""
-        try:
-            return super().near(unit, more)
-        except SolverError:
-            return Divided(self.allocation).near(unit, more)
 
     def price(self, unit: Unit, more: bool) -> float:
         """Return how the level at which a capacity first stops somebody for good rises, shares staying as they are.
@@ -305,6 +274,49 @@ class _Clocked(Divided):
                 return (paid / spent, there, turns) if spent > 0 else None
             state = self.clock.after(state, there, breakpoint.finished)
         return None
+
+
+class _Clocked(_Stopped):
+    """The same by the stops alone."""
+
+    part = STEP
+
+    def __init__(self, allocation: Allocation):
+        super().__init__(allocation)
+        # By the same arithmetic as the divisions beside it, so that differences have no rounding of another engine.
+        self.base = self._run(self.instance.room, self.breakpoints, self.instance.room) or self.base
+
+        self.found: dict[tuple, Near] = {}
+        self.followed = True
+
+    def near(self, unit: Unit, more: bool) -> Near:
+        """Return the slopes on one side, those of another unit where no stop can tell the two apart."""
+        room = self.instance.room
+        paid = [
+            float((h.prices * np.divide(unit.growth, room, where=room > 0, out=np.zeros_like(room))).sum())
+            for h in self.breakpoints
+        ]
+        # What a user could run alone depends on where something is added; all other rates on how much in all.
+        grows = unit.growth if self.policy.measure == "alone" else unit.growth.sum(axis=0)
+        key = (more, tuple(grows.ravel().tolist()), tuple(paid))
+        if (known := self.found.get(key)) is None:
+            self.followed = True
+            known = self._near(unit, more)
+            # Where other stops lead, they may tell apart what these do not.
+            return self.found.setdefault(key, known) if self.followed else known
+        # What remains to be seen is whether there is a place for the tasks.
+        reach = min(2 * self.part * unit.now, unit.end(more))
+        step = reach if more else -reach
+        if self.room.asked(self.base.tasks + step * known.tasks, room + step * unit.growth) > 1 + 2 * TIGHT:
+            return self._near(unit, more)
+        return known
+
+    def _near(self, unit: Unit, more: bool) -> Near:
+        """Return the slopes by the stops, or where none can be followed by dividing changed clusters."""
+        try:
+            return super().near(unit, more)
+        except SolverError:
+            return Divided(self.allocation).near(unit, more)
 
     def at(self, unit: Unit, amount: float, other: _Point | None) -> _Point:
         """Return the division with so much more of a unit: by the stops there are, or those of the other division."""
@@ -368,16 +380,6 @@ class _RememberingClock(Clock):
     def trajectory(self, state: SettledState) -> Trajectory:
         key = (state.promising, state.finished.tobytes(), state.has.tobytes())
         return self.known.get(key) or self.known.setdefault(key, super().trajectory(state))
-
-
-class _Skewed(_Clocked):
-    """The same where a program in floats would place what has no place: its stops tell prices, divisions the slopes."""
-
-    part, near, at = APART, Divided.near, Divided.at
-
-    def __init__(self, allocation: Allocation):
-        super().__init__(allocation)
-        self.base = _Point(allocation.tasks, allocation.levels, float(allocation.dominant_shares.sum()))
 
 
 def _between(close: _Point, far: _Point, step: float) -> Near:

@@ -287,9 +287,9 @@ def _by_market(allocation: Allocation, totals: Sums) -> Look:
     return look
 
 
-def _by_dividing(allocation: Allocation, totals: Sums) -> Look:
+def _by_dividing(allocation: Allocation, totals: Sums, skewed: bool) -> Look:
     """Look at rules of an organisation, or types on machines: changed clusters are divided, by the same stops."""
-    near = divided(allocation)
+    near = divided(allocation, skewed)
     instance = allocation.instance
 
     def look(unit: Unit, more: bool) -> OneSided | None:
@@ -431,13 +431,14 @@ def price(
         kind = "of whole tasks" if allocation.integer else "in fractions"
         raise PolicyError(f"the allocation is {kind}, and prices are those of divisible tasks in floats: leave it out")
     totals = Sums(instance, TOTAL, ruled=False)
-    beyond = (bool(instance.features - {"types"}) or skewed(instance)) and chosen.objective not in ("sum", "servers")
+    apart = skewed(instance)
+    beyond = (bool(instance.features - {"types"}) or apart) and chosen.objective not in ("sum", "servers")
     known = allocation
     if beyond and chosen.objective == "alpha":
         problem = Problem(instance, chosen)
         if (plain := market_of_incomes(problem, kept(problem))) is not None:
             known, beyond = replace(allocation, instance=plain), False
-    look = (_by_dividing if beyond else LOOKS[chosen.objective])(known, totals)
+    look = _by_dividing(known, totals, apart) if beyond else LOOKS[chosen.objective](known, totals)
     named = units_of(instance) if units is None else listed(units, "units", InstanceError)
     each = ([unit] if isinstance(unit, Unit) else units_named(instance, unit) for unit in named)
     wanted = list(chain.from_iterable(each))

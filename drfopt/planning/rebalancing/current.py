@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import InstanceError, is_real, suggestion
+from ...base.errors import InstanceError, suggestion
 from ...base.numbers.quantities import MOST_COUNTED
+from ...base.numbers.reals import is_real
 from ...io.native.syntax import tree
 from ...io.text.files import read_text, shown
 from ...model.instance import Instance

@@ -13,7 +13,7 @@ import numpy as np
 from ...base.deadline import Deadline
 from ...base.errors import CertificateError, InstanceError, PolicyError, SolverError, TimeLimitError
 from ...base.numbers.quantities import counted_up_to
-from ...base.numbers.shown import counted
+from ...base.numbers.shown import changing, counted
 from ...base.results import Result
 from ...base.tables import Column, Sheet
 from ...certificates.group_sweep import GroupSweep
@@ -537,7 +537,8 @@ def _forbidden(program: Tasks) -> Iterator[str]:
         used = sum((each[q] * users.cluster.exact_demands[q][j] for i in members for q in rows[i]), Fraction(0))
         if used > most:
             names, resource = some([instance.users[i] for i in members]), instance.resources[j]
-            yield f"{names} use {float(used):.6g} {resource} together, and may use {float(most):.6g}"
+            held_now, allowed = changing(float(used), float(most))
+            yield f"{names} use {held_now} {resource} together, and may use {allowed}"
 
 
 def _out_of_turn(program: Tasks) -> list[str]:

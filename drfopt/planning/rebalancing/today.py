@@ -14,6 +14,7 @@ import numpy as np
 
 from ...base.deadline import Deadline
 from ...base.errors import SolverError, TimeLimitError
+from ...base.numbers.shown import changing
 from ...certificates.branch_and_cut import Inconclusive
 from ...certificates.packable import Packable
 from ...model.instance import Instance
@@ -52,7 +53,8 @@ def today(current: Current, instance: Instance, seconds: float = LONGEST) -> Tod
         for j, (resource, most) in enumerate(zip(instance.resources, room, strict=True)):
             used = sum((x * cluster.exact_demands[q][j] for q, x in tasks.items()), Fraction(0))
             if used > most:
-                here.append(f"{place} runs {float(used):.6g} {resource} of {float(most):.6g}")
+                too_much, there = changing(float(used), float(most))
+                here.append(f"{place} runs {too_much} {resource} of {there}")
         if instance.machines is not None:
             placed = {q: x for q, x in tasks.items() if cluster.fits[q, k]}
             here += _crowded(cluster, place, k, count, placed)

@@ -34,7 +34,7 @@ from ...model.organisation import Group
 from ...model.policies import Policy
 from .rates import FROM_DEMANDS, weights_of
 
-__all__ = ["ClockNeeds", "clock_needs", "past_ceilings", "worth"]
+__all__ = ["ClockNeeds", "clock_needs", "guaranteed_tasks", "past_ceilings"]
 
 ROUNDED = 1 - 1e-10
 """What a lower bound is multiplied by after sums over many users in floats."""
@@ -414,7 +414,7 @@ def clock_needs(instance: Instance, policy: Policy, limits: np.ndarray) -> Clock
         return _Node(order.index((-own.tier, not own.weight)) if name else 0, users, groups, below[name], *parts, most)
 
     root = node("", Group("", 1))
-    least, most = worth(instance)
+    least, most = guaranteed_tasks(instance)
     of = np.concatenate([np.arange(min(width, m)), np.full(width - min(width, m), m)])
     needs = np.array(instance.demands)
     return ClockNeeds(root, rank, needs, use, part, offset, of, limits, least, most, summed, fixed, width > m)
@@ -430,7 +430,7 @@ def _first(bends: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndar
     return np.where(wanted <= max(values[0], 0.0), 0.0, np.minimum(bends[at] + np.maximum(way, 0.0), end))
 
 
-def worth(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
+def guaranteed_tasks(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
     """Return how many tasks guarantees are worth to each user at the least and at the most, (n,).
 
     What those of groups are worth depends on what there is: to a member no more than uses one of them up alone, or its
@@ -468,7 +468,7 @@ def past_ceilings(instance: Instance, who: np.ndarray) -> list[tuple[int, float,
     Where there is no more of the resource than that, it stops nobody before the cluster does.
     """
     rules, found = instance.organisation, list[tuple[int, float, np.ndarray, np.ndarray, bool]]()
-    below, promised = members_of(rules, instance.n), worth(instance)[1]
+    below, promised = members_of(rules, instance.n), guaranteed_tasks(instance)[1]
     for group in () if rules is None else rules.groups:
         inside = np.isin(np.arange(instance.n), below[group.name])
         for resource, amount in group.ceiling.items():

@@ -20,7 +20,7 @@ import numpy as np
 from ...base.tolerances import LEVEL_CEEI
 from ...model.instance import Instance
 from ...model.policies import Policy
-from .clock_needs import worth
+from .clock_needs import guaranteed_tasks
 from .rates import Rates
 
 __all__ = ["MarketNeeds", "market_needs"]
@@ -100,7 +100,7 @@ def market_needs(instance: Instance, policy: Policy, rates: Rates | None, limits
         return None
     kinds = instance.task_types
     single = np.array([True] * instance.n if kinds is None else [row is None for row in kinds])
-    least, most = worth(instance)
+    least, most = guaranteed_tasks(instance)
     turn = np.array(turns)
     return MarketNeeds(
         instance.demands, rates.part, rates.incomes, limits, turn, least, most, single, float(policy.alpha)

@@ -43,7 +43,7 @@ from ...engines.problem import Problem
 from ...model.hierarchy import Clock
 from ...model.instance import Instance
 from ...model.policies import Policy
-from .clock_needs import clock_needs, past_ceilings, worth
+from .clock_needs import clock_needs, guaranteed_tasks, past_ceilings
 from .market_needs import market_needs
 from .pool_needs import least_where_full
 from .rates import DOWN, Rates, rates_of
@@ -169,7 +169,7 @@ class Needs:
         known = fair or self.market is not None
         self.alike = self._alike() if known else np.zeros((len(self.held), len(self.parts.user)), dtype=bool)
         self.mates, self.ceilings = _siblings(instance, self.who) & fair, past_ceilings(instance, self.who)
-        self.promised = worth(instance)[1]
+        self.promised = guaranteed_tasks(instance)[1]
         together = fair and not self.on_machines and self.rates is not None and bool(self.mates.all())
         self.modest = self.who[(instance.demands[self.who] == 0).any(axis=1)] if together else self.who[:0]
         self.plain_levels = (

@@ -24,7 +24,7 @@ from ...base.tolerances import FILE_ERROR, LEVEL
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.naming import some
-from .clock_needs import worth
+from .clock_needs import guaranteed_tasks
 
 __all__ = ["EVERYBODY", "MEASURES", "Target", "check_tiers", "left_nothing", "served_before", "targets_of"]
 
@@ -201,7 +201,7 @@ def _check_ceilings(instance: Instance, i: int, least: Fraction, text: str) -> N
 def check_tiers(instance: Instance, targets: Iterable[Target], integer: bool) -> None:
     """Refuse targets of users to whom an endless user of a higher tier leaves nothing in any cluster."""
     wanted = list(targets)
-    promised = worth(instance)[1]
+    promised = guaranteed_tasks(instance)[1]
     # Who is promised something may have so much of it.
     more = [t for t in wanted if not promised[t.user] or (t.measure == "tasks" and t.least > promised[t.user])]
     before = left_nothing(instance, [target.user for target in more], integer)
