@@ -140,9 +140,10 @@ def test_a_division_in_groups_is_right_where_no_way_to_stop_is_better(instance, 
 # ---- its parts -------------------------------------------------------------------------------------------------------
 
 
-def proof_of(instance, tasks=None):
+def proof_of(instance, tasks=None, excluded=()):
     """What judges a file of this instance, before it begins."""
     found = without_levels(file_of(instance, integer=True))
+    found["instance"]["excluded"] = [*excluded]
     for row, x in zip(found["users"], tasks or [row["tasks"] for row in found["users"]], strict=True):
         row["tasks"] = x
     claim = Claim(Cluster(found["instance"]), found)
@@ -337,6 +338,89 @@ def test_a_jump_comes_to_a_state_of_its_way_in_which_what_is_noted_is_right(inst
                     assert noted(proof, way) == noted(proof, states[at])
                 if counted and at > start:
                     assert states[at].turns == 0
+
+
+PLENTY = {"a": 10**6, "b": 10**6}
+ENDLESS = [
+    # Nothing but limits ends these ways: of who is alone, of who is in a group, and of one of two who rise together.
+    pool([SMALL, LARGE, SMALL], PLENTY, GHK, PAIR, {"A": 90, "B": 80, "C": 41}),
+    pool([SMALL, LARGE, SMALL], PLENTY, GHK, PAIR, {"A": 80, "B": 33, "C": 190}),
+    pool([SMALL, {"a": 3}, BOTH], PLENTY, GHK, [Group("g"), Group("h", "1/3")], {"A": 95, "B": 40, "C": 60}),
+    # A and B are below a group of two, and D in none.
+    pool([SMALL, LARGE, {"b": 3}, {"a": 5}], PLENTY, {"A": "g/k", "B": "g/k", "C": "g", "D": "h"},
+         [Group("g", 2), Group("g/k", "1/2"), Group("h")], {"A": 61, "B": 85, "C": 70, "D": 77}),
+    # A is promised more than is left to B and C then.
+    pool([SMALL, LARGE, SMALL], PLENTY, GHK, PAIR, {"A": 75, "B": 31, "C": 66},
+         guarantees={"A": {"a": 60}, "C": {"a": 43}}),
+    pool([SMALL, LARGE, SMALL], PLENTY, GHK, PAIR, {"A": 75, "B": 20, "C": 66},
+         guarantees={"A": {"a": 60}, "B": {"a": 40}, "C": {"a": 43}}),
+]  # fmt: skip
+
+
+def states_of(proof):
+    """Return all states of the way on which nobody stops, until limits end it."""
+    states, way = [], proof.start
+    while all(x <= y for x, y in zip(way.tasks, proof.most, strict=True)):
+        way, turn = proof.due(way)
+        states.append(way)
+        way = replace(way, tasks=whole_turns.more(way.tasks, turn))
+    return states
+
+
+def keys_of(proof, course, way):
+    """Return level and gain of the children of the root, by what groups held at the states before."""
+    now = noted(proof, way)
+    for child, _ in course.children[id(proof.root)]:
+        if isinstance(child, int):
+            yield max(slope * way.tasks[child] - offset for slope, offset in course.lines[child]), 0
+        else:
+            level, held = proof.standing(child, way.tasks)
+            yield level, held - now[child.name][1]
+
+
+@pytest.mark.parametrize(
+    ("instance", "excluded"),
+    [(one, out) for one in [*many(5), *ENDLESS] for out in ("", "b") if not out or out in one.resources],
+)
+def test_what_groups_have_at_a_key_is_what_they_have_where_the_last_of_them_comes_to_it(instance, excluded):
+    """At each key of the way from some states on, at those next to it, and at the ends of what is promised."""
+    proof = proof_of(instance, excluded=excluded)
+    states = states_of(proof)
+    for start in range(0, len(states), 1 + len(states) // 3):
+        first = whole_courses.Course(proof, states[start])
+        promised = bool(proof.due(states[start])[0].moment[0] == 0)
+        mine = [way for way in states[start:] if (way.moment[0] == 0) == promised]
+        # What is promised ends where the next turns begin, unless limits end it before.
+        mine += [way for way in states[start + len(mine) :][:1] if promised]
+        reached = [min(keys_of(proof, first, way)) for way in mine]
+        for key in reached[:: 1 + len(reached) // 9]:
+            for other in (key, (key[0], key[1] + 1), (key[0], key[1] - 1), (key[0] + 1, 0), (key[0] - 1, 0)):
+                if other[1] < 0:
+                    continue
+                wanted = next((way.tasks for way, at in zip(mine, reached, strict=True) if at >= other), None)
+                course = whole_courses.Course(proof, states[start])
+                assert course.together(proof.root, other) == wanted, (start, other)
+
+
+def test_who_counts_for_nothing_is_never_past_a_level_and_so_ends_every_jump():
+    proof = proof_of(pool([SMALL, SMALL, {"b": 1}], PLENTY, GHK, PAIR, {"A": 9, "B": 9, "C": 90}), excluded="b")
+    course = whole_courses.Course(proof, proof.start)
+    assert course.together(proof.root, (0, 0)) == (0, 0, 0)
+    assert course.together(proof.root, (1, 0)) is course.together(proof.root, (0, 10**9)) is None
+    for counted in (False, True):
+        assert course.jumped(lambda _: False, counted).tasks == (0, 0, 0)
+
+
+@pytest.mark.parametrize("instance", ENDLESS)
+def test_a_jump_is_ended_by_limits_where_nothing_else_ends_it(instance):
+    proof = proof_of(instance)
+    states = states_of(proof)
+    for start in range(0, len(states), 9):
+        way = whole_courses.Course(proof, states[start]).jumped(lambda _: False, False)
+        found = next(one for one in states[start:] if one.tasks == way.tasks)
+        # What is promised is a way of its own, to the end of it.
+        wanted = states[-1] if states[start].moment[0] else next(one for one in states if one.moment[0])
+        assert max(x - y for x, y in zip(wanted.tasks, found.tasks, strict=True)) <= whole_courses.FEW
 
 
 # ---- trees -----------------------------------------------------------------------------------------------------------

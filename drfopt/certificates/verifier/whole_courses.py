@@ -11,9 +11,11 @@ So what a group has at k is what its children have there: users by a division, g
 are found by halving.  Parts of guarantees are levels of users who are all children of the root.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 from .groups import TreeNode
 from .whole_turns import Marks, Tasks, TurnClock, Way, more
@@ -36,19 +38,21 @@ class Course:
     ----------
     children : dict from id of a group to list of (child, list of int)
         Of each group those whose turn it can be, and who below each of them goes on.
+    full : list of int
+        The most that everybody has until others have a turn, or until it stops.
     known : dict from id of a group to list of tasks
         What it comes to, as far as that was looked for.
     """
 
     def __init__(self, clock: TurnClock, way: Way):
         self.clock, self.way, self.start = clock, way, way.tasks
-        self.lines, self.full = clock.lines, tuple(x + 1 for x in clock.most)
+        self.lines, self.full = clock.lines, clock.most
         self.children = dict[int, list[tuple[int | TreeNode, list[int]]]]()
-        self.known, self.came_with = dict[int, list[Tasks]](), dict[tuple[int, int], int]()
+        self.known, self.came_with = defaultdict[int, list[Tasks]](list), dict[tuple[int, int], int]()
         if needy := [p for p in sorted(way.active) if way.tasks[p] < clock.promise[p]]:
             self.children[id(clock.root)] = [(p, [p]) for p in needy]
             self.lines = [[(clock.parts // f, 0)] if f else [] for f in clock.promise]
-            self.full = tuple(clock.promise)
+            self.full = clock.promise
         else:
             self.going(clock.root)
 
@@ -62,94 +66,86 @@ class Course:
 
     def jumped(self, beyond: Test, counted: bool) -> Way:
         """Return the way a few tasks before it is beyond something; where its turns are `counted`, new at a level."""
-        tasks, root = self.before(self.clock.root, beyond, counted), self.clock.root
-        return self.way if tasks == self.start else replace(self.way, tasks=tasks, since=self.marks(root, tasks))
+        root = self.clock.root
+        tasks = self.before(root, beyond)
+        if counted:
+            level = min(self.key(child, tasks)[0] for child, _ in self.children[id(root)])
+            tasks = cast(Tasks, self.together(root, (level, 0)))  # It is past that.
+        return replace(self.way, tasks=tasks, since=self.marks(root, tasks))
 
     # ---- where groups come to -------------------------------------------------------------------------------------
 
-    def before(self, group: TreeNode, beyond: Test, levels: bool = False) -> Tasks:
-        """Return what a group comes to a few tasks before it is beyond something; with `levels` new at a level.
+    def before(self, group: TreeNode, beyond: Test) -> Tasks:
+        """Return what a group comes to a few tasks before it is beyond something, or somebody has all it can.
 
-        It is looked for near what is known to be beyond it first, and twice as far from there again and again.
+        What is left of whoever has most to go is halved, again and again.  Who is at one level for good has no half: a
+        way that is there can be known for its start alone.
         """
-        known, going = self.known.setdefault(id(group), [self.start]), self.children[id(group)]
-        at = max(1, bisect_left(known, True, key=beyond))
-        low, high = known[at - 1], known[at] if at < len(known) else self.full
-        step = FEW
+        known, going = self.known[id(group)], [p for _, mine in self.children[id(group)] for p in mine]
+        at = bisect_left(known, True, key=beyond)
+        low, high = (self.start, *known)[at], (*known, tuple(self.full))[at]
         while True:
-            step *= 2
-            wide, p, child = max(((high[p] - low[p], p, c) for c, mine in going for p in mine), key=lambda one: one[:2])
+            wide, p = max((high[p] - low[p], p) for p in going)
             if wide <= FEW:
                 return low
-            x = high[p] - min(step, wide // 2)
-            key = self.key_with(child, p, x)
-            after = key and self.together(group, (key[0], 0) if levels else key)
-            if key and after and after[p] <= low[p]:
-                # It has many turns at this level, or for nothing.
-                after = self.together(group, (key[0] + 1, 0))
-                if after is None or beyond(after):
-                    return low
-            if after is None:
+            x = high[p] - wide // 2
+            after = self.with_tasks(group, p, x)
+            if after is None or after[p] < x:
                 high = (*high[:p], x, *high[p + 1 :])
             elif beyond(after):
                 high = after
             else:
                 low = after
 
-    def key_with(self, child: int | TreeNode, p: int, x: int) -> Key | None:
-        """Return the key of a child once a user, or one below it, has so many tasks; None where others cannot."""
+    def with_tasks(self, group: TreeNode, p: int, x: int) -> Tasks | None:
+        """Return what a group comes to once a user is where it has so many tasks; None where others cannot."""
+        child = next(one for one, mine in self.children[id(group)] if p in mine)
+        tasks = (*self.start[:p], x, *self.start[p + 1 :]) if isinstance(child, int) else self.with_tasks(child, p, x)
+        return tasks and self.together(group, self.key(child, tasks))
+
+    def key(self, child: int | TreeNode, tasks: Tasks) -> Key:
+        """Return level and gain of a child."""
         if isinstance(child, int):
-            return max(slope * x - offset for slope, offset in self.lines[p]), 0
-        inner = next(one for one, mine in self.children[id(child)] if p in mine)
-        key = self.key_with(inner, p, x)
-        tasks = key and self.together(child, key)
-        if not tasks:
-            return None
+            return max(slope * tasks[child] - offset for slope, offset in self.lines[child]), 0
         level, held = self.clock.standing(child, tasks)
         return level, held - self.came(child, level)
 
     def together(self, group: TreeNode, key: Key) -> Tasks | None:
         """Return what a group comes to once its children are at a key; None where that is more than somebody can."""
-        found = list(self.start)
+        (level, gain), found = key, list(self.start)
         for child, mine in self.children[id(group)]:
+            if self.key(child, self.start) >= key:
+                continue
             if isinstance(child, int):
-                if (x := self.least(child, key)) > self.clock.most[child]:
+                # Users gain nothing: they are past a gain at their next level.
+                needed = [-((-level - bool(gain) - o) // slope) for slope, o in self.lines[child] if slope]
+                able = [x for x in needed if x <= self.full[child]]
+                if not able:
                     return None
-                found[child] = x
+                found[child] = min(able)
             elif (tasks := self.reached(child, key)) is None:
                 return None
             else:
                 for p in mine:
                     found[p] = tasks[p]
         spend(0, 1 + len(found))
-        known, tasks = self.known.setdefault(id(group), [self.start]), tuple(found)
-        at = bisect_left(known, sum(tasks), key=sum)
-        if known[at : at + 1] != [tasks]:
-            known.insert(at, tasks)
-        return tasks
+        insort(self.known[id(group)], tuple(found), key=sum)
+        return tuple(found)
 
-    def least(self, p: int, key: Key) -> int:
-        """Return the fewest tasks with which a user is at a key, or more than it can have."""
-        needed = (-((-key[0] - (key[1] > 0) - o) // slope) for slope, o in self.lines[p] if slope)
-        return min(max(self.start[p], min(needed, default=self.full[p])), self.full[p])
-
-    def reached(self, child: TreeNode, key: Key) -> Tasks | None:
-        """Return what a group comes to once it is at a key; None where that is more than somebody below it can have."""
+    def reached(self, group: TreeNode, key: Key) -> Tasks | None:
+        """Return what a group comes to first at a key that it has not yet; None where somebody below it cannot."""
         level, gain = key
 
         def there(tasks: Tasks) -> bool:
-            at, held = self.clock.standing(child, tasks)
-            return at > level or (at == level and (not gain or held - self.came(child, level) >= gain))
+            at, held = self.clock.standing(group, tasks)
+            return at > level or (at == level and (not gain or held - self.came(group, level) >= gain))
 
-        return self.start if there(self.start) else self.one_by_one(child, self.before(child, there), there)
-
-    def one_by_one(self, group: TreeNode, tasks: Tasks, there: Test) -> Tasks | None:
-        """Return what a group comes to first that is there; None where that is more than somebody can have."""
+        tasks = self.before(group, there)
         way = replace(self.way, tasks=tasks, since=self.marks(group, tasks))
         while not there(way.tasks):
             _, turn = self.clock.lowest(group, way)
             way = replace(way, tasks=more(way.tasks, turn))
-            if any(way.tasks[p] > self.clock.most[p] for p in turn):
+            if any(way.tasks[p] > self.full[p] for p in turn):
                 return None
         return way.tasks
 
@@ -162,11 +158,11 @@ class Course:
         return {one.name: (level, self.came(one, level)) for one, level in zip(below, levels, strict=True)}
 
     def came(self, group: TreeNode, level: int) -> int:
-        """Return what a group held when it came to a level, since the last stop."""
+        """Return what a group held when it came to a level that it comes to, since the last stop."""
         if (id(group), level) not in self.came_with:
             at, held = self.clock.standing(group, self.start)
             if level != at:
-                held = self.clock.standing(group, self.reached(group, (level, 0)) or self.start)[1]
+                held = self.clock.standing(group, cast(Tasks, self.reached(group, (level, 0))))[1]
             elif (since := self.way.since.get(group.name, (None,)))[0] == level:
                 held = since[1]
             self.came_with[id(group), level] = held

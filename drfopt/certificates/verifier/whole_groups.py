@@ -1,4 +1,4 @@
-"""Whole tasks of several groups: the clock of their rules, run again a task at a time for all ways to choose who stops.
+"""Whole tasks of several groups: the clock of their rules, run again for all ways to choose who stops.
 
 A *way* gives all whose turn it is one more task, together; where that cannot be, some stop for good.  It is better
 than another whose first stop comes earlier by the clock or, at the same time, stops more; then by the second stop, and
@@ -155,7 +155,7 @@ class StopProof(TurnClock):
     def course(self, way: Way, beyond: Test, counted: bool) -> Iterator[tuple[Way, list[int]]]:
         """Yield a way turn after turn, and whose turn it is; not each of many turns before it is beyond something.
 
-        TurnClock that are not `counted` are left out at one level, too: where all ways are one until their next stop.
+        Turns that are not `counted` are left out at one level, too: where all ways are one until their next stop.
         """
         for number in itertools.count(1):
             way, turn = self.due(way)

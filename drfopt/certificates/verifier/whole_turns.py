@@ -1,4 +1,4 @@
-"""Whole tasks of several groups: whose turn it is by the clock of their rules, run again a task at a time.
+"""Whole tasks of several groups: whose turn it is by the clock of their rules.
 
 Of children at one level comes first who *gained* less: a group since it came to that, or since the last stop, in shares
 of all resources together, by its weight; a user nothing.
