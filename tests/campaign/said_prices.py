@@ -240,11 +240,16 @@ def two_sided(world: World, i: int, m: re.Match) -> str:
     return ""
 
 
+def counted(world: World, i: int, m: re.Match) -> str:
+    """Return that the price is of tasks, or of shares, where the policy compares the other."""
+    return "" if (m["unit"] == "tasks") is (world.policy in ("tasks", "throughput")) else "another unit"
+
+
 PRICED: tuple[Template, ...] = (
     Template(
         "price of",
         r"price: of .+, in (?P<unit>tasks|shares of the cluster as it is)(;.*)?",
-        lambda world, m: "" if (m["unit"] == "tasks") is (world.policy in ("tasks", "throughput")) else "another unit",
+        counted,
     ),
     Template(
         "total price of",

@@ -16,7 +16,7 @@ from drfopt import Instance, Machine, explain
 TABLES = (TEMPLATES, NOTES, PRICED)
 CLAIMS_NOTHING = {
     *("untried", "not known", "unplaced, device", "alone", "means", "unproven", "pooled", "--json", "buy by size"),
-    *("unplaced more", "price of", "total price of", "unpriced", "hidden", "market", "drawn", "how far", "range"),
+    *("unplaced more", "total price of", "unpriced", "hidden", "market", "drawn", "how far", "range"),
     "unknown",
 }
 """Lines that say where something is found, or what a number is."""

@@ -107,7 +107,7 @@ def test_an_answer_beside_another_instance_is_told_what_to_name(tmp_path):
     other = Instance({"B": {"cpu": 1}}, {"cpu": 4})
     with pytest.raises(InstanceError, match=r"name the instance it is the answer of$"):
         verify(solve(one).to_dict(), other)
-    with pytest.raises(InstanceError, match="not a certificate: it has no 'integer': give what 'solve --json'"):
+    with pytest.raises(InstanceError, match="not a certificate: it has no 'users': give what 'solve --json'"):
         verify({}, one)
     (tmp_path / "a.toml").write_text("[capacity]\n")
     with pytest.raises(InstanceError, match=r"a\.toml: line 1 is no JSON: give what 'solve --json'"):
