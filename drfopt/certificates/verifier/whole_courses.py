@@ -13,7 +13,7 @@ are found by halving.  Parts of guarantees are levels of users who are all child
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -69,7 +69,7 @@ class Course:
         root = self.clock.root
         tasks = self.before(root, beyond)
         if counted:
-            level = min(self.key(child, tasks)[0] for child, _ in self.children[id(root)])
+            level, _ = min(self.key(child, tasks) for child, _ in self.children[id(root)])
             tasks = cast(Tasks, self.together(root, (level, 0)))  # It is past that.
         return replace(self.way, tasks=tasks, since=self.marks(root, tasks))
 
@@ -83,27 +83,29 @@ class Course:
         """
         known, going = self.known[id(group)], [p for _, mine in self.children[id(group)] for p in mine]
         at = bisect_left(known, True, key=beyond)
-        low, high = (self.start, *known)[at], (*known, tuple(self.full))[at]
+        low: Tasks = (self.start, *known)[at]
+        high: Sequence[int] = (*known, self.full)[at]
         while True:
             wide, p = max((high[p] - low[p], p) for p in going)
             if wide <= FEW:
                 return low
-            x = high[p] - wide // 2
-            after = self.with_tasks(group, p, x)
-            if after is None or after[p] < x:
-                high = (*high[:p], x, *high[p + 1 :])
+            wanted = list(high)
+            wanted[p] -= wide // 2
+            after = self.with_tasks(group, p, wanted)
+            if after is None or after[p] < wanted[p]:
+                high = wanted
             elif beyond(after):
                 high = after
             else:
                 low = after
 
-    def with_tasks(self, group: TreeNode, p: int, x: int) -> Tasks | None:
-        """Return what a group comes to once a user is where it has so many tasks; None where others cannot."""
+    def with_tasks(self, group: TreeNode, p: int, wanted: Sequence[int]) -> Tasks | None:
+        """Return what a group comes to once a user is where it has what is wanted; None where others cannot."""
         child = next(one for one, mine in self.children[id(group)] if p in mine)
-        tasks = (*self.start[:p], x, *self.start[p + 1 :]) if isinstance(child, int) else self.with_tasks(child, p, x)
-        return tasks and self.together(group, self.key(child, tasks))
+        tasks = wanted if isinstance(child, int) else self.with_tasks(child, p, wanted)
+        return None if tasks is None else self.together(group, self.key(child, tasks))
 
-    def key(self, child: int | TreeNode, tasks: Tasks) -> Key:
+    def key(self, child: int | TreeNode, tasks: Sequence[int]) -> Key:
         """Return level and gain of a child."""
         if isinstance(child, int):
             return max(slope * tasks[child] - offset for slope, offset in self.lines[child]), 0

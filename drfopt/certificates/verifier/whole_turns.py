@@ -108,7 +108,7 @@ class TurnClock:
                 found.setdefault(child.rank, []).append(child)
         return found
 
-    def standing(self, child: int | TreeNode, tasks: Tasks) -> tuple[int, int]:
+    def standing(self, child: int | TreeNode, tasks: Sequence[int]) -> tuple[int, int]:
         """Return the level of a user or a group, and what it holds in shares of all resources, a user nothing."""
         if isinstance(child, int):
             return max(slope * tasks[child] - offset for slope, offset in self.lines[child]), 0
