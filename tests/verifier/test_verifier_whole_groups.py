@@ -414,6 +414,15 @@ def test_who_counts_for_nothing_is_never_past_a_level_and_so_ends_every_jump(pat
         assert course.jumped(lambda _: False, counted).tasks == (0, 0, 0)
 
 
+def test_what_was_looked_for_is_not_looked_for_again():
+    """Of a nested group some 55,000 levels are asked for, and 77,000 where what it came with is not kept."""
+    proof, asked = proof_of(list(many(10**6))[-1]), list[object]()
+    standing = proof.standing
+    proof.standing = lambda child, tasks: (asked.append(child), standing(child, tasks))[1]
+    assert proof.fault() == ""
+    assert len(asked) < 60_000
+
+
 @pytest.mark.parametrize("instance", ENDLESS)
 def test_a_jump_is_ended_by_limits_where_nothing_else_ends_it(instance):
     proof = proof_of(instance)
