@@ -155,7 +155,7 @@ class StopProof(TurnClock):
     def course(self, way: Way, beyond: Test, counted: bool) -> Iterator[tuple[Way, list[int]]]:
         """Yield a way turn after turn, and whose turn it is; not each of many turns before it is beyond something.
 
-        TurnClock that are not `counted` are left out at one level, too: where all ways are one until their next stop.
+        Turns that are not `counted` are left out at one level, too: where all ways are one until their next stop.
         """
         for number in itertools.count(1):
             way, turn = self.due(way)

@@ -463,18 +463,15 @@ class WholeTrials(RemedyTrials):
         """Return how much more of what its next task lacks gives a user one, whoever is served before it."""
         if not self.thorough:
             return UNTRIED
-        instance, now = self.instance, int(self.allocation.tasks[i])
-        lacks = self.stops.lacks(i)
+        now, lacks = int(self.allocation.tasks[i]), self.stops.lacks(i)
         for times in TIMES:
             for changes in self._more(lacks, times):
                 after, will = self._after(changes, i)
                 if after > now:
                     return f"{', '.join(changes)} {will} give it {counted(f'{after:.0f}', 'task')} instead of {now}"
         stops = f"what stops it is {', '.join(lacks) or 'a promise to others'}"
-        if not any(self._more(lacks, 1)):  # nothing has been tried
-            return stops
-        added = "machines" if instance.machines is not None else "times what a task of it lacks"
-        return f"{stops}; {TIMES[-1]} {added} more would not raise it"
+        vain = " or ".join(", ".join(changes) for changes in self._more(lacks, TIMES[-1]))
+        return f"{stops}; {vain} would not raise it" if vain else stops
 
     def _more(self, lacks: dict[str, Fraction], times: int) -> Iterator[list[str]]:
         """Yield changes that add so many times what a task lacks, or so many machines of each class that it fits on."""
