@@ -352,7 +352,7 @@ def _by_rules(names: list[str]) -> str:
     return f"nothing: ceilings and limits hold those who are short{f' ({rules})' if rules else ''}"
 
 
-def _by_turns(instance: Instance, before: dict[int, str]) -> str:
+def _by_turns(instance: Instance, before: dict[int, list[str]]) -> str:
     """Return that whatever is bought goes to who is served first, of the first user who is short and how many more."""
     i, first = next(iter(before.items()))
     others = len(before) - 1

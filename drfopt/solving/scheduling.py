@@ -347,7 +347,7 @@ def schedule(
     jumps = not (mixes or in_stages is None or any(devices for _, _, devices in machines))
     about = 0 if jumps and copies == 1 else _in_one_pool(instance, limits)
     jumps = jumps and (copies == 1 or about > (LONGEST if trace else FEW))
-    wait = partial(_check_wait, instance, trace, deadline)
+    wait = partial(_check_wait, instance, trace and jumps, deadline)
     if jumps:
         wait(about, min(about, instance.n * copies))
         rows = [(row, count) for row, count, _ in machines]
@@ -392,18 +392,38 @@ def _one_by_one(instance: Instance, policy: Policy, run: _Run, rule: str, deadli
 
 
 def _in_one_pool(instance: Instance, limits: Sequence[Fraction | None]) -> int:
-    """Return about how many tasks are started: as many as in one pool of everything, everybody's in turn."""
+    """Return about how many tasks are started: as many as in one pool, everybody's in turn, and none beyond its own."""
     turns = [Fraction(1)] * instance.n
-    return sum(bulk_filling(instance.exact_demands, [(instance.exact_capacity, 1)], turns, limits).tasks)
+    alone = [_alone(instance, i) for i in range(instance.n)]
+    most = [mine if limit is None else min(mine, limit) for mine, limit in zip(alone, limits, strict=True)]
+    return sum(bulk_filling(instance.exact_demands, [(instance.exact_capacity, 1)], turns, most).tasks)
 
 
-def _check_wait(instance: Instance, trace: bool, deadline: Deadline, tasks: int, looks: int) -> None:
-    """Refuse so many tasks where they take so many looks at users, which is too long to wait for without a word."""
+def _alone(instance: Instance, i: int) -> Fraction:
+    """Return about how many tasks a user could start of the classes open to it, below its and its groups' ceilings."""
+    needs = {j: d for j, d in enumerate(instance.exact_demands[i]) if d}
+    machines = machine_rows(instance)
+    if instance.eligible is not None:
+        machines = [machines[k] for k in np.flatnonzero(instance.eligible[i])]
+    most = sum((count * min(room[j] / d for j, d in needs.items()) for room, count, _ in machines), Fraction(0))
+    if rules := instance.organisation:
+        path = f"{rules.paths[i]}/"
+        bounds = [rules.ceilings[i], *(group.ceiling for group in rules.groups if path.startswith(f"{group.name}/"))]
+        names = instance.resources
+        most = min([most, *(bound[names[j]] / d for bound in bounds for j, d in needs.items() if names[j] in bound)])
+    return most
+
+
+def _check_wait(instance: Instance, shorter: bool, deadline: Deadline, tasks: int, looks: int) -> None:
+    """Refuse so many tasks where they take so many looks at users, which is too long to wait for without a word.
+
+    `shorter` says whether it is only the trace that takes so long.
+    """
     minutes = math.ceil(looks * LOOK / 60)
     if minutes > MINUTES and deadline.left() == math.inf:
-        instead = "leave the trace out (--no-trace)" if trace else "give a time limit (--time-limit)"
+        instead = "leave the trace out (--no-trace)" if shorter else "give a time limit (--time-limit)"
         raise PolicyError(
-            f"about {float(tasks):.0e} tasks of {counted(instance.n, 'user')} take about {counted(minutes, 'minute')} "
+            f"up to {float(tasks):.0e} tasks of {counted(instance.n, 'user')} may take {counted(minutes, 'minute')} "
             f"to start: ask in larger tasks, or {instead}"
         )
 

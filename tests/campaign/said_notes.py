@@ -65,8 +65,8 @@ def note_short(world: World, i: int, m: re.Match) -> str:
     if int(m["gone"] or 0) != gone:
         return f"{gone} are unplaced"
     met = met_part(world, world.tasks, world.instance)
-    if not about(percents(m["met"]), met):
-        return f"{met:.6g} is met"
+    if (m["met"] is None) is not (met is None) or (m["met"] and not about(percents(m["met"]), met)):
+        return f"{met} is met"
     if world.instance.task_types is not None:
         return ""
     asked = asked_of(world)
@@ -262,8 +262,8 @@ NOTES: tuple[Template, ...] = (
     Template(
         "short",
         r"short: (?P<k>\d+) of (?P<n>\d+) users?(?:, besides (?P<gone>\d+) unplaced,)? (?:has less than "
-        r"it|have less than they) asked for, (?P<amounts>.+) in all; (?P<met><N> %) of what is asked for "
-        r"is met \(in dominant shares\)",
+        r"it|have less than they) asked for, (?P<amounts>.+) in all(?:; (?P<met><N> %) of what is asked "
+        r"for is met \(in dominant shares\))?",
         note_short,
     ),
     Template(

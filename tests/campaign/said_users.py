@@ -207,21 +207,7 @@ def whole_in_vain(world: World, i: int, m: re.Match) -> str:
     names = m["stops"].split(", ")
     if wrong := said_stops(world, i, names):
         return wrong
-    if world.instance.machines is not None:
-        classes = {c for c in world.instance.machine_names if any(name.startswith(f"{c}/") for name in names)}
-        return next(filter(None, (rises(world, [f"add {m['times']}*{c}"], i) for c in sorted(classes))), "")
-    lacks = {name: lack_of(world, i, name) for name in names if name in world.instance.resources}
-    changes = [f"add {int(m['times']) * x}*{name}" for name, x in lacks.items()]
-    return rises(world, changes, i) if changes else ""
-
-
-def lack_of(world: World, i: int, name: str) -> Fraction:
-    """Return what the next task of a user lacks of a pool's resource."""
-    j = world.instance.resources.index(name)
-    if world.instance.task_types is not None:
-        raise Unjudged("which type is next is not said")
-    used = sum(int(x) * d[j] for x, d in zip(world.tasks, world.instance.exact_demands, strict=True))
-    return Fraction(world.instance.exact_demands[i][j] - (world.rooms[0][j] - used))
+    return next(filter(None, (rises(world, one.split(", "), i) for one in m["vain"].split(" or "))), "")
 
 
 def said_stops(world: World, i: int, names: list[str]) -> str:
@@ -499,8 +485,7 @@ TEMPLATES: tuple[Template, ...] = (
     ),
     Template(
         "whole in vain",
-        r"what stops it is (?P<stops>.+); (?P<times>\d+) (?:machines|times what a task of it lacks) more "
-        r"would not raise it",
+        r"what stops it is (?P<stops>.+); (?P<vain>(?:set-|add ).+) would not raise it",
         whole_in_vain,
     ),
     Template(

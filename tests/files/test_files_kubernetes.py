@@ -525,6 +525,18 @@ def test_more_cores_than_a_gpu_has_are_all_of_it_and_told(tmp_path):
     assert any("nvidia.com/gpucores above 100 is all of each GPU" in str(note) for note in found.notes)
 
 
+def test_a_part_of_a_gpu_that_is_not_counted_is_of_one(tmp_path):
+    """A template has not been through HAMi's webhook, which counts it; the GPU was lost without a word."""
+    node = gpu_node("n", number="20", **{"hami.io/node-nvidia-register": REGISTER})
+    pod = shared("p", **{"nvidia.com/gpumem": "8192", "nvidia.com/gpucores": "10"})
+    found = read("kubernetes", [write(tmp_path / "all.json", node, pod)])
+    assert found.instance.exact_demands[0][found.instance.resources.index("nvidia.com/gpu")] == Fraction(1, 4)
+    assert "assumed: part of a GPU without nvidia.com/gpu is of one (a/p)" in told(found)
+    volcano = shared("p", **{"volcano.sh/vgpu-memory": "8192"})
+    found = read("kubernetes", [write(tmp_path / "all.json", node, volcano)])
+    assert "part of a GPU (volcano.sh/vgpu-memory) without volcano.sh/vgpu-number (a/p)" in told(found)
+
+
 IN_JSON = json.dumps([{"id": f"GPU-{k}", "count": 10, "devmem": 32768, "devcore": 100} for k in range(2)])
 UNLIKE = REGISTER.replace("GPU-2,10,32768", "GPU-2,10,16384")
 
@@ -607,4 +619,4 @@ def test_what_fixed_pods_use_of_a_quota_is_not_left_to_others(tmp_path):
     pods = [pod(f"p{k}", memory="") for k in range(5)]
     found = read("kubernetes", [write(tmp_path / "a.json", node("n"), bound, agent, *pods)])
     assert found.instance.organisation.ceilings == ({"cpu": 1},)
-    assert "quota less what pods use that stay where they are (a/agent)" in told(found)
+    assert "pod that stays where it is: taken off its namespace's quota (a/agent)" in told(found)

@@ -1166,7 +1166,10 @@ def test_the_default_quota_of_koordinator_is_served_first(tmp_path: Path) -> Non
     assert found.instance.users == users
     assert [found.instance.organisation.tiers[k] for k in range(3)] == [0, 0, 1]
     assert solve(found.instance).tasks.tolist() == pytest.approx([10, 20, 120])
-    assert "120 x default quota is served first: the others divide what its pods leave" in told(found)
+    assert "120 x default quota is served first: the others divide what its pods leave (" in told(found)
+    quotas[2]["spec"]["min"] = {"cpu": "5"}
+    found = read("koordinator", [write(tmp_path / "k.json", *nodes, *quotas, *pods)])
+    assert "what its pods leave, but for what they are guaranteed, which comes before (" in told(found)
 
 
 def test_pods_of_a_job_of_volcano_say_its_queue(tmp_path: Path) -> None:

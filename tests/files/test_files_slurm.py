@@ -1054,6 +1054,16 @@ def test_nodes_that_are_reserved_and_reservations_are_told(tmp_path: Path) -> No
         assert ("ann" in found.instance.users) == (shown in more)
 
 
+@pytest.mark.parametrize("last", ["gres/gpu:p40:4 n1", "gres/gpu:a100_80gb:4"])
+def test_columns_of_squeue_without_a_width_cut_nothing_off(tmp_path: Path, last: str) -> None:
+    """``squeue -o '... %b'`` puts one space between columns, wherever its header has them."""
+    header = "JOBID USER PARTITION STATE NODES CPUS MIN_MEMORY TRES_PER_NODE" + " NODELIST" * (" " in last)
+    row = f"1001 ann p RUNNING 1 4 8G {last}"
+    node = GPU_NODE.replace("gpu:a100:", f"gpu:{last.split(':')[1]}:")
+    found = read("slurm", saved(tmp_path, nodes=node, jobs=f"{header}\n{row}\n"))
+    assert found.instance.users == ("ann",)
+
+
 @pytest.mark.parametrize(
     ("cell", "pattern"),
     [

@@ -163,6 +163,16 @@ def test_whom_an_endless_user_leaves_nothing_no_purchase_helps(cluster, integer)
     assert advise(solve(ended, integer=integer)).purchases
 
 
+def test_all_endless_users_who_leave_nothing_are_to_be_limited():
+    users = {"api": {"cpu": 1}, "serve": {"cpu": 1, "mem": 1}, "web": {"cpu": 3, "mem": 4}}
+    tiers = Organisation(tiers={"api": 1, "serve": 2})
+    cluster = Instance(users, {"cpu": 8, "mem": 16}, max_tasks={"web": 3}, organisation=tiers)
+    said = advise(solve(cluster)).reason
+    assert said.endswith("whatever is bought: give api, serve each a max_tasks or a ceiling, or web a guarantee")
+    ended = Instance(users, {"cpu": 8, "mem": 16}, max_tasks={"web": 3, "api": 2, "serve": 2}, organisation=tiers)
+    assert solve(ended)["web"].tasks == pytest.approx(4 / 3)
+
+
 def test_along_a_path_no_size_is_named():
     users = {"a": {"cpu": 1, "mem": 1}, "c": {"cpu": 1, "mem": 1}}
     pool = Instance(users, {"cpu": 10, "mem": 10}, weights={"c": "1/1000"}, max_tasks={"c": 3})

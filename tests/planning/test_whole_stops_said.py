@@ -139,3 +139,13 @@ def test_who_is_short_by_its_ceiling_is_told_so_of_whole_tasks_too():
     assert "does not let it have" not in str(solve(pool, integer=True))
     endless = Instance({"d": {"mem": 5}}, {"mem": 24}, organisation=rules)
     assert solve(endless, integer=True).tasks.tolist() == [1] and not solve(endless, integer=True).shortfall.sentences()
+
+
+def test_of_a_device_without_room_is_told_beside_an_amount_that_lacks():
+    """Parts of 0.4 are free on both devices: more cpu alone does not help B."""
+    one = [Machine("g", {"cpu": 3, "gpu": 2}, devices={"gpu": 2})]
+    users = {"A": {"cpu": 1, "gpu": "3/5"}, "B": {"cpu": 2, "gpu": "1/2"}}
+    rules = Organisation(tiers={"A": 1})
+    found = explain(Instance(users, machines=one, max_tasks={"A": 2}, organisation=rules), user="B", integer=True)
+    assert found.users[0].stopped_by == ("g/gpu", "g/cpu")
+    assert "add 1*g would give it 2 tasks" in found.users[0].remedy

@@ -16,7 +16,8 @@ from drfopt.engines.whole import bulk_filling as module
 from drfopt.engines.whole.bulk_filling import bulk_filling
 from drfopt.model.instance import Instance
 from drfopt.model.machine import Machine
-from drfopt.model.organisation import Organisation
+from drfopt.model.organisation import Group, Organisation
+from drfopt.model.users import TaskType
 from drfopt.solving import scheduling
 from drfopt.solving.scheduling import schedule
 
@@ -240,10 +241,22 @@ def test_a_billion_tasks_on_machines():
 
 def test_what_cannot_jump_is_not_begun():
     cluster = Instance([[1], [2]], [10**7], organisation=Organisation(paths={"u1": "g"}))
-    with pytest.raises(
-        PolicyError, match=r"about 7e\+06 tasks of 2 users take about 7 minutes to start: ask in larger "
-    ):
+    with pytest.raises(PolicyError, match=r"up to 7e\+06 tasks of 2 users may take 7 minutes to start: ask in larger "):
         schedule(cluster, trace=False)
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_what_is_small_in_a_large_cluster_is_begun(trace):
+    """Ceilings of groups and classes that are open to nobody bound how long a schedule is."""
+    groups = [Group("a", ceiling={"r1": 10}), Group("b", ceiling={"r1": 10})]
+    rules = Organisation(paths={"u1": "a", "u2": "b"}, groups=groups)
+    pool = Instance([[1], [1]], [5 * 10**6], organisation=rules)
+    assert schedule(pool, trace=trace).tasks.tolist() == [10, 10]
+    kinds = [TaskType({"cpu": 1}, 1), TaskType({"cpu": 2}, 1)]
+    nodes = [Machine("big", {"cpu": 64}, 200_000), Machine("small", {"cpu": 8}, 2)]
+    only = {"x": ["small"], "y": ["small"]}
+    cluster = Instance({"x": kinds, "y": {"cpu": 1}}, machines=nodes, eligible=only)
+    assert schedule(cluster, trace=trace).tasks.tolist() == [2, 13]
 
 
 def test_tiers_and_guarantees_in_jumps():

@@ -430,7 +430,7 @@ class WholeStops:
         demand, best = self.cluster.exact_demands[row], dict[str, Fraction]()
         for remains, pattern in self._remains[k]:
             rooms = zip(self.instance.resources, demand, remains, strict=True)
-            short = {name: d - left for name, d, left in rooms if d > left} or self._undealt(k, row, pattern)
+            short = self._undealt(k, row, pattern) | {name: d - left for name, d, left in rooms if d > left}
             if not short:
                 return {}
             part = {name: amount / demand[self.instance.resources.index(name)] for name, amount in short.items()}
@@ -439,13 +439,16 @@ class WholeStops:
         return {name: part * demand[self.instance.resources.index(name)] for name, part in best.items()}
 
     def _undealt(self, k: int, row: int, pattern: Mapping[int, int]) -> dict[str, Fraction]:
-        """Return what a task needs of devices where there is room in all, but not on them."""
+        """Return what a task needs of devices that have no room for it, each kind by itself."""
         devices = (self.instance.machines[k].devices if self.instance.machines else None) or {}
         demand, rows = self.cluster.exact_demands[row], sorted({row, *pattern})
         tasks = {p: pattern.get(q, 0) + (q == row) for p, q in enumerate(rows)}
-        room = DeviceRoom(devices, self.instance.resources, [self.cluster.exact_demands[q] for q in rows])
-        needs = {r: demand[j] for j, r in enumerate(self.instance.resources) if r in devices and demand[j]}
-        return {} if room.fit(tasks) else needs
+        needs = [self.cluster.exact_demands[q] for q in rows]
+        return {
+            r: demand[j]
+            for j, r in enumerate(self.instance.resources)
+            if r in devices and demand[j] and not DeviceRoom({r: devices[r]}, self.instance.resources, needs).fit(tasks)
+        }
 
 
 class WholeTrials(RemedyTrials):
@@ -463,18 +466,15 @@ class WholeTrials(RemedyTrials):
         """Return how much more of what its next task lacks gives a user one, whoever is served before it."""
         if not self.thorough:
             return UNTRIED
-        instance, now = self.instance, int(self.allocation.tasks[i])
-        lacks = self.stops.lacks(i)
+        now, lacks = int(self.allocation.tasks[i]), self.stops.lacks(i)
         for times in TIMES:
             for changes in self._more(lacks, times):
                 after, will = self._after(changes, i)
                 if after > now:
                     return f"{', '.join(changes)} {will} give it {counted(f'{after:.0f}', 'task')} instead of {now}"
         stops = f"what stops it is {', '.join(lacks) or 'a promise to others'}"
-        if not any(self._more(lacks, 1)):  # nothing has been tried
-            return stops
-        added = "machines" if instance.machines is not None else "times what a task of it lacks"
-        return f"{stops}; {TIMES[-1]} {added} more would not raise it"
+        vain = " or ".join(", ".join(changes) for changes in self._more(lacks, TIMES[-1]))
+        return f"{stops}; {vain} would not raise it" if vain else stops
 
     def _more(self, lacks: dict[str, Fraction], times: int) -> Iterator[list[str]]:
         """Yield changes that add so many times what a task lacks, or so many machines of each class that it fits on."""

@@ -7,7 +7,8 @@ A number of tasks may be given as a percentage of her limit.
 """
 
 import math
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -206,22 +207,23 @@ def check_tiers(instance: Instance, targets: Iterable[Target], integer: bool) ->
     more = [t for t in wanted if not promised[t.user] or (t.measure == "tasks" and t.least > promised[t.user])]
     before = left_nothing(instance, [target.user for target in more], integer)
     for target in more:
-        if (name := before.get(target.user)) is not None:
-            text = served_before(repr(name), repr(target.name), bool(promised[target.user]))
+        if names := before.get(target.user):
+            text = served_before([repr(name) for name in names], repr(target.name), bool(promised[target.user]))
             raise InstanceError(f"target '{target}': user {text}")
 
 
-def served_before(first: str, last: str, promised: bool = False) -> str:
-    """Return that an endless user leaves nothing more to another in any cluster, and what would help."""
+def served_before(first: Sequence[str], last: str, promised: bool = False) -> str:
+    """Return that each of some endless users leaves nothing more to another in any cluster, and what would help."""
+    who = some(first) + " each" * (len(first) > 1)
     more, guarantee = (" beyond its guarantee", "a larger guarantee") if promised else ("", "a guarantee")
     return (
-        f"{first} is served before {last}, asks for tasks without an end and leaves nothing that {last} could use"
-        f"{more}, whatever is bought: give {first} a max_tasks or a ceiling, or {last} {guarantee}"
+        f"{first[0]} is served before {last}, asks for tasks without an end and leaves nothing that {last} could use"
+        f"{more}, whatever is bought: give {who} a max_tasks or a ceiling, or {last} {guarantee}"
     )
 
 
-def left_nothing(instance: Instance, users: Iterable[int], integer: bool) -> dict[int, str]:
-    """Return who of these users has nothing in any cluster, each with the endless user of a higher tier that has it.
+def left_nothing(instance: Instance, users: Iterable[int], integer: bool) -> dict[int, list[str]]:
+    """Return who of these users has nothing in any cluster, and each endless user of a higher tier that takes it all.
 
     Of who is promised something that is what it could have beyond.
 
@@ -238,17 +240,17 @@ def left_nothing(instance: Instance, users: Iterable[int], integer: bool) -> dic
         needs = instance.exact_demands[i] if integer else tuple(map(bool, instance.exact_demands[i]))
         return served[i], needs, None if instance.fits is None else tuple(instance.fits[i].tolist())
 
-    endless = dict[tuple[Any, ...], str]()
+    endless = defaultdict[tuple[Any, ...], list[str]](list)
     for h, name in enumerate(instance.users):
         if instance.exact_limits[h] is None and not rules.ceilings[h]:
-            endless.setdefault(kind(h), name)
+            endless[kind(h)].append(name)
 
     @cache
-    def first(mine: tuple[Any, ...]) -> str | None:
-        return next((name for other, name in endless.items() if _takes_all(other, mine)), None)
+    def first(mine: tuple[Any, ...]) -> list[str]:
+        return [name for other, names in endless.items() if _takes_all(other, mine) for name in names]
 
     found = {i: first(kind(i)) for i in users}
-    return {i: name for i, name in found.items() if name is not None}
+    return {i: names for i, names in found.items() if names}
 
 
 def _takes_all(other: tuple[Any, ...], mine: tuple[Any, ...]) -> bool:

@@ -48,9 +48,10 @@ def ceilings(objects: Objects, notes: Notes) -> dict[str, dict[str, Fraction]]:
 
 def _count_fixed(pod: Pod, ceiling: dict[str, Fraction], notes: Notes) -> None:
     """Take what a fixed pod uses off the ceiling of its namespace, which it counts against as all others do."""
-    for resource in pod.demand.keys() & ceiling:
+    if bounded := pod.demand.keys() & ceiling:
+        notes.assumed("pod that stays where it is: taken off its namespace's quota", f"{pod.namespace}/{pod.name}")
+    for resource in bounded:
         ceiling[resource] = max(Fraction(0), ceiling[resource] - pod.demand[resource])
-        notes.assumed("quota less what pods use that stay where they are", f"{pod.namespace}/{pod.name}")
 
 
 USERS = ("namespace", "label:KEY", "annotation:KEY")

@@ -40,8 +40,10 @@ FRACTION, SEVERAL, MEMORY = "gpu-fraction", "gpu-fraction-num-devices", "gpu-mem
 SHARES = "koordinator.sh/gpu.shared"
 """On how many GPUs a pod's percent of cores and memory are, in Koordinator."""
 
+HAMI = "nvidia.com/gpu"
+
 SHARED = {
-    "nvidia.com/gpu": ("nvidia.com/gpucores", "nvidia.com/gpumem", "nvidia.com/gpumem-percentage"),
+    HAMI: ("nvidia.com/gpucores", "nvidia.com/gpumem", "nvidia.com/gpumem-percentage"),
     "volcano.sh/vgpu-number": ("volcano.sh/vgpu-cores", "volcano.sh/vgpu-memory", "volcano.sh/vgpu-memory-percentage"),
 }
 """Resources that count GPUs, and what is of each of them: percent of its cores, MiB of its memory, percent of that."""
@@ -105,7 +107,14 @@ def on_devices(
         notes.assumed("parts of several GPUs are counted as of one", title)
     for counted, names in SHARED.items():
         of_each = {name: found.pop(name) for name in names if name in found}
-        if of_each and found.get(counted):
+        if of_each and not found.get(counted):
+            # HAMi's webhook puts one there, Volcano none.
+            if counted != HAMI:
+                notes.unused(f"part of a GPU ({', '.join(of_each)}) without {counted}", title)
+                continue
+            notes.assumed(f"part of a GPU without {counted} is of one", title)
+            found[counted] = Fraction(1)
+        if of_each:
             part = _part(of_each, names, memory.get(counted), title, notes)
             if part < 1 and found[counted] == 1:
                 found[counted] = part

@@ -8,10 +8,10 @@
 
 A pod is in the quota that its label ``quota.scheduling.koordinator.sh/name`` names; or in the one that has the name of
 its namespace, or names that in its annotation ``namespaces``, or is the only one there; or in the default one, where no
-quota has that name either. The default one is served first: the others divide what its pods leave. The annotation
-``total-resource`` of the root of a tree of quotas is a ceiling, too, and says where no node is listed what there is to
-divide; several trees are added up. Trees do not share: the quotas in none are a group, ``no tree``, of what is left of
-the nodes beside the totals of the trees that have no label ``ignore-default-tree``.
+quota has that name either. The default one is served first: the others divide what its pods leave, but for guarantees.
+The annotation ``total-resource`` of the root of a tree of quotas is a ceiling, too, and says where no node is listed
+what there is to divide; several trees are added up. Trees do not share: the quotas in none are a group, ``no tree``, of
+what is left of the nodes beside the totals of the trees that have no label ``ignore-default-tree``.
 
 Source: Koordinator, pkg/scheduler/plugins/elasticquota/quota_handler.go (handlerQuotaWhenRoot),
 core/group_quota_manager.go (updateClusterTotalResourceNoLock), plugin_helper.go (getPodAssociateQuotaName).
@@ -187,7 +187,11 @@ def _beyond(
     Where nothing but the trees says what there is, those in none are left out.
     """
     if DEFAULT in tasks:
-        notes.assumed("default quota is served first: the others divide what its pods leave", DEFAULT, tasks[DEFAULT])
+        promised = any(queue.minimum for queue in queues if queue.name != DEFAULT)
+        but = ", but for what they are guaranteed, which comes before" if promised else ""
+        notes.assumed(
+            f"default quota is served first: the others divide what its pods leave{but}", DEFAULT, tasks[DEFAULT]
+        )
     roots = [item for item in objects.take("ElasticQuota") if _total(item)]
     if not roots:
         return queues, ()

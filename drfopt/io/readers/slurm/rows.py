@@ -365,7 +365,7 @@ def _row(line: str, header: _Header, at: str, unused: dict[str, None]) -> SlurmR
     for name, column, cell in zip(header.names or header.columns, header.columns, cells, strict=True):
         if column and not found.get(column, "").strip():
             found[column], written[column] = cell, name
-            if name.startswith("TRES") and len(cell.strip()) == _room(name, header):
+            if name.startswith("TRES") and _fills(cell.strip(), name, header, line):
                 raise failure(
                     at,
                     f"{name} is {shown(cell.strip())}, as wide as its column: it may be cut off, "
@@ -376,14 +376,16 @@ def _row(line: str, header: _Header, at: str, unused: dict[str, None]) -> SlurmR
     return SlurmRow(at, header.kind, _settled(found), written)
 
 
-def _room(name: str, header: _Header) -> int:
-    """Return the characters of a column of ``squeue -O``, which cuts off what is longer; 0 where nothing is cut off."""
+def _fills(cell: str, name: str, header: _Header, line: str) -> bool:
+    """Return whether a cell fills a column of ``squeue -O``, which cuts off what is longer; ``-o`` cuts nothing off."""
     if header.bar or header.cuts or not header.starts:
-        return 0
+        return False
     k = header.names.index(name)
-    last = k + 1 == len(header.names)
-    room = (header.width if last else header.starts[k + 1]) - header.starts[k]
-    return WIDTH if room <= len(name) else room
+    start, last = header.starts[k], k + 1 == len(header.names)
+    room = (header.width if last else header.starts[k + 1]) - start
+    room = WIDTH if room <= len(name) else room
+    # Nothing is left of its column before the next one, and it begins where the header says.
+    return len(cell) == room and line[start : start + room] == cell and line[start + room : start + room + 1] != " "
 
 
 def _settled(cells: dict[str, str]) -> dict[str, str]:
