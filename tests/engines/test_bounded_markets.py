@@ -525,5 +525,5 @@ def test_who_weighs_next_to_nothing_has_what_fractions_give_it():
     machines = [Machine("m", {"r": 3, "s": 3}), Machine("n", {"r": "1e-6", "s": 1})]
     cluster = Instance(users, machines=machines, weights={"a": "1e-6", "b": 1_000_000})
     exact = solve(cluster, "ceei", exact=True).tasks
-    assert [float(x) for x in exact] == pytest.approx([1e-12, 3, 0], rel=1e-9)
-    assert solve(cluster, "ceei").tasks.tolist() == pytest.approx([float(x) for x in exact], rel=1e-8)
+    assert [float(x) for x in exact] == pytest.approx([1e-12, 3, 0], rel=1e-9, abs=0)
+    assert solve(cluster, "ceei").tasks.tolist() == pytest.approx([float(x) for x in exact], rel=1e-8, abs=0)
