@@ -52,6 +52,10 @@ from .verifier.powers import digits_between, marginal_between
 
 __all__ = ["FRACTIONS", "certify", "certify_exactly", "left_by_promises", "most_alone", "noticed", "tangent_loss"]
 
+LAX = 0.01
+"""How far the gap of a market may let somebody's tasks be off: conditions bound those of who weighs enough far better,
+but one of a millionth of a millionth of all weight has anything at a gap that is nothing."""
+
 FRACTIONS = 1_000
 """Users up to whom it is proven in fractions that somebody is left nothing, as `drfopt.engines.promised` does."""
 
@@ -103,7 +107,7 @@ def certify(
     tiers = _tiers(rules, prices, beta, evidence, stuck | (floors >= limits))
     if isinstance(tiers, str):
         return Certificate("bounds", False, np.inf, gap=None, reason=tiers)
-    gap, off, uncleared = 0.0, np.zeros(instance.n), 0.0
+    gap, off, uncleared, lax = 0.0, np.zeros(instance.n), 0.0, 0.0
     turns = np.zeros(instance.n) if rules is None else rules.turns
     market, has = policy.objective == "alpha", floors
     # What rounding leaves of a profit is worth nothing for tasks that nobody could have.
@@ -125,7 +129,7 @@ def certify(
                             rates * _weights(tier, turns), own, size,
                             incomes if policy.weights != "none" else np.ones(instance.n),
                             np.zeros((0, instance.n)) if rules is None else rules.ceilings)  # fmt: skip
-        gap, uncleared = max(gap, found[0]), max(uncleared, found[2])
+        gap, uncleared, lax = max(gap, found[0]), max(uncleared, found[2]), max(lax, found[3])
         off = np.maximum(off, np.where(out & ~stuck, 0.0, found[1]))
         if market and rules is not None:
             has = np.where(turns <= tier.turn, tasks, has)
@@ -146,6 +150,8 @@ def certify(
             reason = f"user {instance.users[worst]!r} is off its best response at the prices by {off[worst]:.1e}"
         elif market and uncleared > FIRST_ORDER:
             reason = f"something has a price, but {uncleared:.1e} of it is unused"
+    if valid and not lax <= LAX:
+        valid, reason = False, f"all conditions hold, but somebody's tasks may be off by {lax:.1e}: use exact=True"
     lost = () if rules is None else broken(rules.clock, tasks)
     outbid = _outbid(rules, policy, tasks, left, prices, beta)
     proof = replace(evidence, prices=prices, bounds=beta, broken=lost, unpriced=outbid)
@@ -327,8 +333,9 @@ def _judged(
     size: float,
     incomes: np.ndarray,
     ceilings: np.ndarray,
-) -> tuple[float, np.ndarray, float]:
-    """Return the gap, how far everybody is off its best response (n,), and the largest unused part of what is priced.
+) -> tuple[float, np.ndarray, float, float]:
+    """Return the gap, how far all are off their best responses (n,), the largest unused part of what has a price, and
+    of a market how far somebody's tasks may be off by the gap alone.
 
     Who is `stuck` has what it has in every allocation that counts, or, `later`, may have more that is worth nothing.
     Of a sum `own` are the rates of those whose sum it is, and `size` is what one of them could have alone, or 0.
@@ -355,7 +362,7 @@ def _judged(
             rows = playing & ~finite & (worth > 0)
             raised = max(1.0, float((worth[rows] / cheapest[rows]).max()))
             if raised == np.inf:
-                return np.inf, np.zeros(instance.n), uncleared
+                return np.inf, np.zeros(instance.n), uncleared, 0.0
             if raised > 1:
                 missed, cheapest = missed * raised, cheapest * raised
         profit = worth - cheapest
@@ -367,7 +374,7 @@ def _judged(
             value = size
         # The smallest sum is infinitely more than none, where somebody could have it.
         gap = more / value if value > 0 else float(more > 0 and playing.any())
-        return gap, np.zeros(instance.n), uncleared
+        return gap, np.zeros(instance.n), uncleared, 0.0
     alpha = policy.alpha
     levels = rates * tasks
     worth = incomes * rates * levels**-alpha
@@ -381,8 +388,11 @@ def _judged(
     money = np.where(playing, worth * tasks, 0.0)
     # What somebody loses who is off by a little is of second order; the conditions hold whoever is off by more.
     lost = float((money * off**2).sum()) * alpha
-    total = float(money.sum())
-    return ((abs(missed) + lost) / total if total > 0 else 0.0), off, uncleared
+    total, gap = float(money.sum()), abs(missed) + lost
+    free = playing & ~at_limit & ~at_floor & (money > 0)
+    # By concavity nobody is so far from the optimum that its tangent loses more than the gap: see `tangent_loss`.
+    lax = (2 * gap / (alpha * money[free])) ** 0.5
+    return (gap / total if total > 0 else 0.0), off, uncleared, float(lax.max(initial=0.0))
 
 
 def _floors(rules: MarketRules, tasks: np.ndarray, evidence: BoundsEvidence) -> tuple[np.ndarray, np.ndarray, str]:

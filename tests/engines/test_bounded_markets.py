@@ -513,3 +513,17 @@ def test_decimals_of_twenty_users_end():
         solve(Instance(users, machines=machines), "alpha:2", engine=e) for e in ("decimal-barrier", "barrier")
     )
     assert found.tasks == pytest.approx(other.tasks, rel=1e-8)
+
+
+def test_who_weighs_next_to_nothing_has_what_fractions_give_it():
+    """All conditions held to 1e-12 at prices of another optimum, and a had 1.6 times as much."""
+    users = {
+        "a": {"r": 3, "s": "1e-6"},
+        "b": {"r": 1, "s": 1},
+        "c": [TaskType({"r": 5}, 1), TaskType({"r": 3, "s": "1e6"}, 1)],
+    }
+    machines = [Machine("m", {"r": 3, "s": 3}), Machine("n", {"r": "1e-6", "s": 1})]
+    cluster = Instance(users, machines=machines, weights={"a": "1e-6", "b": 1_000_000})
+    exact = solve(cluster, "ceei", exact=True).tasks
+    assert [float(x) for x in exact] == pytest.approx([1e-12, 3, 0], rel=1e-9, abs=0)
+    assert solve(cluster, "ceei").tasks.tolist() == pytest.approx([float(x) for x in exact], rel=1e-8, abs=0)
