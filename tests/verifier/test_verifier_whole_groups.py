@@ -301,6 +301,16 @@ def test_many_turns_at_once_come_to_what_they_come_to_one_by_one(number, instanc
         assert stops_of(fast) == told and (told[0] == "" or shift)
 
 
+@pytest.mark.parametrize("instance", list(many(11)))
+def test_a_way_comes_to_its_stop_at_the_turn_at_which_it_does_one_by_one(instance, monkeypatch):
+    proof, found = proof_of(instance), []
+    proof.ways *= 2  # Turns are counted, as where there is another way.
+    for turns in (10**9, 1):
+        monkeypatch.setattr(whole_groups, "ONE_BY_ONE", turns)
+        found.append((proof.onward(proof.start), proof.own_stop()))
+    assert found[0] == found[1]
+
+
 def noted(proof, way):
     """Return what each group is noted with once it is asked."""
     now = {group.name: proof.standing(group, way.tasks) for group in proof.root.nodes() if group.name}

@@ -78,8 +78,7 @@ class Course:
     def before(self, group: TreeNode, beyond: Test) -> Tasks:
         """Return what a group comes to a few tasks before it is beyond something, or somebody has all it can.
 
-        What is left of whoever has most to go is halved, again and again.  Who is at one level for good has no half: a
-        way that is there can be known for its start alone.
+        What is left of whoever has most to go is halved, again and again; who is at one level for good stays there.
         """
         known, going = self.known[id(group)], [p for _, mine in self.children[id(group)] for p in mine]
         at = bisect_left(known, True, key=beyond)
