@@ -312,3 +312,19 @@ def test_a_class_that_has_nothing_moves_nobody():
     rules = Organisation(guarantees={"A": {"cpu": 5}})
     cluster = Instance({"A": {"cpu": 1}, "B": {"cpu": 1}}, machines=classes, organisation=rules)
     assert price(cluster, units=["none"]).units[0].more.tasks.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("rules", "limit", "there", "prices"),
+    [
+        (Organisation(guarantees={"C": {"cpu": 1}}), 6, 12, (1 / 12, 1 / 24)),
+        (Organisation(guarantees={"C": {"cpu": 6}}), 4, 10, (1 / 10, 1 / 10)),
+        (Organisation(paths={"C": "g"}, groups=[Group("g", guarantee={"cpu": 6})]), 4, 10, (1 / 10, 1 / 10)),
+    ],
+    ids=["a guarantee that changes nothing", "a guarantee", "of a group"],
+)
+def test_where_a_limit_is_met_as_a_resource_runs_out_each_side_has_its_price(rules, limit, there, prices):
+    """One of them was printed for both, or 0."""
+    users = {"A": {"cpu": 1}, "C": {"cpu": 1}}
+    unit = price(Instance(users, {"cpu": there}, max_tasks={"A": limit}, organisation=rules))["cpu"]
+    assert (unit.more.price, unit.less.price) == pytest.approx(prices, rel=1e-8)

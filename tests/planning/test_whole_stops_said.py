@@ -149,3 +149,13 @@ def test_of_a_device_without_room_is_told_beside_an_amount_that_lacks():
     found = explain(Instance(users, machines=one, max_tasks={"A": 2}, organisation=rules), user="B", integer=True)
     assert found.users[0].stopped_by == ("g/gpu", "g/cpu")
     assert "add 1*g would give it 2 tasks" in found.users[0].remedy
+
+
+@pytest.mark.parametrize("first", ["ab", "ba"])
+def test_of_two_machines_that_lack_as_much_of_one_thing_the_one_that_lacks_no_other_is_nearest(first):
+    """The order of the users in the file decided."""
+    users = {"a": {"cpu": 8, "mem": 32}, "b": {"cpu": 8, "mem": 16}}
+    users = {name: users[name] for name in first} | {"web": {"cpu": 1, "mem": 4}}
+    node = [Machine("node", {"cpu": 8, "mem": 32}, 2)]
+    cluster = Instance(users, machines=node, max_tasks={"a": 1, "b": 1}, weights={"web": 0})
+    assert explain(cluster, user="web", integer=True).users[0].stopped_by == ("node/cpu",)

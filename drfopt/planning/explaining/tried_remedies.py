@@ -434,7 +434,8 @@ class WholeStops:
             if not short:
                 return {}
             part = {name: amount / demand[self.instance.resources.index(name)] for name, amount in short.items()}
-            if not best or max(part.values()) < max(best.values()):
+            # The largest first: of two machines that lack as much of one thing the nearer lacks less of another.
+            if not best or sorted(part.values(), reverse=True) < sorted(best.values(), reverse=True):
                 best = part
         return {name: part * demand[self.instance.resources.index(name)] for name, part in best.items()}
 

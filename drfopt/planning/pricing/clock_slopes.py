@@ -233,7 +233,37 @@ class _Stopped(Divided):
     def price(self, unit: Unit, more: bool) -> float:
         """Return how the level at which a capacity first stops somebody for good rises, shares staying as they are.
 
-        The prices of a stop are a bound of it: where several things run out together there are others as well.
+        Where a unit more and a unit less do not move the same, what a stop pays is of one side, or of none: the price
+        is then that of the cluster beside this one.
+        """
+        if self._turns(unit):
+            step = fine(unit, min(STEP * unit.now, unit.end(more) / 4)) * (1 if more else -1)
+            try:
+                near, far = (self._beside(unit, amount) for amount in (step, 2 * step))
+                # Shares are of clusters that have grown; where something else binds in between the nearer price holds.
+                return 2 * near - far if abs(near - far) <= BENT * near else near
+            except DrfoptError:
+                pass  # no division is proven so near
+        return self._price(unit, more)
+
+    def _beside(self, unit: Unit, amount: float) -> float:
+        cluster, times = grown(self.instance, unit, amount)
+        return times * _Stopped(solve(cluster, self.policy))._price(unit, amount > 0)
+
+    def _turns(self, unit: Unit) -> bool:
+        """Return whether a unit less of something is not the reverse of a unit more."""
+        if unit.end(False) <= LEVEL * unit.now:
+            return False
+        try:
+            above, below = (self.near(unit, more).tasks for more in (True, False))
+        except DrfoptError:
+            return False
+        return bool(np.abs(above - below).max(initial=0.0) > BENT * np.abs([above, below]).max(initial=0.0))
+
+    def _price(self, unit: Unit, more: bool) -> float:
+        """Return the price that the stops tell.
+
+        Those of a stop are a bound of it: where several things run out together there are others as well.
         """
         if self._first is None:
             return 0.0
