@@ -4,7 +4,7 @@ An `Organisation` is written with names and mappings; `Instance` settles it at t
 entry a user, exact amounts, and every group of the tree, parents before children.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -173,10 +173,13 @@ class Organisation:
         }
         return ", ".join(kind for kind, given in there.items() if given)
 
+    def above(self, path: str) -> Iterator[Group]:
+        """Yield the groups on a path."""
+        return (group for group in self.groups if f"{path}/".startswith(f"{group.name}/"))
+
     def bars(self, path: str, needs: Mapping[str, Fraction]) -> bool:
         """Say whether ceilings of the groups on a path are too low for what something needs."""
-        inside = (group for group in self.groups if f"{path}/".startswith(f"{group.name}/"))
-        return any(needs[resource] > most for group in inside for resource, most in group.ceiling.items())
+        return any(needs[resource] > most for group in self.above(path) for resource, most in group.ceiling.items())
 
     @property
     def in_turn(self) -> tuple[int, ...] | None:

@@ -26,7 +26,7 @@ from ..engines.whole.bulk_filling import Filled, bulk_filling
 from ..model.evidence import WholeEvidence
 from ..model.hierarchy import Clock, TreeLine, stages
 from ..model.instance import FEATURES, Instance
-from ..model.packings import machine_rows
+from ..model.packings import machine_rows, most_alone
 from ..model.policies import POLICIES, AnyPolicy, Policy, policy_on
 from ..model.single_machines import ON_EACH, machine_of
 from ..model.whole_values import WholeUsers
@@ -345,7 +345,7 @@ def schedule(
     copies = sum(count for _, count, _ in machines)
     in_stages = () if clock is None else stages(clock, limits)
     jumps = not (mixes or in_stages is None or any(devices for _, _, devices in machines))
-    about = 0 if jumps and copies == 1 else _in_one_pool(instance, limits)
+    about = 0 if jumps and copies == 1 else _expected(instance, limits)
     jumps = jumps and (copies == 1 or about > (LONGEST if trace else FEW))
     wait = partial(_check_wait, instance, trace and jumps, deadline)
     if jumps:
@@ -391,27 +391,30 @@ def _one_by_one(instance: Instance, policy: Policy, run: _Run, rule: str, deadli
     )
 
 
-def _in_one_pool(instance: Instance, limits: Sequence[Fraction | None]) -> int:
-    """Return about how many tasks are started: as many as in one pool, everybody's in turn, and none beyond its own."""
-    turns = [Fraction(1)] * instance.n
-    alone = [_alone(instance, i) for i in range(instance.n)]
-    most = [mine if limit is None else min(mine, limit) for mine, limit in zip(alone, limits, strict=True)]
-    return sum(bulk_filling(instance.exact_demands, [(instance.exact_capacity, 1)], turns, most).tasks)
+def _expected(instance: Instance, limits: Sequence[Fraction | None]) -> int:
+    """Return about how many tasks are started: as many as in one pool of everything, everybody's in turn.
+
+    Where so many take long, none are counted beyond what a user could run alone, below the ceilings of its groups.
+    """
+
+    def in_turn(most: Sequence[Fraction | None]) -> int:
+        turns = [Fraction(1)] * instance.n
+        return sum(bulk_filling(instance.exact_demands, [(instance.exact_capacity, 1)], turns, most).tasks)
+
+    about = in_turn(limits)
+    return about if about * (2 + instance.n) * LOOK <= 60 * MINUTES else in_turn(_bounded(instance, limits))
 
 
-def _alone(instance: Instance, i: int) -> Fraction:
-    """Return about how many tasks a user could start of the classes open to it, below its and its groups' ceilings."""
-    needs = {j: d for j, d in enumerate(instance.exact_demands[i]) if d}
-    machines = machine_rows(instance)
-    if instance.eligible is not None:
-        machines = [machines[k] for k in np.flatnonzero(instance.eligible[i])]
-    most = sum((count * min(room[j] / d for j, d in needs.items()) for room, count, _ in machines), Fraction(0))
-    if rules := instance.organisation:
-        path = f"{rules.paths[i]}/"
-        bounds = [rules.ceilings[i], *(group.ceiling for group in rules.groups if path.startswith(f"{group.name}/"))]
-        names = instance.resources
-        most = min([most, *(bound[names[j]] / d for bound in bounds for j, d in needs.items() if names[j] in bound)])
-    return most
+def _bounded(instance: Instance, limits: Sequence[Fraction | None]) -> list[Fraction]:
+    found = []
+    for i, limit in enumerate(limits):
+        most = [Fraction(most_alone(instance, i))] if limit is None else [Fraction(most_alone(instance, i)), limit]
+        if rules := instance.organisation:
+            needs = dict(zip(instance.resources, instance.exact_demands[i], strict=True))
+            ceilings = [rules.ceilings[i], *(group.ceiling for group in rules.above(rules.paths[i]))]
+            most += [there / needs[r] for ceiling in ceilings for r, there in ceiling.items() if needs[r]]
+        found.append(min(most))
+    return found
 
 
 def _check_wait(instance: Instance, shorter: bool, deadline: Deadline, tasks: int, looks: int) -> None:

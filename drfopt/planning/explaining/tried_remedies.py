@@ -202,8 +202,7 @@ class RemedyTrials:
         name, rules = self.allocation.policy, self.instance.organisation
         owed, more = "nobody anything", "its tasks"
         if rules is not None and rules.promises:
-            above = (group for group in rules.groups if f"{rules.paths[i]}/".startswith(f"{group.name}/"))
-            mine = rules.guarantees[i] or any(group.guarantee for group in above)
+            mine = rules.guarantees[i] or any(group.guarantee for group in rules.above(rules.paths[i]))
             owed, more = ("it nothing beyond its guarantee", "more of its tasks") if mine else ("it nothing", more)
         turns = () if rules is None else rules.in_turn or ()
         what = "the sum of its tier" if len(set(turns)) > 1 else "the sum"

@@ -97,6 +97,7 @@ class Divided:
         self.base = _Point(allocation.tasks, allocation.levels, float(allocation.dominant_shares.sum()))
         prices = allocation.prices
         self.prices = np.zeros_like(self.instance.room) if prices is None else np.atleast_2d(prices)
+        self.known: dict[tuple[str, str, bool], Near] = {}
 
     @cached_property
     def largest(self) -> np.ndarray:
@@ -109,6 +110,13 @@ class Divided:
     def price(self, unit: Unit, more: bool) -> float:
         """Return the shadow price of a unit: of the market, or of the level at which a capacity stops the clock."""
         return float((self.prices * unit.growth).sum())
+
+    def slopes(self, unit: Unit, more: bool) -> Near:
+        """Return what `near` does, and look once: a price may ask for both sides."""
+        key = unit.kind, unit.name, more
+        if key not in self.known:
+            self.known[key] = self.near(unit, more)
+        return self.known[key]
 
     def near(self, unit: Unit, more: bool) -> Near:
         """Return the slopes on one side.
@@ -236,7 +244,7 @@ class _Stopped(Divided):
         Where a unit more and a unit less do not move the same, what a stop pays is of one side, or of none: the price
         is then that of the cluster beside this one.
         """
-        if self._turns(unit):
+        if self._kinked(unit):
             step = fine(unit, min(STEP * unit.now, unit.end(more) / 4)) * (1 if more else -1)
             try:
                 near, far = (self._beside(unit, amount) for amount in (step, 2 * step))
@@ -250,12 +258,12 @@ class _Stopped(Divided):
         cluster, times = grown(self.instance, unit, amount)
         return times * _Stopped(solve(cluster, self.policy))._price(unit, amount > 0)
 
-    def _turns(self, unit: Unit) -> bool:
+    def _kinked(self, unit: Unit) -> bool:
         """Return whether a unit less of something is not the reverse of a unit more."""
         if unit.end(False) <= LEVEL * unit.now:
             return False
         try:
-            above, below = (self.near(unit, more).tasks for more in (True, False))
+            above, below = (self.slopes(unit, more).tasks for more in (True, False))
         except DrfoptError:
             return False
         return bool(np.abs(above - below).max(initial=0.0) > BENT * np.abs([above, below]).max(initial=0.0))

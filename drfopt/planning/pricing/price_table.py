@@ -321,11 +321,11 @@ class Prices(Result):
 
     def _notes(self, hidden: int) -> list[str]:
         lowest = self.lowest_level
-        fixed = policy_on(self.policy, self.allocation.instance).measure == "tasks"
+        in_tasks = policy_on(self.policy, self.allocation.instance).measure == "tasks"
         notes = [
             "price: of "
             + self.price_of
-            + (", in tasks" if fixed else ", in shares of the cluster as it is")
+            + (", in tasks" if in_tasks else ", in shares of the cluster as it is")
             + "; the slopes beside it are of the cluster enlarged and divided again" * self._sloped,
             "total price: of the largest sum of dominant shares any policy could reach"
             + (", if there were no guarantees and no ceilings of groups" * ("organisation" in self.instance.features)),

@@ -296,7 +296,7 @@ def _by_dividing(allocation: Allocation, totals: Sums, skewed: bool) -> Look:
         end = unit.end(more)
         if end <= ROUNDING * unit.now:
             return None
-        found, whole = near.near(unit, more), unit.whole(instance)
+        found, whole = near.slopes(unit, more), unit.whole(instance)
         tasks = np.where(np.abs(found.tasks) * whole > NOISE * allocation.tasks, found.tasks, 0.0)
         below = ~instance.unplaced() & (allocation.tasks > 0) & (allocation.tasks < instance.limits * (1 - LEVEL))
         lowest = None

@@ -184,10 +184,8 @@ def _check_ceilings(instance: Instance, i: int, least: Fraction, text: str) -> N
     """Refuse what the ceiling of a user, or of a group that she is in, forbids in any cluster."""
     if (organisation := instance.organisation) is None:
         return
-    path = organisation.paths[i]
-    above = [group for group in organisation.groups if f"{path}/".startswith(f"{group.name}/")]
     rows = [(f"user {instance.users[i]!r}", organisation.ceilings[i])]
-    rows += [(f"group {group.name!r}", group.ceiling) for group in above]
+    rows += [(f"group {group.name!r}", group.ceiling) for group in organisation.above(organisation.paths[i])]
     for owner, ceiling in rows:
         for resource, amount in ceiling.items():
             need = least * instance.exact_demands[i][instance.resources.index(resource)]
@@ -246,10 +244,10 @@ def left_nothing(instance: Instance, users: Iterable[int], integer: bool) -> dic
             endless[kind(h)].append(name)
 
     @cache
-    def first(mine: tuple[Any, ...]) -> list[str]:
+    def takers(mine: tuple[Any, ...]) -> list[str]:
         return [name for other, names in endless.items() if _takes_all(other, mine) for name in names]
 
-    found = {i: first(kind(i)) for i in users}
+    found = {i: takers(kind(i)) for i in users}
     return {i: names for i, names in found.items() if names}
 
 
