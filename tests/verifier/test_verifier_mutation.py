@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from mutants import HERE, Loaded, apart, equivalent, lines_of, mutants
+from mutants import HERE, Case, Judge, Loaded, apart, equivalent, lines_of, mutants
 
 from drfopt.certificates.verifier import number, reading
 
@@ -58,6 +58,13 @@ def test_a_mutant_that_asks_no_base_class_is_loaded():
     with Loaded(mutant):
         assert reading.Numbered("class", "ab") == []
     assert reading.Numbered("class", "ab") == ["a", "b"]
+
+
+def test_whatever_is_judged_otherwise_is_suspected_though_many_before_it_fail_no_test(monkeypatch):
+    """Which come first follows from how long they take: a mutant must not live on some days."""
+    monkeypatch.setattr(Judge, "verdict", lambda *_: (False, [("limits", False, "A")]))
+    cases = [Case(b"", (True, [("limits", True, "")]), 0.0, set(), [k]) for k in range(1000)]
+    assert set(Judge([], None).suspects(cases)) == set(range(1000))
 
 
 @pytest.mark.parametrize("end", [lambda: 1 // 0, lambda: os._exit(0)])
