@@ -253,7 +253,7 @@ class Organisation:
             _tier(tier, owner) for owner, tier in zip(owners, by_user(self.tiers, users, "tiers", 0), strict=True)
         )
         groups = [_group(group, resources) for group in listed(self.groups, "groups", InstanceError)]
-        known_paths = {name: group for group in groups for name in (*_above(group.name), group.name)}
+        known_paths = list(dict.fromkeys(name for group in groups for name in (*_above(group.name), group.name)))
         paths = tuple(
             _member(path, owner, known_paths)
             for owner, path in zip(owners, by_user(self.paths, users, "groups", ""), strict=True)
@@ -359,13 +359,12 @@ def _above(path: str) -> list[str]:
     return [SEPARATOR.join(parts[:depth]) for depth in range(1, len(parts))]
 
 
-def _member(path: Any, owner: str, known: Mapping[str, Group]) -> str:
+def _member(path: Any, owner: str, known: Sequence[str]) -> str:
     if isinstance(path, str) and not path:
         return ""
     check_path(path, f"the group of {owner}")
     if known and path not in known:
-        names = list(dict.fromkeys(group.name for group in known.values()))
-        raise InstanceError(f"{owner} is in group {path!r}, but the groups are {some(names)}{suggestion(path, names)}")
+        raise InstanceError(f"{owner} is in group {path!r}, but the groups are {some(known)}{suggestion(path, known)}")
     return path
 
 

@@ -147,7 +147,7 @@ TOML = {
     "group without name": (POOL + A + 'group = "a//b"', r"the group of user 'A' is called 'a//b': write its path"),
     "group not listed": (
         POOL + A + 'group = "eng/de"\n[[groups]]\nname = "eng/dev"',
-        r"user 'A' is in group 'eng/de', but the groups are eng/dev: did you mean 'eng/dev'\?",
+        r"user 'A' is in group 'eng/de', but the groups are eng, eng/dev: did you mean 'eng/dev'\?",
     ),
     "group twice": (POOL + A + '[[groups]]\nname = "a"\n' * 2, r"group 'a' is listed twice"),
     "group with unknown key": (

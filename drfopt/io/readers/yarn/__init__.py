@@ -285,7 +285,7 @@ def _asking(task: Task, settings: Mapping[str, CapacityQueue], by_user: bool, no
     label = str(task.needs or "") or (known.expression if known else "")
     # Of what runs the request is told already, and the simulator's tasks know no labels.
     if not label and task.needs is not None and task.node is None:
-        notes.assumed("request without a node label can run on any node", task.name)
+        notes.assumed("request without a node label can run on any node of its queue that is not exclusive", task.name)
     return replace(task, needs=(label, known.labels if known else None))
 
 
