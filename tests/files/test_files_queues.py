@@ -400,6 +400,20 @@ def workload(name: str, queue: str, *sets: tuple, admitted: str = "", finished: 
     }
 
 
+def test_a_group_that_no_queue_is_in_gets_no_tasks(tmp_path: Path) -> None:
+    cohorts = [cohort("hollow"), cohort("lab", "eng", quota("2")), cohort("eng", "all")]
+    listed = write(tmp_path / "q.json", *cohorts, cluster_queue("A", quota("8"), cohort="all"))
+    found = read("kueue", [listed], saturate=True)
+    assert found.instance.users == ("A",) and found.instance.capacity.tolist() == [10]
+    assert [group.name for group in found.instance.organisation.groups] == ["all"]
+    assert "3 x group that no queue is in (such as hollow)" in told(found)
+    marks = {"quota.scheduling.koordinator.sh/is-parent": "true"}
+    quotas = [{"kind": "ElasticQuota", "metadata": {"name": "empty", "labels": marks}}]
+    quotas += [{"kind": "ElasticQuota", "metadata": {"name": "a"}}]
+    found = read("koordinator", [write(tmp_path / "k.json", *NODES, *quotas)], saturate=True)
+    assert found.instance.users == ("a",)
+
+
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
 def test_kueue_of_one_cohort_is_a_pool(tmp_path: Path, version: str) -> None:
     path = write(

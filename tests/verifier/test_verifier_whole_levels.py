@@ -173,7 +173,7 @@ class Chosen:
 
 
 def told(left):
-    return "" if left < 0 else f"tasks cost less than all that can be run is worth, by {left}"
+    return "" if left < 0 else f"tasks cost no more than all that can be run is worth: {left} less"
 
 
 def priced(chance, levels, rounds=0):
@@ -311,10 +311,10 @@ def test_what_is_proven_and_bounded_is_told_level_by_level():
     assert proof.fault(trees[:1], [bound]) == "1 levels, of 1 users, are proven, and 1 of the 1 above are bounded"
     assert (proof.proven, proof.bounded) == ([(F(1, 4), 1)], [(F(1, 2), 1, F(1, 2))])
     proof, bound = leveled((2, 2)), {"most": {"user": "A", "tasks": 1}, "tree": [leaf(0, 0)]}
-    assert proof.fault([], [bound]) == "tasks cost less than all that can be run is worth, by 0"
+    assert proof.fault([], [bound]) == "tasks cost no more than all that can be run is worth: 0 less"
     assert (proof.proven, proof.bounded) == ([], [])
     proof = leveled((2, 2))
-    free = "tasks cost less than all that can be run is worth, by 0, at level 1/4"
+    free = "tasks cost no more than all that can be run is worth: 0 less, at level 1/4"
     assert proof.fault([[leaf(0, 0)]], []) == free
     assert proof.proven == []
 

@@ -288,5 +288,5 @@ def _level(
         add(node)
     for leaf, bounds in leaves(tree[given:], key, free, tighten):
         if (found := chosen(leaf, bounds)) is not None and found[0] >= 0:
-            return f"tasks cost less than all that can be run is worth, by {shown(found[0])}"
+            return f"tasks cost no more than all that can be run is worth: {shown(found[0])} less"
     return ""

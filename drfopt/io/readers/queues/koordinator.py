@@ -81,6 +81,7 @@ def _queues(objects: Objects, notes: Notes, given: bool) -> list[QueueNode]:
                 item["spec"]["min"].amounts(),
                 _least(item["spec"]["max"].amounts(), total),
                 priority=int(name(item) == DEFAULT),
+                group=_is_parent(item),
             )
         )
     return found
@@ -151,12 +152,16 @@ def _queue_of(objects: Objects) -> Callable[[Pod], str | None]:
 
 def _homes(items: list[TreePart]) -> dict[str, str]:
     """Return the quota of the pods of each namespace that name none."""
-    leaves = [item for item in items if labels(item).get(f"{PREFIX}is-parent") != "true"]
+    leaves = [item for item in items if not _is_parent(item)]
     lying = Counter(map(namespace, leaves))
     homes = {namespace(item): name(item) for item in leaves if lying[namespace(item)] == 1}
     for item in leaves:
         homes |= {part.text(): name(item) for part in _annotated(item, "namespaces").each()}
     return homes | {name(item): name(item) for item in leaves if name(item) == namespace(item)}
+
+
+def _is_parent(item: TreePart) -> bool:
+    return labels(item).get(f"{PREFIX}is-parent") == "true"
 
 
 def _annotated(item: TreePart, key: str) -> TreePart:

@@ -52,6 +52,8 @@ class QueueNode:
         Higher ones are served first.
     label : str
         Its name within its parent, where `name` is longer.
+    group : bool
+        Whether only queues below it have tasks.
     """
 
     name: str
@@ -61,6 +63,7 @@ class QueueNode:
     maximum: Mapping[str, Fraction] = field(default_factory=dict)
     priority: int = 0
     label: str = ""
+    group: bool = False
 
     @property
     def bounds(self) -> dict[str, Any]:
@@ -151,7 +154,12 @@ def organised(
             known[queue.parent] = QueueNode(queue.parent)
     if top in known:
         known |= {name: replace(queue, parent=top) for name, queue in known.items() if not queue.parent and name != top}
-    inner = {queue.parent for queue in known.values() if queue.parent}
+    needed, hollow = dict.fromkeys(users), [""]
+    while hollow:
+        inner = {queue.parent for queue in known.values() if queue.parent}
+        hollow = [name for name, queue in known.items() if queue.group and name not in inner and name not in needed]
+        for name in hollow:
+            notes.unused("group that no queue is in", known.pop(name).label)
     paths = {name: _path(name, known) for name in known}
     groups: list[dict[str, Any]] = []
     members: dict[str, dict[str, Any]] = {}
@@ -161,7 +169,7 @@ def organised(
             members[name] = queue.bounds | ({"group": above} if above else {})
         elif paths[name]:
             groups.append({"name": "/".join(paths[name])} | _scalar(queue, notes).bounds)
-    for name in users:
+    for name in needed:
         if name not in known:
             notes.assumed(UNLISTED, name)
             if paths.get(top):

@@ -186,7 +186,13 @@ def _queues(forest: Quotas, idle: Collection[str], notes: Notes, given: bool) ->
         ceiling = _ceiling(quota, own, notes) if quota.parent else _by_resource(everything) if given else {}
         found.append(
             QueueNode(
-                _group(quota.name), _group(quota.parent), quota.weight, _by_resource(own), ceiling, label=quota.name
+                _group(quota.name),
+                _group(quota.parent),
+                quota.weight,
+                _by_resource(own),
+                ceiling,
+                label=quota.name,
+                group=True,
             )
         )
     roots = [quota for quota in forest.cohorts.values() if not quota.parent]
