@@ -57,7 +57,7 @@ def verify(
             claim = Proof(cluster, document, exact)
             report = claim.report
             if instance is not None and isinstance(instance_in(document), dict):
-                same = vars(instance_of(document)) == vars(cluster)
+                same = instance_of(document).told() == cluster.told()
                 report.add("the instance is the one of the file", [] if same else ["they differ"])
             judged(claim)
     except (Unfinished, RecursionError):

@@ -99,7 +99,7 @@ class Verdict:
 
     def same(self, after: Answered, **changed: Any) -> None:
         """Refuse another cluster that differs in more than what is `changed` in the instance of the answer."""
-        if vars(Cluster(self.truth.instance | changed)) != vars(after.c):
+        if Cluster(self.truth.instance | changed).told() != after.c.told():
             raise ValueError("the two clusters differ in more than the property speaks of")
         if (after.claim.policy, after.claim.whole) != (self.truth.claim.policy, self.truth.claim.whole):
             raise ValueError("the two answers are of different policies")
