@@ -395,3 +395,6 @@ def test_a_file_is_read_as_it_was_written():
     data = pool({"max_tasks": 0.5}, {"weight": "1/3"})
     once, again = (cluster.Cluster(d) for d in (data, reading.loads(json.dumps(data))))
     assert once.told() == again.told()
+    data = pool({"max_tasks": "1/2"}, {"weight": "2/6"})
+    assert once.told() == cluster.Cluster(data).told()
+    assert once.told()["u"] == [F(1, 2), None]
