@@ -328,3 +328,14 @@ def test_where_a_limit_is_met_as_a_resource_runs_out_each_side_has_its_price(rul
     users = {"A": {"cpu": 1}, "C": {"cpu": 1}}
     unit = price(Instance(users, {"cpu": there}, max_tasks={"A": limit}, organisation=rules))["cpu"]
     assert (unit.more.price, unit.less.price) == pytest.approx(prices, rel=1e-8)
+
+
+@pytest.mark.parametrize("rules", [None, Organisation(guarantees={"C": {"cpu": 1}})], ids=["no rule", "a guarantee"])
+def test_who_falls_below_its_limit_is_what_is_priced_and_the_lowest_level_is_still_that_of_who_was_below(rules):
+    """Without a rule the level of A, which was at its limit, was told to be that of the lowest below: that is B."""
+    users = {"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 2}, "C": {"cpu": 1}}
+    pool = Instance(users, {"cpu": 6, "gpu": 1}, max_tasks={"A": 1, "C": 1}, organisation=rules)
+    found = price(pool, "tasks")
+    assert found.lowest_level == 2
+    side = found["gpu"].less
+    assert (side.price, side.lowest_level) == pytest.approx((1, -0.5)) and side.tasks == pytest.approx([1, -0.5, 0])
