@@ -285,7 +285,10 @@ class Shortfall:
         places = [cell.machine or "" for cell in self.cells(i)]
         classes = list(dict.fromkeys(filter(None, places)))
         rules = [cell.name for cell in self.cells(i) if cell.resource is None]
-        where = f" on {_few(classes)}" if classes else ""
+        kinds = None if self.instance.task_types is None else self.instance.task_types[i]
+        # What it lacks is of all its types, of which some may not run there.
+        stopped = ", stopped" if kinds is not None and len(kinds) > 1 else ""
+        where = f"{stopped} on {_few(classes)}" if classes else ""
         rule = f", stopped by a ceiling: {_few(rules)}" if rules and not classes else ""
         if not self.cells(i) and self._topped(i):
             own = [self.instance.resources[j] for j in self._own_ceilings(i)]

@@ -269,7 +269,7 @@ NOTES: tuple[Template, ...] = (
     Template(
         "one short",
         r"  (?P<user>u\d+): (?P<got><N>) of (?P<asked><N>) tasks? \((?P<met><N> %)\), short of "
-        r"(?P<lack><N>) (?P<resource>[^\s,]+)(?: on (?P<where>[^,]+(?:, c\d+)*(?: and \d+ more)?))?(?:, "
+        r"(?P<lack><N>) (?P<resource>[^\s,]+)(?:(?:, stopped)? on (?P<where>[^,]+(?:, c\d+)*(?: and \d+ more)?))?(?:, "
         r"stopped by a ceiling: (?P<rule>.+))?(?:, which (?P<own>.+) does not let it have)?",
         note_one_short,
     ),
