@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -266,14 +267,14 @@ def advise(allocation: Allocation, *, endless: bool = False, prices: Prices | No
             return Advice(allocation, (), nowhere, "'drfopt whatif' and 'drfopt size' say what helps")
     wanted = list(_wanted(short, wanting, allocation.integer))[:TRIED]
     if not wanted:
-        return Advice(allocation, (), nowhere, _rules(short, wanting, TARGET if policy.path is None else TRY))
+        return Advice(allocation, (), nowhere, _nothing_helps(allocation, short, wanting, False))
     worths = _priced(allocation, [name for name, _ in wanted], prices)
     deadline = Deadline.asked(LONGEST if allocation.integer else None)
     tried = (_bought(allocation, name, amount, worths.get(name), deadline) for name, amount in wanted)
     found = [bought for bought in tried if bought is not None]
     # What meets most comes first; of what meets the same the smaller purchase.
     found.sort(key=lambda one: (-one.gained, one.amount))
-    return Advice(allocation, tuple(found), nowhere, "" if found else _nothing_helps(allocation, short, wanting))
+    return Advice(allocation, tuple(found), nowhere, "" if found else _nothing_helps(allocation, short, wanting, True))
 
 
 def _in_floats(allocation: Allocation) -> Allocation:
@@ -339,19 +340,6 @@ def _rounded_up(amount: float) -> Fraction:
     return math.ceil(Fraction(amount) * (1 - Fraction(LEVEL)) / unit) * unit
 
 
-def _rules(short: Shortfall, users: np.ndarray, otherwise: str) -> str:
-    """Return why machines do not help where nobody is held by a resource."""
-    held = (short.got >= short.instance.limits * (1 - LEVEL)).tolist()
-    if not all(held[i] or short.cells(i) for i in users.tolist()):
-        return otherwise
-    return _by_rules([cell.name for i in users.tolist() for cell in short.cells(i)])
-
-
-def _by_rules(names: list[str]) -> str:
-    rules = ", ".join(list(dict.fromkeys(names))[:SHOWN])
-    return f"nothing: ceilings and limits hold those who are short{f' ({rules})' if rules else ''}"
-
-
 def _by_turns(instance: Instance, before: dict[int, list[str]]) -> str:
     """Return that whatever is bought goes to who is served first, of the first user who is short and how many more."""
     i, first = next(iter(before.items()))
@@ -360,22 +348,34 @@ def _by_turns(instance: Instance, before: dict[int, list[str]]) -> str:
     return f"nothing: {served_before(first, instance.users[i])}{same}"
 
 
-def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray) -> str:
-    """Return what to do where no purchase that was tried helps."""
+def _nothing_helps(allocation: Allocation, short: Shortfall, users: np.ndarray, tried: bool) -> str:
+    """Return what to do where no purchase that was tried helps, or where none is known that could."""
+    names = _holding_rules(allocation, short, users.tolist(), tried)
+    if names is None:
+        return TARGET if policy_on(allocation.policy, short.instance).path is None else TRY
+    rules = ", ".join(list(dict.fromkeys(names))[:SHOWN])
+    return f"nothing: ceilings and limits hold those who are short{f' ({rules})' if rules else ''}"
+
+
+def _holding_rules(allocation: Allocation, short: Shortfall, users: list[int], tried: bool) -> list[str] | None:
+    """Return the rules that hold some users whatever is bought, but for their own; None where they do not hold all."""
+    if allocation.misfits.keys() & {short.instance.users[i] for i in users}:
+        return None  # a type of its tasks that fits nowhere has room on something larger, and may be below the rules
+    if not tried:  # nobody is held by a resource
+        held = (short.got >= short.instance.limits * (1 - LEVEL)).tolist()
+        ruled = all(held[i] or short.cells(i) for i in users)
+        return [cell.name for i in users for cell in short.cells(i)] if ruled else None
     if allocation.integer:
         from .explaining.tried_remedies import WholeStops
 
         stops = WholeStops(allocation)
-        held = [[] if stops.ceilings(i) else list(stops.lacks(i)) for i in users.tolist()]
-        ruled = [name for names in held for name in names if cells_of(short.instance, name)[0].resource is None]
-        if all(stops.ceilings(i) or names for i, names in zip(users.tolist(), held, strict=True)) and len(ruled) == sum(
-            map(len, held)
-        ):
-            return _by_rules(ruled)
-    elif (full := full_ceilings(allocation)).keys() >= set(users.tolist()):
-        # What is used up holds them as well: neither helps alone.
-        return _by_rules([name for i in users.tolist() for name in full[i]])
-    return TARGET if policy_on(allocation.policy, short.instance).path is None else TRY
+        lacks = {i: list(stops.lacks(i)) for i in users if not stops.ceilings(i)}
+        names = list(chain(*lacks.values()))
+        ruled = all(lacks.values()) and all(cells_of(short.instance, name)[0].resource is None for name in names)
+        return names if ruled else None
+    # What is used up holds them as well: neither helps alone.
+    full = full_ceilings(allocation)
+    return [name for i in users for name in full[i]] if full.keys() >= set(users) else None
 
 
 def _bought(

@@ -136,7 +136,7 @@ class World:
         """Return the cells that today's tasks fill wherever they run, or where every machine is divided, do run."""
         placed = self.now.placement
         if self.chosen.objective != "servers" or placed is None:
-            return self.filled([Fraction(x) for x in self.tasks])
+            return self.filled(self.tasks)
         used, room = placed.astype(float).T @ self.instance.demands, self.instance.room
         return {(int(k), int(j)) for k, j in np.argwhere((used >= room * (1 - 1e-8)) & (room > 0))}
 
@@ -174,7 +174,10 @@ class World:
 
 
 SPARED, FULL = Fraction(1, 10**10), Fraction(1, 10**6)
-"""Part of all tasks that rounding may have added, and of a cell that is as good as full."""
+"""Part of all tasks that rounding may have added, and of a cell that is as good as full: of floats, as of nothing else.
+
+Next to where something else fills a cell less is left of it than that.
+"""
 
 
 class Places:
@@ -208,11 +211,13 @@ class Places:
     def filled(self, tasks: list[Any]) -> set[tuple[int, int]]:
         """Return the cells, by class and resource, that are full however these tasks are placed."""
         cells = {(k, j) for k, row in enumerate(self.rooms) for j, room in enumerate(row) if room}
+        exact = all(isinstance(x, Fraction | int) for x in tasks)
         if len(self.rooms) == 1:
             used = [sum(Fraction(x) * d[j] for x, d in zip(tasks, self.instance.exact_demands, strict=True))
                     for j in range(self.instance.m)]  # fmt: skip
-            return {(k, j) for k, j in cells if used[j] >= self.rooms[k][j] * (1 - Fraction(1, 10**8))}
-        return {cell for cell in cells if self._most_left(tasks, cell) <= FULL}
+            full = 1 if exact else 1 - Fraction(1, 10**8)
+            return {(k, j) for k, j in cells if used[j] >= self.rooms[k][j] * full}
+        return {cell for cell in cells if self._most_left(tasks, cell) <= (0 if exact else FULL)}
 
     def _most_left(self, tasks: list[Any], cell: tuple[int, int]) -> Fraction:
         """Return the largest part of a cell that a placement of these tasks leaves, or of all but so little of them."""

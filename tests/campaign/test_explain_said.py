@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 
 import pytest
@@ -52,6 +53,16 @@ def test_a_sentence_that_no_template_knows_is_a_fault(monkeypatch):
     monkeypatch.setattr(said, "TEMPLATES", TEMPLATES[:2])
     cluster = Instance({"u0": {"cpu": 1}, "u1": {"cpu": 2}}, {"cpu": 4})
     assert Counter(line.template for line in said.lines(cluster, "drf", "divisible") if line.wrong) == {"?": 2}
+
+
+@pytest.mark.parametrize(("classes", "left"), [(1, Fraction(1, 10**9)), (2, Fraction(1, 10**7))])
+def test_a_cell_is_full_when_nothing_is_left_of_it_and_of_floats_almost_nothing(classes, left):
+    """Next to where another resource is used up less than a millionth of it was left, and it was called full."""
+    rooms = [Machine(f"c{k}", {"r0": 1, "r1": 2}) for k in range(classes)]
+    place = said_world.Places(Instance({"u0": {"r0": 1, "r1": 1}}, machines=rooms))
+    full = {(k, 0) for k in range(classes)}
+    assert place.filled([Fraction(classes)]) == place.filled([float(classes - left)]) == full
+    assert not place.filled([classes - left])
 
 
 def test_other_numbers_than_those_that_are_so_are_called_wrong(monkeypatch):

@@ -437,3 +437,14 @@ def test_who_needs_none_of_what_a_group_is_promised_is_promised_no_more_by_round
     cluster = Instance(users, {"cpu": cpu, "mem": 32}, organisation=rules)
     promised = Clock(cluster, policy_named("drf"), rounded=True).promised
     assert promised.tolist() == pytest.approx([1 / 2, 2, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize("rules", [None, Organisation(guarantees={"C": {"cpu": 1}})], ids=["no rule", "a guarantee"])
+def test_who_falls_below_its_limit_is_what_is_priced_and_the_lowest_level_is_still_that_of_who_was_below(rules):
+    """Without a rule the level of A, which was at its limit, was told to be that of the lowest below: that is B."""
+    users = {"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 2}, "C": {"cpu": 1}}
+    pool = Instance(users, {"cpu": 6, "gpu": 1}, max_tasks={"A": 1, "C": 1}, organisation=rules)
+    found = price(pool, "tasks")
+    assert found.lowest_level == 2
+    side = found["gpu"].less
+    assert (side.price, side.lowest_level) == pytest.approx((1, -0.5)) and side.tasks == pytest.approx([1, -0.5, 0])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from drfopt import Instance, Machine, Organisation, TaskType, explain, solve
+from drfopt.planning import advice
 from drfopt.planning.advice import advise
 from drfopt.planning.explaining import explanation
 from drfopt.planning.explaining.explanation import what_stops
@@ -73,6 +74,21 @@ def test_types_that_fit_nowhere_are_named_where_others_of_a_user_run():
         assert found.to_dict()["misfits"] == {"A": ["2", "big"]} and found.to_dict()["unplaced"] == ["C"]
         assert "types left out (a task fits on nothing open to it): task 2 of A, task big of A" in str(found)
     assert "misfits" not in solve(pool).to_dict() and "left out" not in str(solve(pool))
+
+
+@pytest.mark.parametrize("there", [0, 1])
+def test_who_has_a_type_that_fits_nowhere_is_not_held_by_its_ceiling_alone(there):
+    """It was told that nothing is to be bought, and a machine of 2 cpu gives it a task; with no cpu none is tried."""
+    kinds = [TaskType({"mem": 1}, 1), TaskType({"cpu": 2}, 2)]
+    rules = Organisation(ceilings={"A": {"mem": 0}})
+
+    def advised(cpu):
+        cluster = Instance({"A": kinds}, machines=[Machine("m", {"mem": 1, "cpu": cpu})], organisation=rules)
+        found = solve(cluster, integer=True)
+        return found.tasks.tolist(), advise(found).reason
+
+    assert advised(there) == ([0], advice.TARGET)
+    assert advised(2) == ([1], "nothing: ceilings and limits hold those who are short")
 
 
 def test_the_limit_that_is_to_be_raised_is_that_of_the_file():
@@ -147,8 +163,17 @@ def test_of_a_device_without_room_is_told_beside_an_amount_that_lacks():
     users = {"A": {"cpu": 1, "gpu": "3/5"}, "B": {"cpu": 2, "gpu": "1/2"}}
     rules = Organisation(tiers={"A": 1})
     found = explain(Instance(users, machines=one, max_tasks={"A": 2}, organisation=rules), user="B", integer=True)
-    assert found.users[0].stopped_by == ("g/gpu", "g/cpu")
+    assert found.users[0].stopped_by == ("g/cpu", "g/gpu")
     assert "add 1*g would give it 2 tasks" in found.users[0].remedy
+
+
+def test_where_a_device_alone_is_missing_is_nearest_though_parts_of_devices_add_up_to_more():
+    """Of four devices all have 0.4 free, or two have: cpu is missing beside the latter only."""
+    one = Machine("g", {"cpu": 16, "gpu": 4}, 3, {"gpu": 4})
+    users = {"db": {"cpu": 4, "gpu": 1}, "etl": {"cpu": 3, "gpu": "3/5"}}
+    rules = Organisation(guarantees={"db": {"cpu": 6}}, meaning="surplus")
+    cluster = Instance(users, machines=[one], weights={"etl": 2}, max_tasks={"db": 6}, organisation=rules)
+    assert explain(cluster, user="db", integer=True).users[0].stopped_by == ("g/gpu",)
 
 
 @pytest.mark.parametrize("first", ["ab", "ba"])

@@ -41,7 +41,8 @@ class OneSided:
         Slopes of the tasks of every user; None for a sum, whose optimum leaves a choice.
     until : float or None
         The amount up to (down to) which the same holds the users, or the price is the same; None where that is beyond
-        ten times what is there, or not known, as in a market and under rules.
+        ten times what is there, or not known, as in a market and under rules.  Not looked for is where something else
+        that is used up begins to hold them as well, since who fills it at a limit is above them no more.
     total_price : float
         Shadow price of the largest sum of dominant shares that any policy could reach, rules of an organisation left
         out.
