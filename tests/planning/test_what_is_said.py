@@ -64,7 +64,7 @@ def test_a_slope_that_ends_within_a_machine_is_not_what_one_more_is_worth():
     assert "one more n begins to bring, in tasks for a whole one: mixed 4 (drfopt price)" in said(solve(instance))
     # Of whole tasks those that are missing are counted, not so many of their mean.
     lines = said(solve(instance, integer=True))
-    assert "1 gpu, 2 cpu in all" in lines[0] and lines[1] == "  mixed: 5 of 8 tasks (62.5 %), short of 2 cpu"
+    assert "1 gpu, 2 cpu in all" in lines[0] and lines[1] == "  mixed: 5 of 8 tasks (62.5 %), short of 1 gpu, 2 cpu"
 
 
 def test_what_no_machine_holds_gains_nothing_by_a_lie():
@@ -412,6 +412,13 @@ def test_of_whole_tasks_what_is_used_up_is_short_and_not_what_is_idle():
     users = {"a": {"cpu": 1, "mem": 4}, "b": {"cpu": 2, "mem": 2}, "tr": {"cpu": 1, "mem": 2, "gpu": 0.5}}
     instance = Instance(users, machines=machines, weights={"a": 1, "b": 2, "tr": 1}, max_tasks={"tr": 3})
     assert any("tr: 2 of 3 tasks" in line and "short of 1 cpu" in line for line in said(solve(instance, integer=True)))
+    # Here 6 of 24 cpu are idle, and nowhere the 6 that a task needs.
+    api = Instance(
+        {"api": {"cpu": 6, "mem": 4, "gpu": 1}},
+        machines=[Machine("m", {"cpu": 8, "mem": 64, "gpu": 2}, 3)],
+        max_tasks=[8],
+    )
+    assert "  api: 3 of 8 tasks (37.5 %), short of 30 cpu, 5 gpu, 20 mem" in said(solve(api, integer=True))
 
 
 def test_shares_of_several_types_in_whole_tasks_are_of_what_runs_and_sums_of_one_measure():

@@ -299,14 +299,16 @@ def _by_dividing(allocation: Allocation, totals: Sums, skewed: bool) -> Look:
         if end <= ROUNDING * unit.now:
             return None
         found, whole = near.slopes(unit, more), unit.whole(instance)
-        tasks = np.where(np.abs(found.tasks) * whole > NOISE * allocation.tasks, found.tasks, 0.0)
+        noise = NOISE * allocation.tasks / whole
+        tasks = np.where(np.abs(found.tasks) > noise, found.tasks, 0.0)
         below = ~instance.unplaced() & (allocation.tasks > 0) & (allocation.tasks < instance.limits * (1 - LEVEL))
         lowest = None
         if below.any():
             lowest = _slope_of_lowest(allocation.levels, found.levels, below, more, whole)
         shares = _beyond_noise(found.shares, allocation.dominant_shares.sum(), whole)
         total = totals.side(unit, more, end)
-        return OneSided(near.price(unit, more), lowest, shares, tasks, None, total.price, unit.until(more, total.reach))
+        until, value = unit.until(more, total.reach), near.price(unit, more)
+        return OneSided(value, lowest, shares, tasks, None, total.price, until, noise=noise)
 
     return look
 
