@@ -218,7 +218,10 @@ class Shortfall:
         return cells_of(self.instance, self.bottlenecks[i]) if len(self.bottlenecks) else []
 
     def lacks(self, i: int) -> str:
-        """Return of what user i is short, and how much: ``62 gpu``; of what holds it, or else of what is used up."""
+        """Return of what user i is short, and how much: ``62 gpu``; of what holds it, or else of what is used up.
+
+        Where whole tasks lack nothing of the cluster together, machines or rules do not hold one more: all is told.
+        """
         if not self.missing[i]:
             return ""
         held = {cell.resource for cell in self.cells(i) if cell.resource is not None} or set(self._own_ceilings(i))
@@ -229,6 +232,8 @@ class Shortfall:
         if not holding:  # of whole tasks: whatever fewest of its tasks find free
             demand = self.instance.demands[i]
             tasks = {j: self.free[j] // demand[j] if demand[j] else np.inf for j in among}
+            if self.whole and min(tasks.values()):
+                return _few([self.amount(j, lacking[j]) for j in sorted(among, key=lambda j: -share[j])])
             among = [j for j in among if tasks[j] == min(tasks.values())]
         j = max(among, key=lambda j: share[j])
         return self.amount(j, lacking[j])
