@@ -15,6 +15,9 @@ from .working import working
 
 __all__ = ["report"]
 
+PAGES = ("", ".html", ".htm", ".json")
+"""How the name of a file may end: the last has the numbers of the page."""
+
 SECONDS = 100.0
 """Of whole tasks, in which a search may know no end; of divisible ones there is none."""
 
@@ -67,6 +70,10 @@ def report(
         raise USAGE_ERROR("--whatif names no change: write for example --whatif 'set-weight A=2'")
     if output is not None:
         check(output)
+        if not json and (ending := output.suffix.lower()) not in PAGES:
+            raise InstanceError(
+                f"{output}: a page is not written as {ending!r}: let the name end in .html, or .json for its numbers"
+            )
     elif not json and sys.stdout is not None and sys.stdout.isatty():
         raise USAGE_ERROR("a page is no text for a terminal: name its file with -o report.html, or ask for --json")
     if plots is not None:

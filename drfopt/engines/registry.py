@@ -4,14 +4,14 @@ An engine declares what it can take; ``auto`` is the first row of the table that
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..base.errors import EngineError, PolicyError
 from ..base.parallel import one_thread
 from ..base.registry import Registry
-from ..base.solvers.table import DIRECT
+from ..base.solvers.table import DIRECT, SOLVERS
 from ..model.instance import Instance
 from .problem import Answer, Problem
 
@@ -519,7 +519,8 @@ def engine_for(name: str, problem: Problem, exact: bool = False) -> Engine:
                     return engine
                 first = first or engine
         if first is None:
-            raise EngineError(f"no engine takes {_what(problem, exact)}")
+            others_do = problem.solver != DIRECT and engines_for(replace(problem, solver=DIRECT), exact)
+            raise EngineError(f"no engine takes {_what(problem, exact)}{': leave the solver out' if others_do else ''}")
         return first
     chosen = ENGINES.named(name)
     if not chosen.can_take(problem, exact):
@@ -576,5 +577,6 @@ def _what(problem: Problem, exact: bool, engine: Engine | None = None) -> str:
             alone = engine.organised and problem.integer and _one_group(problem)
             rules = "several groups" if several else "one group of everybody" if alone else ""
         cluster += f" with {rules}" if rules else ""
-    solver = "" if problem.solver == DIRECT else f" by integer programs of solver {problem.solver!r}"
+    called = next((solver.name for solver in SOLVERS if problem.solver in solver.interfaces), problem.solver)
+    solver = "" if problem.solver == DIRECT else f" by integer programs of solver {called!r}"
     return f"{problem.policy.name} on {cluster} with {tasks}{', exactly' if exact else ''}{solver}"

@@ -218,7 +218,10 @@ class Shortfall:
         return cells_of(self.instance, self.bottlenecks[i]) if len(self.bottlenecks) else []
 
     def lacks(self, i: int) -> str:
-        """Return of what user i is short, and how much: ``62 gpu``; of what holds it, or else of what is used up."""
+        """Return of what user i is short, and how much: ``62 gpu``; of what holds it, or else of what is used up.
+
+        Where whole tasks lack nothing of the cluster together, machines or rules do not hold one more: all is told.
+        """
         if not self.missing[i]:
             return ""
         held = {cell.resource for cell in self.cells(i) if cell.resource is not None} or set(self._own_ceilings(i))
@@ -229,6 +232,8 @@ class Shortfall:
         if not holding:  # of whole tasks: whatever fewest of its tasks find free
             demand = self.instance.demands[i]
             tasks = {j: self.free[j] // demand[j] if demand[j] else np.inf for j in among}
+            if self.whole and min(tasks.values()):
+                return _few([self.amount(j, lacking[j]) for j in sorted(among, key=lambda j: -share[j])])
             among = [j for j in among if tasks[j] == min(tasks.values())]
         j = max(among, key=lambda j: share[j])
         return self.amount(j, lacking[j])
@@ -285,7 +290,10 @@ class Shortfall:
         places = [cell.machine or "" for cell in self.cells(i)]
         classes = list(dict.fromkeys(filter(None, places)))
         rules = [cell.name for cell in self.cells(i) if cell.resource is None]
-        where = f" on {_few(classes)}" if classes else ""
+        kinds = None if self.instance.task_types is None else self.instance.task_types[i]
+        # What it lacks is of all its types, of which some may not run there.
+        stopped = ", stopped" if kinds is not None and len(kinds) > 1 else ""
+        where = f"{stopped} on {_few(classes)}" if classes else ""
         rule = f", stopped by a ceiling: {_few(rules)}" if rules and not classes else ""
         if not self.cells(i) and self._topped(i):
             own = [self.instance.resources[j] for j in self._own_ceilings(i)]

@@ -566,6 +566,10 @@ REFUSED: dict[str, Callable[[Case, re.Match], None]] = {
     r"target '.*': user '(?P<user>\w+)' has no limit of which this could be a part: .*": lambda case, match: need(
         case.limit(users_of(case.document)[match["user"]]) is None, match[0]
     ),
+    r"target '.*': user '(?P<user>\w+)' may have no (?:whole )?task of which this could be a part: raise its "
+    r"(?:ceiling|max_tasks)": lambda case, match: need(
+        not case.limit(users_of(case.document)[match["user"]]), match[0]
+    ),
     r"target '.*': ask for a positive number: everybody has at least .*": lambda case, match: None,
 }
 

@@ -87,11 +87,11 @@ def note_one_short(world: World, i: int, m: re.Match) -> str:
         return f"it has {x} of {asked}"
     if not about(percents(m["met"]), x / asked):
         return f"{x / asked} is met"
-    j = world.instance.resources.index(m["resource"])
-    if world.instance.task_types is None and not about(
-        as_number(m["lack"]), (asked - x) * world.instance.demands[u, j], 6e-4
-    ):
-        return f"it lacks {(asked - x) * world.instance.demands[u, j]:.6g} of {m['resource']}"
+    for text in f"{m['lack']} {m['resource']}{m['others']}".split(", "):
+        lack, _, resource = text.partition(" ")
+        own = (asked - x) * world.instance.demands[u, world.instance.resources.index(resource)]
+        if world.instance.task_types is None and not about(as_number(lack), own, 6e-4):
+            return f"it lacks {own:.6g} of {resource}"
     if m["own"]:
         return at_ceiling(world, u, x) if m["own"].startswith("its ceiling") else ""
     if m["rule"]:
@@ -269,8 +269,9 @@ NOTES: tuple[Template, ...] = (
     Template(
         "one short",
         r"  (?P<user>u\d+): (?P<got><N>) of (?P<asked><N>) tasks? \((?P<met><N> %)\), short of "
-        r"(?P<lack><N>) (?P<resource>[^\s,]+)(?: on (?P<where>[^,]+(?:, c\d+)*(?: and \d+ more)?))?(?:, "
-        r"stopped by a ceiling: (?P<rule>.+))?(?:, which (?P<own>.+) does not let it have)?",
+        r"(?P<lack><N>) (?P<resource>[^\s,]+)(?P<others>(?:, <N> [^\s,]+)*)(?: and \d+ more)?"
+        r"(?:(?:, stopped)? on (?P<where>[^,]+(?:, c\d+)*(?: and \d+ more)?))?"
+        r"(?:, stopped by a ceiling: (?P<rule>.+))?(?:, which (?P<own>.+) does not let it have)?",
         note_one_short,
     ),
     Template(

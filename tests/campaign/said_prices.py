@@ -143,17 +143,12 @@ def price_price(world: World, unit: Unit, more: bool, said: dict[str, Any]) -> s
         return off(world, said["price"], true, float(sum(world.tasks)), unit)
     if objective != "leximin" or world.policy == "tsf" or world.rules is not None or not world.exactly:
         raise Unjudged("the price of that is not divided for here")
-    rows = stops_of(world.now)
-    held = [i for i in below_limits(world) if rows[i]]
-    if not held and below_there(world, unit, more):
-        raise Unjudged("it is a tie with limits")
-    if not held:
-        return "" if not said["price"] else "nobody is held"
     # Weights that undo what the larger cluster does to shares; users without a share that counts are left alone.
     instance = world.instance
     if instance.task_types is not None or instance.has_devices or unit.kind == "machine":
         raise Unjudged("shares of the cluster as it is")
-    there, _ = grown(world, unit, TINY if more else -TINY)
+    part = TINY if more else -TINY
+    there, _ = grown(world, unit, part)
     if world.policy != "tasks":
         ratio = [
             a / b if b else Fraction(1)
@@ -162,9 +157,13 @@ def price_price(world: World, unit: Unit, more: bool, said: dict[str, Any]) -> s
         weights = [w if isinstance(w, tuple) else (w,) * instance.m for w in instance.exact_weights]
         parts = there.instance.parts() | {"weights": [[v * r for v, r in zip(w, ratio, strict=True)] for w in weights]}
         there = world.divided(Instance(**parts))
+    # Who is at its limit now may be below it there, and held.
+    rows, limits = stops_of(there), instance.exact_limits
+    held = [i for i, x in enumerate(there.tasks) if rows[i] and (limits[i] is None or x < limits[i])]
+    if not held:
+        return "" if not said["price"] else "nobody is held"
     lowest = min(world.now.levels[i] for i in held)
     tied = [i for i in held if world.now.levels[i] <= lowest]
-    part = TINY if more else -TINY
     true = (min(there.levels[i] for i in tied) - lowest) / (unit.now * part)
     return off(world, said["price"], true, float(lowest), unit)
 

@@ -85,6 +85,7 @@ def test_a_policy_that_cannot_is_told_and_others_are_shown(drfopt, tmp_path):
         (["--whatif", "set-weight Z=2"], ["'Z'"]),
         (["-o", "no/such/folder/r.html"], ["no/such/folder"]),
         (["--plots", "no/such/folder"], ["no/such"]),
+        (["-o", "r.pdf"], ["a page is not written as '.pdf'", ".html, or .json"]),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(drfopt, refused, cluster, options, words):

@@ -207,6 +207,11 @@ def test_where_nobody_is_asked_a_solver_is_refused(how, message):
         solve(Instance.library("nsdi2011"), solver="cbc", **how)
 
 
+def test_a_solver_that_nobody_would_ask_is_called_as_it_was_and_may_be_left_out():
+    with pytest.raises(EngineError, match="by integer programs of solver 'cbc': leave the solver out"):
+        solve(Instance.library("nsdi2011"), "formulations/asset_integer.py", integer=True, solver="cbc")
+
+
 def test_a_solver_that_must_leave_a_gap_is_refused(monkeypatch):
     import pulp
 

@@ -107,6 +107,8 @@ def test_machines_may_be_a_table_a_pool_or_in_the_own_words(tmp_path: Path) -> N
     found = read("yarn", config, saturate=True, machines=table)
     assert [one.count for one in found.instance.machines] == [3]
     assert "machines: memory is called memory-mb here, 1/1048576 of it" in told(found)
+    gpus = saved(tmp_path / "g.csv", "machine,cpu,nvidia.com/gpu\nx,8,4\n")
+    assert "yarn.io/gpu" in read("yarn", config, saturate=True, machines=gpus).instance.resources
     pool = saved(tmp_path / "pool.toml", "[capacity]\ncpu = 24\nmemory = '96Gi'\n")
     assert read("yarn", config, saturate=True, machines=pool).instance.machines is None
     own = {"nodes": {"node": [{"id": "h", "totalResource": {"memory": 8192, "vCores": 8}}]}}

@@ -162,6 +162,14 @@ TOLERATED = {
 }
 
 
+def test_a_taint_that_only_asks_is_told(tmp_path: Path) -> None:
+    soft = node("soft")
+    soft["spec"] = {"taints": [{"key": "old", "effect": "PreferNoSchedule"}]}
+    found = read("kubernetes", [write(tmp_path / "k.json", soft, node("n"), pod("p"))])
+    assert "taint that only asks (PreferNoSchedule) (soft)" in "\n".join(map(str, found.notes))
+    assert len(found.instance.machines) == 1
+
+
 @pytest.mark.parametrize(("tolerations", "taints", "expected"), TOLERATED.values(), ids=TOLERATED)
 def test_tolerated(tolerations: list, taints: list, expected: bool) -> None:
     needs = needs_of(TreePart({"tolerations": tolerations}, "pod"))

@@ -172,6 +172,11 @@ BAD = {
         r"the header has a column 'Count': write 'count' for it",
     ),
     "capital label": ("machines", "machine,cpu,Label:Zone\nm,8,a\n", r"'Label:Zone': write 'label:Zone' for it"),
+    "how many by another name": (
+        "tasks",
+        "user,tasks,cpu\na,100,1\n",
+        r"tasks have a column 'tasks', machines have cpu, memory: did you mean 'count'",
+    ),
     "resource": (
         "tasks",
         "user,cpus\na,1\n",

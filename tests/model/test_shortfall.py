@@ -101,6 +101,14 @@ def test_the_last_lines_say_who_is_short_of_what_and_where():
     assert last[2].endswith("huge")
 
 
+def test_of_several_types_some_may_not_run_where_a_user_is_stopped():
+    """Of the 132 cpu that are missing 32 are of what may run on the class."""
+    both = [TaskType({"cpu": 8, "gpu": 1}, 8), TaskType({"cpu": 10}, 20, machines=("plain",))]
+    machines = [Machine("gpu", {"cpu": 32, "gpu": 8}), Machine("plain", {"cpu": 64, "gpu": 0}, 4)]
+    said = str(solve(Instance({"ml": both, "web": {"cpu": 1}}, machines=machines, max_tasks={"web": 10})))
+    assert "  ml: 14 of 28 tasks (50 %), short of 132 cpu, stopped on gpu" in said
+
+
 def test_memory_in_bytes_is_told_in_its_units_and_nothing_else_is():
     kubernetes = Instance({"A": {"cpu": 1, "memory": "4Gi"}}, {"cpu": 100, "memory": "16Gi"})
     assert "memory 16 GiB of 16 GiB" in str(solve(kubernetes))

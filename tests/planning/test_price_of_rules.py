@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from drfopt import Group, Instance, Machine, Organisation, PolicyError, TaskType, price, solve, what_if
+from drfopt.model.hierarchy import Clock
 from drfopt.model.policies import policy_named
 from drfopt.planning.pricing import clock_slopes
 from drfopt.planning.pricing.units import units_of
@@ -328,3 +329,122 @@ def test_where_a_limit_is_met_as_a_resource_runs_out_each_side_has_its_price(rul
     users = {"A": {"cpu": 1}, "C": {"cpu": 1}}
     unit = price(Instance(users, {"cpu": there}, max_tasks={"A": limit}, organisation=rules))["cpu"]
     assert (unit.more.price, unit.less.price) == pytest.approx(prices, rel=1e-8)
+
+
+ONE_SIDED = {
+    "no unit less": (
+        Instance(
+            {"web": {"gpu": 1}, "train": {"gpu": 2}},
+            machines=[Machine("node", {"gpu": 2}, 4)],
+            max_tasks={"web": 4},
+            organisation=Organisation(guarantees={"train": {"gpu": 2}}),
+        ),
+        "drf",
+        "gpu",
+        (1 / 8, None),
+    ),
+    "part of a machine, of tasks": (
+        Instance(
+            {"A": {"cpu": 1}, "B": {"cpu": 1}},
+            machines=[Machine("m", {"cpu": 2}, 4)],
+            max_tasks={"A": 4},
+            organisation=Organisation(guarantees={"B": {"cpu": 1}}),
+        ),
+        "tasks",
+        "m",
+        (2, 1),
+    ),
+    "the ceiling of somebody else": (
+        Instance(
+            {"A": {"memory": 1}, "B": {"cpu": 1}},
+            {"cpu": 4, "memory": 8},
+            organisation=Organisation(paths={"A": "g"}, groups=[Group("g", ceiling={"memory": 4})]),
+        ),
+        "tasks",
+        "cpu",
+        (1, 1),
+    ),
+    "one level, two speeds": (
+        Instance(
+            {"A": {"cpu": 1}, "B": {"cpu": 1}, "C": {"cpu": 1}},
+            {"cpu": 12},
+            weights={"B": Fraction(1, 2), "C": 3},
+            max_tasks={"C": 6},
+            organisation=Organisation(paths={"B": "g", "C": "g"}, groups=[Group("g", 2)]),
+        ),
+        "drf",
+        "cpu",
+        (1 / 36, 1 / 9),
+    ),
+    "nobody rises": (
+        Instance(
+            {"A": {"cpu": 1, "gpu": 2}},
+            {"cpu": 12, "gpu": 2},
+            organisation=Organisation(guarantees={"A": {"gpu": 2}}, meaning="surplus"),
+        ),
+        "drf",
+        "gpu",
+        (1 / 24, None),
+    ),
+    "a group's level stands": (
+        Instance(
+            {"A": {"cpu": 1}, "B": {"memory": 1}, "C": {"memory": 1}},
+            {"cpu": 8, "memory": 16},
+            weights={"C": Fraction(3, 2)},
+            max_tasks={"A": 4},
+            organisation=Organisation(tiers={"A": 1}, paths={"A": "g", "B": "g"}, groups=[Group("g")]),
+        ),
+        "drf",
+        "memory",
+        (1 / 16, 1 / 16),
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "policy", "name", "prices"), ONE_SIDED.values(), ids=ONE_SIDED)
+def test_the_price_is_that_of_its_side(cluster, policy, name, prices):
+    """What the stop pays was printed: of the side that is not there, of a mixture of points, of 10,000 clusters."""
+    unit = price(cluster, policy, units=[name])[name]
+    for side, true in zip((unit.more, unit.less), prices, strict=True):
+        assert true is None or side.price == pytest.approx(true, rel=1e-8)
+
+
+def test_what_rounding_leaves_of_two_sides_is_one():
+    """Promises of groups were a rounding less in one of the divisions beside: 3 parts of 10^8 of a slope."""
+    users = {"web": {"cpu": 2, "mem": 4}, "etl": {"cpu": Fraction(7, 4), "mem": 3}}
+    groups = [Group("sci", guarantee={"cpu": 16}), Group("eng", guarantee={"mem": 16})]
+    rules = Organisation(paths={"web": "sci", "etl": "eng"}, groups=groups, meaning="normalised")
+    unit = price(Instance(users, {"cpu": 48, "mem": 128}, organisation=rules))["cpu"]
+    assert unit.more.tasks == pytest.approx([6 / 19, 4 / 19], rel=1e-9)
+    assert unit.less.tasks == pytest.approx([6 / 19, 4 / 19], rel=1e-9)
+    assert not unit.two_sided and "not the reverse" not in str(price(Instance(users, {"cpu": 48, "mem": 128})))
+
+
+def test_sides_of_one_slope_and_two_prices_are_two():
+    """With a bit more the level is held by memory, and C rises alone."""
+    unit = price(Instance({"B": {"memory": 1}, "C": {"cpu": 1}}, {"cpu": 4, "memory": 8}))["cpu"]
+    assert unit.more.tasks.tolist() == unit.less.tasks.tolist()
+    assert (unit.more.price, unit.less.price) == (0, pytest.approx(1 / 4)) and unit.two_sided
+
+
+@pytest.mark.parametrize("cpu", ["24", "24.04", "24.15"])
+def test_who_needs_none_of_what_a_group_is_promised_is_promised_no_more_by_rounding(cpu):
+    """The memory was used up but for a rounding, and db rose to all there is: 48 tasks where 2 are promised."""
+    users = {"ci": {"cpu": 4, "mem": 2}, "db": {"cpu": 1}, "etl": {"mem": 2}}
+    rules = Organisation(
+        groups=[Group("g", guarantee={"mem": 1})], paths=dict.fromkeys(users, "g"), tiers={"ci": 1, "db": 1}
+    )
+    cluster = Instance(users, {"cpu": cpu, "mem": 32}, organisation=rules)
+    promised = Clock(cluster, policy_named("drf"), rounded=True).promised
+    assert promised.tolist() == pytest.approx([1 / 2, 2, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize("rules", [None, Organisation(guarantees={"C": {"cpu": 1}})], ids=["no rule", "a guarantee"])
+def test_who_falls_below_its_limit_is_what_is_priced_and_the_lowest_level_is_still_that_of_who_was_below(rules):
+    """Without a rule the level of A, which was at its limit, was told to be that of the lowest below: that is B."""
+    users = {"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 2}, "C": {"cpu": 1}}
+    pool = Instance(users, {"cpu": 6, "gpu": 1}, max_tasks={"A": 1, "C": 1}, organisation=rules)
+    found = price(pool, "tasks")
+    assert found.lowest_level == 2
+    side = found["gpu"].less
+    assert (side.price, side.lowest_level) == pytest.approx((1, -0.5)) and side.tasks == pytest.approx([1, -0.5, 0])

@@ -252,6 +252,19 @@ def test_bad_questions_are_answered_in_one_sentence(targets, costs, more, messag
         size(PAPER, targets, costs, **more)
 
 
+@pytest.mark.parametrize(
+    ("rule", "remedy"),
+    [
+        ({"organisation": Organisation(ceilings={"A": {"cpu": "1/2"}})}, "raise its ceiling"),
+        ({}, "raise its max_tasks"),
+    ],
+)
+def test_of_no_whole_task_there_is_no_part(rule, remedy):
+    half = Instance({"A": {"cpu": 1}}, {"cpu": 8}, max_tasks=[3 if rule else "1/2"], **rule)
+    with pytest.raises(InstanceError, match=f"may have no whole task of which this could be a part: {remedy}"):
+        size(half, "A>=50%", {"cpu": 1}, integer=True)
+
+
 def test_what_a_cluster_cannot_sell():
     with pytest.raises(InstanceError, match="machines are bought one by one"):
         size(CLUSTER, "A>=5", {"gpus": 1}, steps={"gpus": 2})

@@ -25,7 +25,7 @@ from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import HOLDS, UNDECIDED
 from drfopt.base.errors import EngineError, InstanceError, PolicyError
 from drfopt.base.numbers.shown import apart, at_most, fixed, not_above, not_below, part_of, share_of_all, written_in
-from drfopt.planning.advice import advise
+from drfopt.planning.advice import TARGET, advise
 from drfopt.planning.pricing.binding_rounds import held
 
 MIXED = [TaskType({"gpu": 1}, 2), TaskType({"cpu": 1}, 2)]
@@ -64,7 +64,7 @@ def test_a_slope_that_ends_within_a_machine_is_not_what_one_more_is_worth():
     assert "one more n begins to bring, in tasks for a whole one: mixed 4 (drfopt price)" in said(solve(instance))
     # Of whole tasks those that are missing are counted, not so many of their mean.
     lines = said(solve(instance, integer=True))
-    assert "1 gpu, 2 cpu in all" in lines[0] and lines[1] == "  mixed: 5 of 8 tasks (62.5 %), short of 2 cpu"
+    assert "1 gpu, 2 cpu in all" in lines[0] and lines[1] == "  mixed: 5 of 8 tasks (62.5 %), short of 1 gpu, 2 cpu"
 
 
 def test_what_no_machine_holds_gains_nothing_by_a_lie():
@@ -135,6 +135,18 @@ def test_ceilings_of_a_group_that_bind_together_are_all_named_and_nothing_is_to_
         assert found[-1] == f"to buy: nothing: ceilings and limits hold those who are short ({both})"
         if not way.get("integer"):
             assert found[1].endswith(f"stopped by a ceiling: {both}")
+
+
+def test_a_ceiling_that_was_full_after_somebody_stopped_does_not_keep_it_from_what_is_bought():
+    """More gpu gives A tasks at the cost of B, so that no more is met, and it was told that ceilings hold both."""
+    rules = Organisation(groups=[Group("g", ceiling={"cpu": 4})], paths=dict.fromkeys("AB", "g"), excluded=["gpu"])
+    pool = Instance({"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 1}}, {"cpu": 8, "gpu": 1}, max_tasks=[9, 9],
+                    organisation=rules)  # fmt: skip
+    found = solve(pool, "tasks")
+    assert found.tasks == pytest.approx([1, 3]) and said(found)[-1] == f"to buy: {TARGET}"
+    more = what_if(pool, ["set-capacity gpu=4"], "tasks").after
+    assert more.tasks == pytest.approx([2, 2])
+    assert said(more)[-1] == "to buy: nothing: ceilings and limits hold those who are short (g ceiling of cpu)"
 
 
 def test_a_ceiling_that_was_full_after_somebody_stopped_does_not_stop_it():
@@ -400,6 +412,13 @@ def test_of_whole_tasks_what_is_used_up_is_short_and_not_what_is_idle():
     users = {"a": {"cpu": 1, "mem": 4}, "b": {"cpu": 2, "mem": 2}, "tr": {"cpu": 1, "mem": 2, "gpu": 0.5}}
     instance = Instance(users, machines=machines, weights={"a": 1, "b": 2, "tr": 1}, max_tasks={"tr": 3})
     assert any("tr: 2 of 3 tasks" in line and "short of 1 cpu" in line for line in said(solve(instance, integer=True)))
+    # Here 6 of 24 cpu are idle, and nowhere the 6 that a task needs.
+    api = Instance(
+        {"api": {"cpu": 6, "mem": 4, "gpu": 1}},
+        machines=[Machine("m", {"cpu": 8, "mem": 64, "gpu": 2}, 3)],
+        max_tasks=[8],
+    )
+    assert "  api: 3 of 8 tasks (37.5 %), short of 30 cpu, 5 gpu, 20 mem" in said(solve(api, integer=True))
 
 
 def test_shares_of_several_types_in_whole_tasks_are_of_what_runs_and_sums_of_one_measure():

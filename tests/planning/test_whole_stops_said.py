@@ -163,8 +163,17 @@ def test_of_a_device_without_room_is_told_beside_an_amount_that_lacks():
     users = {"A": {"cpu": 1, "gpu": "3/5"}, "B": {"cpu": 2, "gpu": "1/2"}}
     rules = Organisation(tiers={"A": 1})
     found = explain(Instance(users, machines=one, max_tasks={"A": 2}, organisation=rules), user="B", integer=True)
-    assert found.users[0].stopped_by == ("g/gpu", "g/cpu")
+    assert found.users[0].stopped_by == ("g/cpu", "g/gpu")
     assert "add 1*g would give it 2 tasks" in found.users[0].remedy
+
+
+def test_where_a_device_alone_is_missing_is_nearest_though_parts_of_devices_add_up_to_more():
+    """Of four devices all have 0.4 free, or two have: cpu is missing beside the latter only."""
+    one = Machine("g", {"cpu": 16, "gpu": 4}, 3, {"gpu": 4})
+    users = {"db": {"cpu": 4, "gpu": 1}, "etl": {"cpu": 3, "gpu": "3/5"}}
+    rules = Organisation(guarantees={"db": {"cpu": 6}}, meaning="surplus")
+    cluster = Instance(users, machines=[one], weights={"etl": 2}, max_tasks={"db": 6}, organisation=rules)
+    assert explain(cluster, user="db", integer=True).users[0].stopped_by == ("g/gpu",)
 
 
 @pytest.mark.parametrize("first", ["ab", "ba"])

@@ -370,9 +370,7 @@ class ReadOptions:
             )
         return [replace(node, features=features(node.name, node.labels)) for node in self.machines or ()]
 
-    def called(
-        self, known: Mapping[str, TargetName], used: Collection[str], taken: Callable[[str], bool], notes: Notes
-    ) -> "ReadOptions":
+    def called(self, known: Mapping[str, TargetName], used: Collection[str], notes: Notes) -> "ReadOptions":
         """Return the same in the words and units of a format.
 
         Parameters
@@ -381,8 +379,6 @@ class ReadOptions:
             What a word is called there, and how much of it one is.
         used : collection of str
             Words of the files, which are kept.
-        taken : callable (str) -> bool
-            Whether a word is one of the format's own.
         """
         total = dict(self.pool or {})
         for node in self.machines or ():
@@ -391,8 +387,7 @@ class ReadOptions:
 
         def target(resource: str) -> TargetName:
             own = known.get(resource, TargetName(resource))
-            # A word that the files use, or that is the format's own, is kept.
-            return TargetName(resource, unit=own.unit) if resource in used or taken(resource) else own
+            return TargetName(resource, unit=own.unit) if resource in used else own
 
         def scale(resource: str) -> Fraction:
             nodes = [node.capacity.get(resource, 0) for node in self.machines or ()] + [self.shape.get(resource, 0)]

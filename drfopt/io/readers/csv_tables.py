@@ -24,6 +24,8 @@ __all__ = ["machine_row", "read"]
 LABEL = "label:"
 OF_MACHINES = ("machine", "count")
 OF_TASKS = ("user", "task", "count", "machine", "weight", "group")
+COUNTS = ("tasks", "max_tasks", "number", "replicas")
+"""What others call how many tasks a row is of."""
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -130,7 +132,8 @@ def _check_columns(nodes: list[ListedMachine], tasks: list[Task]) -> None:
     there = dict.fromkeys(resource for node in nodes for resource in node.capacity)
     for resource in dict.fromkeys(resource for task in tasks for resource in task.demand):
         if resource not in there:
-            near = suggestion(resource, [*there, *OF_TASKS])
+            counts = ": did you mean 'count'?" if resource.casefold() in COUNTS else ""
+            near = counts or suggestion(resource, [*there, *OF_TASKS])
             raise InstanceError(
                 f"csv: tasks have a column {resource!r}, machines have {', '.join(there)}{near} "
                 f"(a column is a resource of both, but for {_words(OF_TASKS)})"

@@ -85,7 +85,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
             f"user_by framework (--user-by) makes users of its {len(frameworks):,} frameworks"
         )
     used = {r for task in tasks for r in task.demand}.union(*({*q.minimum, *q.maximum} for q in queues))
-    asked = asked.called(MESOS, used, lambda name: False, notes)
+    asked = asked.called(MESOS, used, notes)
     nodes = asked.nodes(nodes, lambda name, labels: None, notes)
     nodes = [replace(node, features=bool(node.capacity.get("gpus")) and not open_to_all) for node in nodes]
     return Contents(

@@ -370,12 +370,12 @@ class Clock:
         if not (rising & using)[node.everyone].any() or any(used[j] >= amount for j, amount in room.items()):
             return has
         branch = Branch(node, leaves, has, rising)
-        full = first_full(branch.curve, room, reached=True)
+        # In floats the curve may end, or stand, a rounding below what its tasks use.
+        reached = 1 if self.exact else 1 - SETTLED
+        full = first_full(branch.curve, {j: amount * reached for j, amount in room.items()}, reached=True)
         if full is None:
             used = has_used(leaves, branch.tasks(branch.end), node.everyone)
-            # In floats the curve may end a rounding below what its tasks use.
-            most_used = {j: used[j] if self.exact else used[j] * (1 - SETTLED) for j in room}
-            ends = [first_full(branch.curve, {j: amount}, reached=True) for j, amount in most_used.items()]
+            ends = [first_full(branch.curve, {j: used[j] * reached}, reached=True) for j in room]
             full = max((end for end in ends if end is not None), key=lambda end: end[:2])
         return branch.tasks(branch.point(*full[:2]))
 

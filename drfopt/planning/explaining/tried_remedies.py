@@ -428,8 +428,9 @@ class WholeStops:
         """Return what a task lacks on the machine of a class where that is least, in parts of it; nothing for room."""
         demand, best = self.cluster.exact_demands[row], dict[str, Fraction]()
         for remains, pattern in self._remains[k]:
-            rooms = zip(self.instance.resources, demand, remains, strict=True)
-            short = self._undealt(k, row, pattern) | {name: d - left for name, d, left in rooms if d > left}
+            rooms, undealt = zip(self.instance.resources, demand, remains, strict=True), self._undealt(k, row, pattern)
+            # Whether parts of devices would add up to what is missing says nothing: none of them has room.
+            short = {name: undealt.get(name, d - left) for name, d, left in rooms if d > left or name in undealt}
             if not short:
                 return {}
             part = {name: amount / demand[self.instance.resources.index(name)] for name, amount in short.items()}

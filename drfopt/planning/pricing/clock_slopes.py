@@ -241,10 +241,11 @@ class _Stopped(Divided):
     def price(self, unit: Unit, more: bool) -> float:
         """Return how the level at which a capacity first stops somebody for good rises, shares staying as they are.
 
-        Where a unit more and a unit less do not move the same, what a stop pays is of one side, or of none: the price
-        is then that of the cluster beside this one.
+        Where a unit more and a unit less do not move the same, nobody has risen to that stop or a ceiling is met at the
+        same time, what it pays is of one side, or of none: the price is then that of the cluster beside this one.
         """
-        if self._kinked(unit):
+        tied = self._stop is not None and (self._first is None or self._stop[0].bounds.any())
+        if tied or self._kinked(unit):
             step = fine(unit, min(STEP * unit.now, unit.end(more) / 4)) * (1 if more else -1)
             try:
                 near, far = (self._beside(unit, amount) for amount in (step, 2 * step))
@@ -255,17 +256,20 @@ class _Stopped(Divided):
         return self._price(unit, more)
 
     def _beside(self, unit: Unit, amount: float) -> float:
+        """Return the price of a unit where there is so much more, in levels of the cluster as it is."""
         cluster, times = grown(self.instance, unit, amount)
-        return times * _Stopped(solve(cluster, self.policy))._price(unit, amount > 0)
+        found = _Stopped(solve(cluster, self.policy))._price(unit, amount > 0)
+        return found if self.policy.measure == "tasks" else times * found
 
     def _kinked(self, unit: Unit) -> bool:
-        """Return whether a unit less of something is not the reverse of a unit more."""
-        if unit.end(False) <= LEVEL * unit.now:
-            return False
+        """Return whether a unit less of something is not known to be the reverse of a unit more."""
+        if min(map(unit.end, (True, False))) <= LEVEL * unit.now:
+            # With any less of it a task would no longer fit, and a limit may be met right here all the same.
+            return True
         try:
             above, below = (self.slopes(unit, more).tasks for more in (True, False))
         except DrfoptError:
-            return False
+            return True
         return bool(np.abs(above - below).max(initial=0.0) > BENT * np.abs([above, below]).max(initial=0.0))
 
     def _price(self, unit: Unit, more: bool) -> float:
@@ -275,13 +279,12 @@ class _Stopped(Divided):
         """
         if self._first is None:
             return 0.0
-        rising, there, turns = self._first
+        rising, there, turns, fastest = self._first
+        if not more:
+            rising, turns = rising * fastest, turns / fastest
         bound, room = float((rising * unit.growth).sum()), self.instance.room
         step = min(self.part * unit.now, unit.end(more) / 2) * (1 if more else -1)
         far = self.room.furthest(there, turns, room + step * unit.growth, bound * step)
-        for c, most in self.clock.room.items():
-            if c > self.instance.m and (each := float(turns @ self.clock.columns[:, c])) > 0:
-                far = min(far, (most - float(there @ self.clock.columns[:, c])) / each)
         if np.isinf(far):
             # What stopped others before this level gives way first, and the prices of this one do not tell how.
             return bound
@@ -290,28 +293,41 @@ class _Stopped(Divided):
         return bound if abs(found - bound) <= BENT * size else found if found > BENT * size else 0.0
 
     @cached_property
-    def _first(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return by how much that level rises for a unit of a cell more, (k, m), and tasks there and how they turn."""
-        state, room = self.clock.start(), self.instance.room
+    def _stop(self) -> tuple[Breakpoint, Trajectory] | None:
+        """Return the stop at which a capacity first stops somebody for good, and the trajectory to it."""
+        state = self.clock.start()
         for breakpoint in self.breakpoints:
             trajectory = self.clock.trajectory(state)
-            there = trajectory.tasks(breakpoint.point)
             if not breakpoint.promising and len(breakpoint.finished) and firm(breakpoint.prices).any():
-                paid = np.divide(firm(breakpoint.prices), room, where=room > 0, out=np.zeros_like(room))
-                before = _before(trajectory, breakpoint)
-                if before is None:
-                    return None
-                # A group's clock runs by its weight: what is priced is the lowest level of those who stop.
-                levels, had = self.clock.levels(there), self.clock.levels(before[1])
-                risen = [i for i in breakpoint.finished.tolist() if levels[i] > had[i]]
-                if not risen:
-                    return None
-                lowest = min(risen, key=lambda i: levels[i])
-                turns = (there - before[1]) / float(levels[lowest] - had[lowest])
-                spent = float(_costs(self.clock, firm(breakpoint.prices), breakpoint.bounds) @ turns)
-                return (paid / spent, there, turns) if spent > 0 else None
-            state = self.clock.after(state, there, breakpoint.finished)
+                return breakpoint, trajectory
+            state = self.clock.after(state, trajectory.tasks(breakpoint.point), breakpoint.finished)
         return None
+
+    @cached_property
+    def _first(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float] | None:
+        """Return by how much that level rises for a unit of a cell more, (k, m), and tasks there and how they turn.
+
+        Of several at that level the slowest rises so; the last is how many times as fast the fastest does, which falls
+        below it first.  None where nobody rises to it.
+        """
+        if self._stop is None:
+            return None
+        (breakpoint, trajectory), room = self._stop, self.instance.room
+        there, before = trajectory.tasks(breakpoint.point), _before(trajectory, breakpoint.point)
+        if before is None:
+            return None
+        # A group's clock runs by its weight: what is priced is the lowest level of those who stop.
+        levels = self.clock.levels(there)
+        rises = levels - self.clock.levels(before)
+        risen = [i for i in breakpoint.finished.tolist() if rises[i] > 0]
+        if not risen:
+            return None
+        least = min(levels[risen])
+        lowest = rises[[i for i in risen if levels[i] - least <= LEVEL * abs(least)]]
+        turns = (there - before) / float(min(lowest))
+        spent = float(_costs(self.clock, firm(breakpoint.prices), breakpoint.bounds) @ turns)
+        paid = np.divide(firm(breakpoint.prices), room, where=room > 0, out=np.zeros_like(room))
+        return (paid / spent, there, turns, float(max(lowest) / min(lowest))) if spent > 0 else None
 
 
 class _Clocked(_Stopped):
@@ -426,15 +442,19 @@ def _between(close: _Point, far: _Point, step: float) -> Near:
     return Near(tasks, levels, float(far.shares - close.shares) / step)
 
 
-def _before(trajectory: Any, breakpoint: Breakpoint) -> tuple[float, np.ndarray] | None:
-    """Return time and tasks at the point of the curve before a stop; None where the level jumps there."""
-    points = np.flatnonzero(
-        (trajectory.phase == breakpoint.point.phase) & (trajectory.curve.time < breakpoint.point.time)
-    )
-    if not points.size:
-        return None
-    point = int(points[-1])
-    return float(trajectory.curve.time[point]), trajectory.tasks(trajectory.point(point))
+def _before(trajectory: Trajectory, point: BranchPoint) -> np.ndarray | None:
+    """Return the tasks (n,) at the last point of the curve before a moment at which somebody's are others, or None.
+
+    What is a rounding before tells nothing of how anybody rises.
+    """
+    there = trajectory.tasks(point)
+    for knot in reversed(range(trajectory.knots(point))):
+        tasks = trajectory.tasks(trajectory.point(knot))
+        if trajectory.phase[knot] != point.phase:
+            return None
+        if (there - tasks > LEVEL * there).any():
+            return tasks
+    return None
 
 
 def _costs(clock: Clock, prices: np.ndarray, bounds: np.ndarray) -> np.ndarray:

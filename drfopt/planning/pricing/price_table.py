@@ -12,7 +12,7 @@ from ...base.errors import InstanceError
 from ...base.numbers.shown import changing, counted
 from ...base.results import Result
 from ...base.tables import Column, End, Sheet
-from ...base.tolerances import LEVEL
+from ...base.tolerances import LEVEL, NOTICED
 from ...model.allocation import Allocation
 from ...model.instance import Instance
 from ...model.naming import some
@@ -41,7 +41,8 @@ class OneSided:
         Slopes of the tasks of every user; None for a sum, whose optimum leaves a choice.
     until : float or None
         The amount up to (down to) which the same holds the users, or the price is the same; None where that is beyond
-        ten times what is there, or not known, as in a market and under rules.
+        ten times what is there, or not known, as in a market and under rules.  Not looked for is where something else
+        that is used up begins to hold them as well, since who fills it at a limit is above them no more.
     total_price : float
         Shadow price of the largest sum of dominant shares that any policy could reach, rules of an organisation left
         out.
@@ -49,6 +50,8 @@ class OneSided:
         The amount up to which that holds.
     ranged : bool
         Whether `until` is known, if only to be beyond what is looked at.
+    noise : array (n,) or float
+        What rounding may have left in the slopes of tasks: those that are drawn between two divisions.
     """
 
     price: float
@@ -60,6 +63,7 @@ class OneSided:
     total_until: float | None
     held: Held | None = field(default=None, repr=False)
     ranged: bool = field(default=True, repr=False)
+    noise: Any = field(default=0.0, repr=False)
 
     def to_dict(self, users: tuple[str, ...]) -> dict[str, Any]:
         """Return the object of ``drfopt price --json``; users whose tasks stay are left out."""
@@ -132,9 +136,12 @@ class Worth:
         if self.more is None or self.less is None:
             return False
         a, b = self.more, self.less
+        if abs(a.price - b.price) > NOTICED * max(abs(a.price), abs(b.price)):
+            return True
         if a.tasks is None or b.tasks is None:
-            return bool(abs(a.price - b.price) > LEVEL * max(abs(a.price), abs(b.price)))
-        return bool(np.abs(a.tasks - b.tasks).max() > LEVEL * max(np.abs(a.tasks).max(), np.abs(b.tasks).max()))
+            return False
+        alike = NOTICED * max(np.abs(a.tasks).max(), np.abs(b.tasks).max()) + a.noise + b.noise
+        return bool((np.abs(a.tasks - b.tasks) > alike).any())
 
     def tasks_at(self, amount: float) -> np.ndarray:
         """Return the tasks of every user (n,) when there is so much of it, where the rounds say so.

@@ -211,9 +211,11 @@ def _by_links(allocation: Allocation, totals: Sums) -> Look:
             whole = unit.whole(base.instance)
             # Shares that stay those of the cluster as it is do not turn.
             _, rising = found.slopes(unit.growth, more, np.zeros(base.instance.n))
-            first = place.levels <= place.levels.min() * (1 + LEVEL)
-            side_of, least = np.min if more else np.max, float(place.levels.min())
-            shadow, lowest = (_beyond_noise(float(side_of(each[first])), least, whole) for each in (rising, levels))
+            # Who is at its limit and falls below it here is held from here on, and its level was not the lowest below.
+            all_held = np.ones(len(found.rounds), dtype=bool)
+            below = np.array([not base.capped[binding.finished].all() for binding in found.rounds])
+            shadow = _slope_of_lowest(place.levels, rising, all_held, more, whole)
+            lowest = _slope_of_lowest(place.levels, levels, below if below.any() else all_held, more, whole)
         total = totals.side(unit, more, unit.end(more))
         return OneSided(
             shadow,
@@ -297,17 +299,16 @@ def _by_dividing(allocation: Allocation, totals: Sums, skewed: bool) -> Look:
         if end <= ROUNDING * unit.now:
             return None
         found, whole = near.slopes(unit, more), unit.whole(instance)
-        tasks = np.where(np.abs(found.tasks) * whole > NOISE * allocation.tasks, found.tasks, 0.0)
+        noise = NOISE * allocation.tasks / whole
+        tasks = np.where(np.abs(found.tasks) > noise, found.tasks, 0.0)
         below = ~instance.unplaced() & (allocation.tasks > 0) & (allocation.tasks < instance.limits * (1 - LEVEL))
         lowest = None
         if below.any():
-            least = allocation.levels[below].min()
-            tied = found.levels[below & (allocation.levels <= least + LEVEL * abs(least))]
-            lowest = float(tied.min() if more else tied.max())
-            lowest = _beyond_noise(lowest, least, whole)
+            lowest = _slope_of_lowest(allocation.levels, found.levels, below, more, whole)
         shares = _beyond_noise(found.shares, allocation.dominant_shares.sum(), whole)
         total = totals.side(unit, more, end)
-        return OneSided(near.price(unit, more), lowest, shares, tasks, None, total.price, unit.until(more, total.reach))
+        until, value = unit.until(more, total.reach), near.price(unit, more)
+        return OneSided(value, lowest, shares, tasks, None, total.price, until, noise=noise)
 
     return look
 
@@ -317,8 +318,6 @@ def _by_machine(allocation: Allocation, totals: Sums) -> Look:
     each, instance, policy = ClassSlopes(allocation, price), allocation.instance, policy_named(allocation.policy)
     tasks, rates = allocation.tasks, policy.rates(instance)
     below = ~instance.unplaced() & (tasks > 0)
-    least = allocation.levels[below].min(initial=np.inf)
-    tied = below & (allocation.levels <= least * (1 + LEVEL))
 
     def look(unit: Unit, more: bool) -> OneSided | None:
         found = each.slopes(unit, more)
@@ -326,10 +325,9 @@ def _by_machine(allocation: Allocation, totals: Sums) -> Look:
             return None
         gained, shadow, reach = found
         gained, lowest, whole = _firm(gained, tasks, rates, unit), None, unit.whole(instance)
-        if tied.any():
-            levels = (slopes_of_rates(policy, instance, unit.growth, more) * tasks + rates * gained)[tied]
-            lowest = float(levels.min() if more else levels.max())
-            lowest = _beyond_noise(lowest, least, whole)
+        if below.any():
+            levels = slopes_of_rates(policy, instance, unit.growth, more) * tasks + rates * gained
+            lowest = _slope_of_lowest(allocation.levels, levels, below, more, whole)
         shares = _beyond_noise(_of_shares(instance, unit, more, tasks, gained), allocation.dominant_shares.sum(), whole)
         total = totals.side(unit, more, unit.end(more))
         return OneSided(
@@ -367,6 +365,13 @@ def _firm(slopes: np.ndarray, tasks: np.ndarray, rates: np.ndarray, unit: Unit) 
 def _beyond_noise(slope: float, size: float, whole: float) -> float:
     """Return a slope, 0 where rounding made it: doubling everything would add next to nothing to the size."""
     return slope if abs(slope) * whole > NOISE * abs(size) else 0.0
+
+
+def _slope_of_lowest(levels: np.ndarray, slopes: np.ndarray, among: np.ndarray, more: bool, whole: float) -> float:
+    """Return the slope on one side of the lowest of some levels, without what rounding made."""
+    least = float(levels[among].min())
+    tied = slopes[among & (levels <= least + LEVEL * abs(least))]
+    return _beyond_noise(float(tied.min() if more else tied.max()), least, whole)
 
 
 def _of_shares(instance: Instance, unit: Unit, more: bool, tasks: np.ndarray, slopes: np.ndarray) -> float:

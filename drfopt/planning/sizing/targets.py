@@ -164,6 +164,13 @@ def _target(instance: Instance, i: int, measure: str, right: str, text: str, int
             raise InstanceError(
                 f"target {text!r}: user {name!r} has no limit of which this could be a part: give a number of tasks"
             )
+        if measure == "tasks" and not limit:
+            asked = instance.max_tasks[i]
+            low = "ceiling" if asked is None or asked >= 1 or (asked and not integer) else "max_tasks"
+            raise InstanceError(
+                f"target {text!r}: user {name!r} may have no {'whole ' * integer}task of which this could be a part: "
+                f"raise its {low}"
+            )
         least = least / 100 * (limit if measure == "tasks" and limit is not None else 1)
     if not least > 0:
         raise InstanceError(f"target {text!r}: ask for a positive number: everybody has at least {right}")

@@ -12,13 +12,13 @@ from ....base.errors import suggestion
 from ...text.files import failure, shown
 from ...text.parts import TreePart
 
-__all__ = ["ANYWHERE", "NODE_NAME", "Features", "PodNeeds", "allows", "features_of", "missing", "needs_of"]
+__all__ = ["ANYWHERE", "NODE_NAME", "SOFT", "Features", "PodNeeds", "allows", "features_of", "missing", "needs_of"]
 
 NODE_NAME = "metadata.name"
 """The only field that an affinity may match; kept among the labels."""
 
-KEEPS_OUT = ("NoSchedule", "NoExecute")
-"""Effects of taints that keep pods away; PreferNoSchedule only asks."""
+KEEPS_OUT, SOFT = ("NoSchedule", "NoExecute"), "PreferNoSchedule"
+"""Effects of taints that keep pods away, and of those that only ask."""
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 

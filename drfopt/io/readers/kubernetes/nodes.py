@@ -6,7 +6,7 @@ from fractions import Fraction
 from ...text.parts import TreePart
 from ...writers.amounts import KUBERNETES
 from ..conversion import ASSUMED, Amounts, ListedMachine, Notes, ReadOptions, Task
-from .eligibility import NODE_NAME, Features, features_of
+from .eligibility import NODE_NAME, SOFT, Features, features_of
 from .gpu_parts import REGISTERS, registered, tell_counted
 from .objects import Objects, annotations, labels, name
 from .pods import Pod
@@ -40,7 +40,10 @@ def nodes(objects: Objects, pods: Iterable[Pod], notes: Notes) -> list[ListedMac
             notes.no_machine(f"node that {reason}", name(item))
             continue
         there = labels(item) | {NODE_NAME: name(item)}
-        features = features_of(there, item["spec"]["taints"].each(), looked_at)
+        taints = list(item["spec"]["taints"].each())
+        if any(taint["effect"].text() == SOFT for taint in taints):
+            notes.unused(f"taint that only asks ({SOFT})", name(item))
+        features = features_of(there, taints, looked_at)
         marks = dict(features.labels) | {f"{key} {effect}": value or "yes" for key, value, effect in features.taints}
         kind = next((there[label] for label in KINDS if label in there), "")
         capacity = _left(item, belongs.pop(name(item), []), notes)
@@ -72,7 +75,7 @@ def machines_of(
     bounded = set().union(*bounds)
     tell_counted([(pod.demand, pod.annotations) for pod in pods], bounded, notes)
     used = {resource for pod in pods for resource in pod.demand} | bounded
-    asked = asked.called(KUBERNETES, used, lambda name: "/" in name, notes)
+    asked = asked.called(KUBERNETES, used, notes)
     looked_at = set().union(*(pod.needs.labels for pod in pods))
 
     def features(called: str, labels: Mapping[str, str]) -> Features:

@@ -84,7 +84,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
         if {part, "gres/gpu"} <= {resource for task in tasks for resource in task.demand}:
             notes.assumed(f"{part} is counted beside gres/gpu, of which it is a part in Slurm")
     used = {r for task in tasks for r in task.demand}.union(*(queue.maximum for queue in queues))
-    asked = asked.called(SLURM, used, lambda name: name.startswith("gres/"), notes)
+    asked = asked.called(SLURM, used, notes)
     # Of nodes that are not used nothing is told.
     nodes = asked.nodes(_nodes(found, Notes() if asked.given else notes), _features, notes)
     if asked.given:

@@ -82,7 +82,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     by_user = asked.user_by == "user"
     found = _sorted_out(files, by_user, notes)
     used = {resource for task in found.tasks for resource in task.demand}
-    asked = asked.called(YARN, used, lambda name: "/" in name, notes)
+    asked = asked.called(YARN, used, notes)
     nodes = asked.nodes(found.nodes, _features, notes)
     pool = asked.pool
     if not nodes and pool is None and found.total:

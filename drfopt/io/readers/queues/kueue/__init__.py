@@ -63,7 +63,7 @@ def read(files: Sequence[File], asked: ReadOptions) -> Contents:
     _keep_unlent(rooms, forest, idle, notes)
     flavors = _flavors(objects, notes)
     bounds = {resource for quota in forest.queues.values() for _, resource in quota.nominal}
-    asked = asked.called(KUBERNETES, bounds | {r for t in wanted for r in t.demand}, lambda name: "/" in name, notes)
+    asked = asked.called(KUBERNETES, bounds | {r for t in wanted for r in t.demand}, notes)
     nodes = [
         ListedMachine(called[room], amounts, called[room], features=(room, flavors.get(room[1])))
         for room, amounts in rooms.items()
