@@ -266,18 +266,6 @@ class Cluster:
         excluded = [self.resources[j] for j in self.excluded]
         return Cluster(room | {"users": rows, "excluded": excluded, "groups": self.groups})
 
-    def told(self) -> dict[str, Any]:
-        """Return all that is said of the cluster, however its numbers are written."""
-        return {name: value for name, value in vars(self).items() if name != "data"}
-
-    def without_misfits(self) -> "Cluster":
-        """Return the cluster without the types of tasks that fit nowhere, of who has others; itself without such."""
-        users = list(self.data["users"])
-        for i, mine in self.types.items():
-            left = [said for said, (kind, _) in zip(users[i]["tasks"], mine, strict=True) if self.fits(kind, True)]
-            users[i] = users[i] | {"tasks": left or users[i]["tasks"]}
-        return self if users == self.data["users"] else Cluster(self.data | {"users": users})
-
     def fits(self, kind: Kind, whole: bool) -> list[int]:
         """Return the classes on which a kind can run: a task fits on one machine; of a pool it may take a part."""
         part = self.pool and not whole
