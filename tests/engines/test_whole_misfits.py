@@ -107,3 +107,11 @@ def test_ceilings_of_what_only_a_type_that_is_left_out_needs_take_nothing_off():
         given = Organisation(guarantees={"A": {"a": 1}}, tiers={"B": 1}, **forbids)
         found = solve(Instance({"A": types, "B": {"a": 1}}, machines=machines, organisation=given), integer=True)
         assert (found.tasks.tolist(), found.broken, verify(found).valid) == ([1, 0], (), True)
+
+
+def test_a_guarantee_is_named_that_the_first_tasks_need_nothing_of():
+    """Half of b is worth two tasks, of which both are of a, and there is room for one."""
+    types, given = [TaskType({"a": 1}, 3), TaskType({"b": 1}, 1)], Organisation(guarantees={"A": {"b": F(1, 2)}})
+    found = solve(Instance({"A": types}, {"a": 1, "b": 9}, organisation=given), integer=True)
+    assert found.tasks.tolist() == [1]
+    assert found.broken_guarantees == [{"user": "A", "resource": "b", "held": 0, "promised": 0.5}]
