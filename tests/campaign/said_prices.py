@@ -218,7 +218,11 @@ def price_sides(world: World, unit: Unit, more: bool, said: dict[str, Any]) -> s
     worth = next(w for w in world.said["units"] if (w["kind"], w["name"]) == (unit.kind, unit.name))
     if not more or worth["less"] is None or said["tasks"] is None:
         return ""
-    differ = abs(worth["less"]["price"] - said["price"]) > 1e-5 * max(worth["less"]["price"], said["price"])
+    pairs = [
+        (said[key], worth["less"][key]) for key in ("price", "lowest_level", "sum_of_dominant_shares", "total_price")
+    ]
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    differ = any(abs(a - b) > 1e-5 * max(abs(a), abs(b)) for a, b in known)
     for i in range(world.instance.n):
         above, below = (slope(world, unit, side, lambda a, times, i=i: a.tasks[i] / times) for side in (True, False))
         differ = differ or bool(off(world, float(above), below, max(map(float, world.tasks)), unit))
@@ -292,10 +296,9 @@ def two_sided(world: World, i: int, m: re.Match) -> str:
     """Return that a unit named has the same slopes on both sides."""
     for worth in world.said["units"]:
         more, less = worth["more"], worth["less"]
-        if worth["name"] in m["names"].split(", ") and more and less and more["tasks"] is not None:
-            same = more["tasks"] == less["tasks"] and more["price"] == less["price"]
-            if same:
-                return f"{worth['name']} is the same on both sides"
+        ends = {"until": 0, "total_until": 0}
+        if worth["name"] in m["names"].split(", ") and more and less and more | ends == less | ends:
+            return f"{worth['name']} is the same on both sides"
     return ""
 
 
