@@ -375,7 +375,10 @@ def _holding_rules(allocation: Allocation, short: Shortfall, users: list[int], t
         return names if ruled else None
     # What is used up holds them as well: neither helps alone.
     full = full_ceilings(allocation)
-    return [name for i in users for name in full[i]] if full.keys() >= set(users) else None
+    if policy_on(allocation.policy, short.instance).objective == "leximin":
+        # One that was full after a user stopped does not hold it: more of what does is its, at the cost of others.
+        full = {i: [name for name in full.get(i, []) if name in {cell.name for cell in short.cells(i)}] for i in users}
+    return [name for i in users for name in full[i]] if all(full.get(i) for i in users) else None
 
 
 def _bought(

@@ -25,7 +25,7 @@ from drfopt.axioms.counterexamples.space import Space
 from drfopt.axioms.verdicts import HOLDS, UNDECIDED
 from drfopt.base.errors import EngineError, InstanceError, PolicyError
 from drfopt.base.numbers.shown import apart, at_most, fixed, not_above, not_below, part_of, share_of_all, written_in
-from drfopt.planning.advice import advise
+from drfopt.planning.advice import TARGET, advise
 from drfopt.planning.pricing.binding_rounds import held
 
 MIXED = [TaskType({"gpu": 1}, 2), TaskType({"cpu": 1}, 2)]
@@ -135,6 +135,18 @@ def test_ceilings_of_a_group_that_bind_together_are_all_named_and_nothing_is_to_
         assert found[-1] == f"to buy: nothing: ceilings and limits hold those who are short ({both})"
         if not way.get("integer"):
             assert found[1].endswith(f"stopped by a ceiling: {both}")
+
+
+def test_a_ceiling_that_was_full_after_somebody_stopped_does_not_keep_it_from_what_is_bought():
+    """More gpu gives A tasks at the cost of B, so that no more is met, and it was told that ceilings hold both."""
+    rules = Organisation(groups=[Group("g", ceiling={"cpu": 4})], paths=dict.fromkeys("AB", "g"), excluded=["gpu"])
+    pool = Instance({"A": {"cpu": 1, "gpu": 1}, "B": {"cpu": 1}}, {"cpu": 8, "gpu": 1}, max_tasks=[9, 9],
+                    organisation=rules)  # fmt: skip
+    found = solve(pool, "tasks")
+    assert found.tasks == pytest.approx([1, 3]) and said(found)[-1] == f"to buy: {TARGET}"
+    more = what_if(pool, ["set-capacity gpu=4"], "tasks").after
+    assert more.tasks == pytest.approx([2, 2])
+    assert said(more)[-1] == "to buy: nothing: ceilings and limits hold those who are short (g ceiling of cpu)"
 
 
 def test_a_ceiling_that_was_full_after_somebody_stopped_does_not_stop_it():
