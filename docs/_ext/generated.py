@@ -142,7 +142,8 @@ def documents() -> None:
     lines = [
         "# Documents\n",
         "Every JSON says what it is under `schema`: a kind and a version, which grows when a key goes or changes its",
-        "meaning. `drfopt schema NAME` prints the whole JSON Schema, `drfopt.schema(NAME)` returns it. An exact",
+        "meaning. `drfopt schema NAME` prints the whole JSON Schema, `drfopt.schema(NAME)` returns it;",
+        "that of a command with several kinds of answers, such as `simulate`, takes each of them. An exact",
         'value is text such as `"63/25"`, or `"63/25*L1"` for a multiple of L1 under `long`, or the two ends between',
         "which it lies; null is what is not defined, not known or not finite.\n",
     ]

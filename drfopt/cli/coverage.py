@@ -95,7 +95,7 @@ class Inquiry:
         kinds = self.instance.task_types
         if self.family != "leximin" or self.instance.organisation is None or kinds is None:
             return False
-        promised = Clock(self.instance, policy_on(self.policy, self.instance), exact=True).promised
+        promised = Clock(self.instance, policy_on(self.policy, self.instance), exact=True, whole=True).promised
         return any(mine is not None and tasks for mine, tasks in zip(kinds, promised, strict=True))
 
     @property

@@ -100,7 +100,7 @@ def schema(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="A document, or the command that prints it; all are listed when left out.",
+            help="A document, or a command: whatever its --json prints; all are listed when left out.",
             autocompletion=_documents,
             show_default=False,
         ),

@@ -451,6 +451,16 @@ class Instance:
         return found
 
     @cached_property
+    def without_misfits(self) -> "Instance":
+        """The same without the task types that whole tasks leave out; itself where there are none."""
+        if not (names := self.misfits):
+            return self
+        parts = self.parts()
+        for i in (i for i, user in enumerate(self.users) if user in names):
+            parts["demands"][i] = [parts["demands"][i][t] for t in self.type_sequences[i].rows]
+        return Instance(**parts)
+
+    @cached_property
     def type_sequences(self) -> dict[int, TypeSequence]:
         """Of every user with task types: in which order whole tasks of those that fit somewhere are started."""
         found = {}

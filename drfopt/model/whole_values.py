@@ -1,6 +1,7 @@
 """What whole tasks are worth: one number for each number of tasks of a user, so that leximin of the numbers is fair.
 
-Given   f[i]      whole tasks that the guarantee of user i is worth: those of the divisible definition, rounded down
+Given   f[i]      whole tasks that the guarantee of user i is worth: those of the divisible definition, rounded down,
+                  for the types that fit somewhere
         r[i]      the place of her tier in the order of service, 0 for the highest; weight 0 comes last in its tier
         l[i](x)   her level with x whole tasks, as the policy and the meaning of guarantees count it
 
@@ -213,7 +214,7 @@ class WholeUsers:
     @cached_property
     def _clock(self) -> Clock:
         leximin = self.policy if self.policy.objective == "leximin" else replace(self.policy, objective="leximin")
-        return Clock(self.instance, leximin, exact=True)
+        return Clock(self.instance, leximin, exact=True, whole=True)
 
     @property
     def root(self) -> Node:

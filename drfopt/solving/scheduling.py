@@ -548,7 +548,7 @@ def _clock(instance: Instance, policy: Policy, rule: str) -> Clock | None:
     if AHEAD[rule] and instance.organisation is not None:
         others = replace(instance.organisation, ceilings=()).rules
         raise PolicyError(f"rule {rule!r} knows no {others}: leave them out, or use rule 'algorithm-1'")
-    return Clock(instance, policy, exact=True)
+    return Clock(instance, policy, exact=True, whole=True)
 
 
 def _lines(clock: Clock, ranks: Sequence[int]) -> Lines:

@@ -13,14 +13,14 @@ import numpy as np
 import pulp
 import pytest
 
-from drfopt import Instance, Machine, PolicyError, solve
+from drfopt import Instance, Machine, Organisation, PolicyError, solve
 from drfopt.certificates import whole
 from drfopt.certificates.second_solver import variable
 from drfopt.model import packings
 from drfopt.model.certificate import Certificate
 from drfopt.model.policies import policy_named
 from drfopt.solving.crosschecking import crosscheck
-from drfopt.solving.methods import slow_dual
+from drfopt.solving.methods import slow_dual, slow_market
 
 MODULE = sys.modules["drfopt.solving.crosschecking"]
 MILLIONTH = 1e-6
@@ -134,6 +134,44 @@ def test_the_smoothed_dual_is_right_or_says_nothing(seed):
     policy = policy_named(("ceei", "alpha:2", "alpha:0.5", "alpha:5")[seed % 4])
     found = slow_dual.tasks(instance, policy.alpha, instance.weights, policy.rates(instance))
     assert found == pytest.approx(solve(instance, policy).tasks, rel=1e-8, abs=1e-12)
+
+
+def promised(cpu, promises, needs, *, racks=False):
+    """Return a cluster of so much cpu, where the last user is a tier before the others and some are promised cpu."""
+    rules = Organisation(guarantees={name: {"cpu": p} for name, p in promises.items()}, tiers={max(needs): 1})
+    where = {"machines": [Machine("m", {"cpu": cpu / 2}, 2)]} if racks else {"capacity": {"cpu": cpu}}
+    return Instance({name: {"cpu": need} for name, need in needs.items()}, organisation=rules, **where)
+
+
+TIERS = {
+    "half a task": (12, {"a": 2}, {"a": 4, "b": 1, "c": 1}),
+    "a thousandth": (1000, {"a": 1}, {"a": 2, "b": 1, "c": 3}),
+    "nearly all": (8, {"a": 7.99}, {"a": 1, "b": 2, "c": 1}),
+    "two promises": (100, {"a": 3, "b": 2}, {"a": 7, "b": 3, "c": 1}),
+}
+
+
+@pytest.mark.parametrize("policy", ["utilitarian", "throughput"])
+@pytest.mark.parametrize("racks", [False, True])
+@pytest.mark.parametrize("case", TIERS)
+def test_a_later_tier_is_not_given_what_an_earlier_one_could_spare(case, racks, policy, monkeypatch):
+    instance = promised(*TIERS[case], racks=racks)
+    found = crosscheck(instance, policy)
+    assert found.agree is True and found.max_disagreement < 1e-12
+    by_hand = [float(x) for x in solve(instance, policy, exact=True).levels]
+    assert found["linprog"].by_user == pytest.approx(by_hand, rel=1e-12, abs=1e-15)
+    # An earlier tier that lets so little go, or a later one that has so little more, is found out.
+    tasks = slow_market.sum_tasks
+    for i in np.flatnonzero(by_hand):
+        off = np.where(np.arange(instance.n) == i, 2e-9 * instance.n, 0.0)
+        for sign in (1, -1):
+            monkeypatch.setattr(slow_market, "sum_tasks", lambda p, o=1 + sign * off: tasks(p) * o)
+            assert crosscheck(instance, policy).agree is False
+
+
+def test_where_a_rounding_is_much_to_a_later_tier_floats_say_nothing():
+    found = crosscheck(promised(3e7, {"a": 1}, {"a": 1, "c": 1}), "throughput")
+    assert found.agree is None and "floats cannot decide" in found["linprog"].reason
 
 
 def test_nothing_is_compared_with_itself():

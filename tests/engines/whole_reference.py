@@ -138,17 +138,27 @@ class Enumeration:
         """Return the whole tasks that guarantees are worth; those of groups are worked out by their clock."""
         instance, rules = self.instance, self.rules
         if any(group.guarantee for group in rules.groups):
-            clock = Clock(instance, replace(self.policy, objective="leximin"), exact=True)
+            clock = Clock(instance, replace(self.policy, objective="leximin"), exact=True, whole=True)
             return [int(p // 1) for p in clock.promised]
         found = []
         for i in range(self.n):
-            # Of divisible tasks, whose types all have to fit somewhere: else it is unplaced, and nothing is promised.
+            # Of divisible tasks, but of the types that fit somewhere.
             row, limit = instance.exact_demands[i], instance.exact_limits[i]
-            kinds = self.instance.task_types and self.instance.task_types[i]
-            mine = [(kind.demand, kind.machines) for kind in kinds or ()] or [(row, None)]
+            kinds = (self.instance.task_types and self.instance.task_types[i]) or ()
+            if able := [kind for kind in kinds if self._classes(i, kind.demand, kind.machines)]:
+                total = sum(kind.count for kind in able)
+                row = [
+                    sum(n) / total for n in zip(*([kind.count * d for d in kind.demand] for kind in able), strict=True)
+                ]
+                own = [
+                    most / d
+                    for r, d in zip(instance.resources, row, strict=True)
+                    if d and (most := rules.ceilings[i].get(r)) is not None
+                ]
+                limit = min([total, *own, *([] if instance.max_tasks[i] is None else [instance.max_tasks[i]])])
             pool = instance.machines is None
             placed = all(c or not d for d, c in zip(row, instance.exact_capacity, strict=True))
-            placed = placed if pool else all(self._classes(i, *each) for each in mine)
+            placed = placed if pool else bool(able or (not kinds and self._classes(i, row)))
             needs = {r: d for r, d in zip(instance.resources, row, strict=True) if d}
             above = [group for group in rules.groups if f"{rules.paths[i]}/".startswith(f"{group.name}/")]
             barred = limit == 0 or any(r in needs and not most for group in above for r, most in group.ceiling.items())

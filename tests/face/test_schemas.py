@@ -5,60 +5,70 @@ import json
 from functools import cache
 
 import jsonschema
+import pyarrow
 import pytest
+from pyarrow import parquet
 from test_results import NSDI, RACK, RESULTS, TODAY, kinds
 
 from drfopt import Allocation, Instance, InstanceError, PolicyError, schema, solve, verify
 from drfopt.certificates.document import certificate_document
 from drfopt.cli import main
 from drfopt.cli.app import app
-from drfopt.io.documents.published import DOCUMENTS
+from drfopt.io.documents.published import DOCUMENTS, FORMS
 from drfopt.io.library import summaries
 from drfopt.io.native import reading
 from drfopt.io.native.writing import dumps
 
 EXACT = {"exact": True}
+AUDITED = ["-p", "ceei", "--property", "strategy-proofness"]
+SEARCHED = ["--users", "2", "--resources", "2", "--max-demand", "2"]
+BOUGHT = ["--cost", "cpu=1,memory=1", "--unit", "cpu=2,memory=4"]
 COMMANDS = {
-    "solve": ["nsdi2011"],
-    "solve --exact": ["nsdi2011", "-p", "ceei", "--exact"],
-    "compare": ["nsdi2011", "--integer"],
-    "crosscheck": ["nsdi2011"],
-    "verify": ["nsdi2011", "{answer}"],
-    "audit": ["thm4", "-p", "ceei", "--property", "strategy-proofness"],
-    "search": [
-        "-p",
-        "ceei",
-        "--property",
-        "strategy-proofness",
-        "--users",
-        "2",
-        "--resources",
-        "2",
-        "--max-demand",
-        "2",
+    "solve": [
+        ["nsdi2011"],
+        ["nsdi2011", "-p", "ceei", "--exact"],
+        ["nsdi2011", "--integer"],
+        ["nsdi2011", "-p", "path:1/2:1/2..3/4:1"],
+        ["{rack}", "--exact"],
+        ["{rack}", "-p", "per-server"],
+        ["{rack}", "-p", "utilitarian"],
+        ["tree-of-departments"],
+        ["guarantee-floor", "--exact"],
+        ["welfare-m3-n30", "--integer", "--time-limit", "0.001"],
+        ["{users}", "--cluster", "{pool}", "--answer", "{folder}", "--jobs", "1"],
     ],
-    "theorems": ["4"],
-    "theorems NAME": ["kalai-smorodinsky"],
-    "theorems -p": ["-p", "throughput"],
-    "schedule": ["nsdi2011"],
-    "simulate": ["two-users"],
-    "simulate -r": ["two-users", "-r", "drf,fifo"],
-    "explain": ["nsdi2011"],
-    "whatif": ["nsdi2011", "--set-weight", "A=2"],
-    "price": ["nsdi2011"],
-    "sweep": ["nsdi2011", "--factors", "1,2", "--jobs", "1"],
-    "size": ["nsdi2011", "--target", "A>=5", "--cost", "cpu=1,memory=1", "--unit", "cpu=2,memory=4"],
-    "rebalance": ["{rack}", "--current", "{current}"],
-    "report": ["nsdi2011", "--sweep", "cpu=9,10", "--whatif", "set-weight A=2"],
-    "engines": [],
-    "policies": [],
-    "library": [],
-    "formats": [],
-    "rules": [],
-    "scenarios": [],
-    "schema": [],
+    "compare": [["nsdi2011", "--integer"], ["nsdi2011", "-p", "single:gpu,drf"], ["{rack}"]],
+    "crosscheck": [["nsdi2011"], ["{rack}", "--integer"], ["guarantee-floor", "-p", "throughput", "--exact"]],
+    "verify": [["nsdi2011", "{answer}"], ["nsdi2011", "{wrong}"], ["{rack}", "{answer}"]],
+    "audit": [["thm4", *AUDITED], ["nsdi2011"], ["{rack}", "--integer", "-p", "drf"], ["-p", "drf"]],
+    "search": [[*AUDITED, *SEARCHED], ["-p", "drf", "--property", "envy-freeness", *SEARCHED]],
+    "theorems": [["4"], ["kalai-smorodinsky"], ["-p", "throughput"]],
+    "schedule": [["nsdi2011"], ["nsdi2011", "--no-trace"], ["{rack}", "--optimum", "--when-full", "stop"]],
+    "simulate": [
+        ["two-users"],
+        ["two-users", "-r", "drf,fifo"],
+        ["two-users", "--replications", "2", "--jobs", "1"],
+        ["two-users", "--optimum"],
+    ],
+    "explain": [["nsdi2011"], ["{rack}", "--integer"], ["guarantee-floor"]],
+    "whatif": [
+        ["nsdi2011", "--set-weight", "A=2"],
+        ["nsdi2011", "--sweep", "cpu=9,10"],
+        ["nsdi2011", "--set-weight", "A=2", "--sweep", "cpu=9,10", "--integer"],
+        ["{rack}", "--set-weight", "A=2", "--exact"],
+    ],
+    "price": [["nsdi2011"], ["{rack}", "-p", "ceei"]],
+    "sweep": [["nsdi2011", "--factors", "1,2", "--jobs", "1"]],
+    "size": [
+        ["nsdi2011", "--target", "A>=5", *BOUGHT],
+        ["nsdi2011", "--target", "A>=5", "--integer", *BOUGHT],
+        ["nsdi2011", "--target", "A>=50", "--max", "cpu=2", *BOUGHT],
+    ],
+    "rebalance": [["{rack}", "--current", "{current}"]],
+    "report": [["nsdi2011", "--sweep", "cpu=9,10", "--whatif", "set-weight A=2"], ["{rack}", "--integer"]],
+    "schema": [[], ["allocation"], ["simulate"]],
+    **{listing: [[]] for listing in ("engines", "policies", "library", "formats", "rules", "scenarios")},
 }
-LISTINGS = {"engines", "policies", "library", "formats", "rules", "scenarios", "schema", "theorems -p"}
 NO_JSON = {"convert", "export", "new"}
 """Commands that print an instance file, another program's format, or a text."""
 
@@ -72,8 +82,8 @@ def faults(name, document):
 
 
 def test_every_schema_is_one():
-    for row in DOCUMENTS:
-        jsonschema.Draft202012Validator.check_schema(schema(row.name))
+    for name in (*DOCUMENTS.names, *FORMS):
+        jsonschema.Draft202012Validator.check_schema(schema(name))
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -93,20 +103,46 @@ def test_every_kind_of_result_has_a_schema():
 
 def test_every_command_with_json_is_tried():
     known = {command.callback.__name__ for command in app.registered_commands}
-    assert {command.split()[0] for command in COMMANDS} == known - NO_JSON
+    assert set(COMMANDS) == known - NO_JSON
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_prints_what_its_schema_says(command, tmp_path, capsys):
-    files = {"answer": tmp_path / "answer.json", "current": tmp_path / "current.json", "rack": tmp_path / "rack.json"}
-    files["answer"].write_text(json.dumps(solve(NSDI).to_dict()))
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        pytest.param(command, arguments, id=" ".join([command, *arguments]))
+        for command, asked in COMMANDS.items()
+        for arguments in asked
+    ],
+)
+def test_a_command_prints_what_its_schema_says(command, arguments, tmp_path, capsys):
+    names = ("answer.json", "wrong.json", "current.json", "rack.json", "pool.toml", "users", "folder")
+    files = {name.partition(".")[0]: tmp_path / name for name in names}
+    answer = solve(NSDI).to_dict()
+    files["answer"].write_text(json.dumps(answer))
+    files["wrong"].write_text(json.dumps(answer | {"users": [row | {"tasks": 9} for row in answer["users"]]}))
     files["current"].write_text(json.dumps(TODAY))
+    files["pool"].write_text("[capacity]\ncpu = 9\nmemory = 18\n")
+    files["users"].mkdir()
+    parquet.write_table(pyarrow.table({"cpu": [1, 3], "memory": [4, 1]}), files["users"] / "a.parquet")
     RACK.save(files["rack"])
     with contextlib.suppress(SystemExit):
-        main([command.split()[0], *(argument.format(**files) for argument in COMMANDS[command]), "--json"])
+        main([command, *(argument.format(**files) for argument in arguments), "--json"])
     found = json.loads(capsys.readouterr().out)
-    name = "listing" if command in LISTINGS else found["schema"].split()[1]
+    assert not faults(command, found)
+    # And of the document that it says it is; no schema of another command takes it.
+    name = "listing" if isinstance(found, list) else found.get("schema", "").removeprefix("drfopt ").partition(" ")[0]
+    if not name:
+        return
     assert not faults(name, found)
+    prints = {other for other in COMMANDS if name in printed(other)}
+    assert command in prints
+    if command != "schema":
+        assert {other for other in COMMANDS if not faults(other, found)} <= prints | {"schema"}
+
+
+def printed(command):
+    """Return the documents that a command prints."""
+    return FORMS.get(command, (DOCUMENTS.named(command).name,))
 
 
 @pytest.mark.parametrize("name", [row.name for row in summaries()])
@@ -169,7 +205,8 @@ def test_an_older_answer_without_a_schema_is_read():
 
 
 def test_a_command_stands_for_what_it_prints():
-    assert schema("solve") == schema("allocation")
+    assert schema("compare") == schema("comparison")
+    assert schema("solve")["anyOf"] == [schema("allocation"), schema("partitioned-allocation")]
     without = {"export"}  # It writes what another program reads.
     for command in app.registered_commands:
         if (name := command.callback.__name__) not in without:

@@ -7,7 +7,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from drfopt.certificates.verifier import cluster, exact_sums, monopoly, reading, work
+from drfopt.certificates.verifier import answers, cluster, exact_sums, monopoly, reading, work
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
@@ -394,4 +394,7 @@ def test_who_can_run_nothing_alone_runs_nothing():
 def test_a_file_is_read_as_it_was_written():
     data = pool({"max_tasks": 0.5}, {"weight": "1/3"})
     once, again = (cluster.Cluster(d) for d in (data, reading.loads(json.dumps(data))))
-    assert vars(once) == vars(again)
+    assert answers.told(once) == answers.told(again)
+    data = pool({"max_tasks": "1/2"}, {"weight": "2/6"})
+    assert answers.told(once) == answers.told(cluster.Cluster(data))
+    assert answers.told(once)["u"] == [F(1, 2), None]

@@ -83,11 +83,12 @@ TREE = [
     {"prices": {"a": "1"}},
 ]
 
-POLICY = '"policy": claim.policy'
+RULES = """{"policy": claim.policy, "integer": False, "users": rows})
+    rules.by_weight = claim.by_weight"""
 
 MUTANTS = [
-    (POLICY, '"policy": "drf"', summed),
-    (POLICY, '"policy": "tasks"', multiplied),
+    (RULES, '{"policy": "drf", "integer": False, "users": rows})', summed),
+    (RULES, '{"policy": "tasks", "integer": False, "users": rows})', multiplied),
     ("worth.get(i, 0)", "claim.c.floor[i]", multiplied),
 ]
 

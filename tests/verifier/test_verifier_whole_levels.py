@@ -450,3 +450,39 @@ def test_whatever_is_better_is_among_what_all_may_choose(seed, monkeypatch):
             proof._settle(level, count)
             before += count
     assert met
+
+
+# ---- types that fit nowhere ------------------------------------------------------------------------------------------
+
+
+def promised(types, policy="drf", pool=False, **more):
+    """What guarantees are worth to A, of types, and to B beside it, on 9 and 8."""
+    room = {"capacity": {"a": 9, "b": 8}}
+    users = [{"name": "A", "tasks": types}, {"name": "B", "demand": {"a": 1}}]
+    users = [user | more.get(user["name"], {}) for user in users]
+    instance = {
+        "users": users,
+        "groups": more.get("groups", []),
+        **(room if pool else {"machines": [room | {"name": "m"}]}),
+    }
+    rows = [{"name": user["name"], "tasks": 0} for user in users]
+    return whole_promises(Claim(Cluster(instance), {"policy": policy, "integer": True, "users": rows}))
+
+
+FITS, MISFIT, ELSEWHERE = ({"demand": {"a": 1, "b": b}, "count": 4} for b in (2, 12, 24))
+
+
+@pytest.mark.parametrize("pool", [False, True])
+def test_promises_are_worth_tasks_of_the_types_that_fit(pool):
+    of_b, of_a = {"guarantee": {"b": 8}}, {"guarantee": {"a": 9}}
+    assert promised([FITS, MISFIT], pool=pool, A=of_b) == [4, 0]
+    assert promised([MISFIT, FITS], pool=pool, A=of_a) == [4, 0]
+    assert promised([FITS, FITS], pool=pool, A=of_a) == [8, 0]
+    group, own = [{"name": "g", "guarantee": {"a": 6}}], {"group": "g"}
+    # Levels count the average of all types, 7/8 of b: 6 a are used up by less than one task of A.
+    assert promised([FITS, MISFIT], pool=pool, A=own, B=own, groups=group) == [0, 5]
+    assert promised([FITS], pool=pool, A=own, B=own, groups=group) == [1, 4]
+
+
+def test_of_whom_no_type_fits_nothing_is_promised_on_machines():
+    assert promised([MISFIT, ELSEWHERE], A={"guarantee": {"b": 40}}) == [0, 0]

@@ -8,7 +8,7 @@ and copied, alone.
 
 from typing import Any
 
-from .answers import instance_in
+from .answers import instance_in, told
 from .audited import AUDITS, verdicts
 from .claims import SCHEMA
 from .cluster import Cluster
@@ -57,7 +57,7 @@ def verify(
             claim = Proof(cluster, document, exact)
             report = claim.report
             if instance is not None and isinstance(instance_in(document), dict):
-                same = vars(instance_of(document)) == vars(cluster)
+                same = told(instance_of(document)) == told(cluster)
                 report.add("the instance is the one of the file", [] if same else ["they differ"])
             judged(claim)
     except (Unfinished, RecursionError):

@@ -11,11 +11,16 @@ from .possible import PossibleClaim
 from .reading import long_numbers, number, total, with_long
 from .work import spend
 
-__all__ = ["Answered", "Asked", "Ends", "Open", "Verdict", "instance_in"]
+__all__ = ["Answered", "Asked", "Ends", "Open", "Verdict", "instance_in", "told"]
 
 Ends = tuple[Fraction, Fraction]
 Asked = tuple[tuple[str, ...], Ends, Ends]
 """Who, what it has at least and at most, and what it would have (or had): the property fails where that is more."""
+
+
+def told(cluster: Cluster) -> dict[str, Any]:
+    """Return all that is said of a cluster, however its numbers are written."""
+    return {name: value for name, value in vars(cluster).items() if name != "data"}
 
 
 def instance_in(document: Mapping[str, Any]) -> Any:
@@ -99,7 +104,7 @@ class Verdict:
 
     def same(self, after: Answered, **changed: Any) -> None:
         """Refuse another cluster that differs in more than what is `changed` in the instance of the answer."""
-        if vars(Cluster(self.truth.instance | changed)) != vars(after.c):
+        if told(Cluster(self.truth.instance | changed)) != told(after.c):
             raise ValueError("the two clusters differ in more than the property speaks of")
         if (after.claim.policy, after.claim.whole) != (self.truth.claim.policy, self.truth.claim.whole):
             raise ValueError("the two answers are of different policies")

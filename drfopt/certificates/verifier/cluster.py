@@ -90,6 +90,7 @@ class Cluster:
 
     def __init__(self, data: dict[str, Any]):
         all_known(data)
+        self.data = data
         self.pool = "machines" not in data
         classes = [{"name": "", "capacity": data["capacity"]}] if self.pool else data["machines"]
         self.classes = Numbered("class", (c["name"] for c in classes))

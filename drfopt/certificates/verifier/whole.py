@@ -16,7 +16,7 @@ from .cluster import Cluster, Kind, taken
 from .reading import number, shown, total
 from .work import bits, spend
 
-__all__ = ["Sequence", "better", "score", "sequences", "unpacked"]
+__all__ = ["Sequence", "better", "score", "sequences", "unpacked", "without_misfits"]
 
 LONGEST = 20_000
 """Tasks of one sequence; of a longer one nothing is said."""
@@ -70,6 +70,15 @@ def sequences(cluster: Cluster) -> list[Sequence]:
         plain = Sequence(kinds, fits, counts, names, 0)
         found.append(Sequence(kinds, fits, counts, names, _most(cluster, i, plain) if rows else 0))
     return found
+
+
+def without_misfits(cluster: Cluster) -> Cluster:
+    """Return the cluster without the types of tasks that fit nowhere, of who has others; itself without such."""
+    users = list(cluster.data["users"])
+    for i, mine in cluster.types.items():
+        left = [said for said, (kind, _) in zip(users[i]["tasks"], mine, strict=True) if cluster.fits(kind, True)]
+        users[i] = users[i] | {"tasks": left or users[i]["tasks"]}
+    return cluster if users == cluster.data["users"] else Cluster(cluster.data | {"users": users})
 
 
 def _most(cluster: Cluster, i: int, tasks: Sequence) -> int:

@@ -12,6 +12,7 @@ from .claims import Claim
 from .clock import RuleClock
 from .reading import number, shown
 from .trees import CELLS_A_STEP, Carried, price_of, scale_of
+from .whole import without_misfits
 from .work import spend
 
 __all__ = ["LevelProof", "whole_promises"]
@@ -22,11 +23,15 @@ Value = tuple[Any, int]
 
 
 def whole_promises(claim: Claim) -> list[int]:
-    """Return the whole tasks that guarantees are worth to everybody: those of divisible ones, rounded down."""
+    """Return the whole tasks that guarantees are worth to everybody: those of divisible ones, rounded down.
+
+    Types that fit nowhere are left out, though users' levels count the average of all.
+    """
     # In a market, or a sum, members of a group rise to its promise by the shares, or tasks, that are summed.
     rows = [{"name": name, "tasks": "0"} for name in claim.c.users]
-    said = {"users": rows, "proof": {"alone": claim.proof.get("alone", {})}}
-    worth = RuleClock(Claim(claim.c, {"policy": claim.policy, "integer": False, **said})).promised
+    rules = Claim(without_misfits(claim.c), {"policy": claim.policy, "integer": False, "users": rows})
+    rules.by_weight = claim.by_weight
+    worth = RuleClock(rules).promised
     return [math.floor(worth.get(i, 0)) for i in claim.n]
 
 

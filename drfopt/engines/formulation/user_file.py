@@ -85,7 +85,8 @@ def rules(problem: Problem) -> dict[str, np.ndarray]:
     n, place = len(members), {group.name: g for g, group in enumerate(organisation.groups)}
     found: dict[str, Any] = {}
     # What a group is promised is worth to its members what they rise to, by what the policy counts.
-    promised = Clock(instance, replace(problem.policy, objective="leximin")).promised[members]
+    leximin = replace(problem.policy, objective="leximin")
+    promised = Clock(instance, leximin, whole=problem.integer).promised[members]
     if promised.any():
         found["promised"] = promised
     given = [organisation.guarantees[i] for i in members.tolist()]

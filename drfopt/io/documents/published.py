@@ -44,7 +44,19 @@ from .planning_models import (
     WhatIfDocument,
 )
 
-__all__ = ["DOCUMENTS", "Document", "schema"]
+__all__ = ["DOCUMENTS", "FORMS", "Document", "schema"]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+"""Of all schemas here, and the schema of what ``drfopt schema NAME`` prints."""
+
+FORMS = {
+    "solve": ("allocation", "partitioned-allocation"),
+    "simulate": ("run", "trials"),
+    "whatif": ("what-if", "sweep"),
+    "theorems": ("listing", "theorem"),
+    "schema": ("listing", DIALECT),
+}
+"""Commands that print one document or another; the first is what they print without further options."""
 
 
 @dataclass(frozen=True)
@@ -92,23 +104,20 @@ DOCUMENTS = Registry(
     what="document",
     error=PolicyError,
     aliases={
-        "solve": "allocation",
         "compare": "comparison",
         "crosscheck": "cross-check",
         "verify": "verification",
         "explain": "explanation",
-        "whatif": "what-if",
         "price": "prices",
         "size": "purchase",
         "rebalance": "rebalancing",
         "report": "page",
         "convert": "instance",
-        "simulate": "trials",
         "read": "conversion",
         "solve_many": "batch",
-        "theorems": "theorem",
         "new": "instance",
-        **dict.fromkeys(("engines", "policies", "library", "formats", "rules", "scenarios", "schema"), "listing"),
+        **dict.fromkeys(("engines", "policies", "library", "formats", "rules", "scenarios"), "listing"),
+        **{command: forms[0] for command, forms in FORMS.items()},
     },
 )
 """The documents; a command's name stands for what it prints."""
@@ -121,6 +130,7 @@ def schema(name: str) -> dict[str, Any]:
     ----------
     name : str
         Such as ``instance``, ``allocation``, ``certificate``, or the name of a command; ``drfopt schema`` lists them.
+        Of a command that prints one document or another, such as ``simulate``, all of them stand under ``anyOf``.
 
     Returns
     -------
@@ -138,9 +148,12 @@ def schema(name: str) -> dict[str, Any]:
     ['users']
     """
     row: Document = DOCUMENTS.named(name)
+    if forms := FORMS.get(name):
+        each = [{"$ref": form} if form == DIALECT else schema(form) for form in forms]
+        return {"$schema": DIALECT, "$id": f"urn:drfopt:{name}", "title": f"drfopt {name}", "anyOf": each}
     found = TypeAdapter(row.model).json_schema(by_alias=True)
     found = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": DIALECT,
         "$id": f"urn:drfopt:{row.name}:{row.version}",
         **found,
         "title": row.schema,

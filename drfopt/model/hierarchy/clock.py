@@ -114,9 +114,9 @@ class Trajectory(Branch):
 
 
 @lru_cache(maxsize=KEPT)
-def _exactly_promised(instance: Instance, policy: Policy) -> np.ndarray:
+def _exactly_promised(instance: Instance, policy: Policy, levelled: Instance) -> np.ndarray:
     """Return the tasks that guarantees are worth, in fractions and then rounded, (n,), read-only."""
-    found = Clock(instance, policy, exact=True).promised.astype(float)
+    found = Clock(instance, policy, exact=True, levelled=levelled).promised.astype(float)
     found.setflags(write=False)
     return found
 
@@ -134,13 +134,27 @@ class Clock:
         The ceilings of groups, as rows of `groups` and of the resources.
     promised : array (n,)
         The tasks that guarantees are worth to each user.
+    promising : Clock
+        The one that says so: itself, but for whole tasks of which some are left out.
     """
 
-    def __init__(self, instance: Instance, policy: Policy, exact: bool = False, rounded: bool = False):
-        """Take an instance in floats or fractions; what groups' guarantees are worth may be `rounded` as well."""
+    def __init__(
+        self,
+        instance: Instance,
+        policy: Policy,
+        exact: bool = False,
+        rounded: bool = False,
+        whole: bool = False,
+        levelled: Instance | None = None,
+    ):
+        """Take an instance in floats or fractions; what groups' guarantees are worth may be `rounded` as well.
+
+        Of `whole` tasks guarantees are worth what they are without the types that those leave out.  Users' levels may
+        be those of their tasks in another instance, `levelled`.
+        """
         if policy.objective != "leximin":
             raise PolicyError(f"{policy.name} makes no levels rise together, which guarantees, tiers and groups need")
-        self.instance, self.policy, self.exact = instance, policy, exact
+        self.instance, self.policy, self.exact, self.levelled = instance, policy, exact, levelled or instance
         self.organisation = instance.organisation or Organisation().settled(
             instance.users, instance.resources, [False] * instance.n
         )
@@ -164,7 +178,9 @@ class Clock:
             self.playing &= self.columns[:, c] == 0  # who is below a ceiling of 0 is at her limit
         self.leaves = self._leaves()
         self.root = self._node("", self.below[""])
-        self.promised = self._promises(rounded)
+        left = instance.without_misfits if whole and self.organisation.promises else instance
+        self.promising = self if left is instance else Clock(left, policy, exact, rounded, levelled=instance)
+        self.promised: np.ndarray = self._promises(rounded) if left is instance else self.promising.promised
         self.fractions = self._fractions()
 
     # ---- the clock ------------------------------------------------------------------------------------------------
@@ -219,7 +235,7 @@ class Clock:
         return Fraction(value) if self.exact else float(value)
 
     def _columns(self) -> np.ndarray:
-        extra = [self.counted.of_tasks(self.instance)]
+        extra = [self.counted.of_tasks(self.levelled)]
         for name, j in self.ceilings:
             column = np.full(self.instance.n, self.zero)
             column[self.below[name]] = self.demands[self.below[name], j]
@@ -245,12 +261,13 @@ class Clock:
         for i in range(n):
             weight = tuple(weights[i]) if several else weights[i]
             alike.setdefault((weight, tuple(promises[i].items())), []).append(i)
-        width = instance.m + 1
+        demands: Any = self.levelled.exact_demands if self.exact else self.levelled.demands
+        counts = np.column_stack([demands, self.columns[:, instance.m]])
         rows: list[Any] = [None] * n
         offsets: list[Any] = [None] * n
         for (weight, promise), users in alike.items():
             each, offset = self.counted.rows(dict(promise), weight)
-            levels = self.columns[users, :width] @ each.T
+            levels = counts[users] @ each.T
             for i, row in zip(users, levels, strict=True):
                 rows[i], offsets[i] = row, offset
         found, taken = np.array(rows), np.array(offsets)
@@ -306,7 +323,7 @@ class Clock:
         """
         instance = self.instance
         if not (self.exact or rounded) and any(group.guarantee for group in self.organisation.groups):
-            return _exactly_promised(instance, self.policy)
+            return _exactly_promised(instance, self.policy, self.levelled)
         found = np.full(instance.n, self.zero)
         for i in (i for i, promise in enumerate(self.organisation.guarantees) if promise and self.playing[i]):
             worth = [

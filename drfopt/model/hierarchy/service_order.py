@@ -34,6 +34,7 @@ def broken(clock: Clock, tasks: np.ndarray, whole: bool = False, use: Use | None
     Of `whole` tasks, in fractions, a guarantee is worth those that it is worth in full.  `use` tells what whole tasks
     of a user need, where that is not so many times its demand: of several types some may run and others not.
     """
+    clock = clock.promising
     instance, rules, found = clock.instance, clock.organisation, list[Broken]()
     promised = np.floor(clock.promised) if whole else clock.promised
     worth = promised.copy()
@@ -53,6 +54,8 @@ def broken(clock: Clock, tasks: np.ndarray, whole: bool = False, use: Use | None
         for resource, amount in guarantee.items():
             j = instance.resources.index(resource)
             held, most = needs(members, tasks, j), needs(members, worth, j)
+            if not most and (tasks[members] < worth[members]).any():
+                most = clock.demands[members, j] @ worth[members]  # the first of several types may need none
             owed = min(most, amount if clock.exact else float(amount))
             if not owed:
                 continue

@@ -208,6 +208,9 @@ def check_tiers(instance: Instance, targets: Iterable[Target], integer: bool) ->
     """Refuse targets of users to whom an endless user of a higher tier leaves nothing in any cluster."""
     wanted = list(targets)
     promised = guaranteed_tasks(instance)[1]
+    if integer and instance.task_types is not None:  # Which types fit says what a guarantee is worth.
+        several = np.array([kinds is not None for kinds in instance.task_types])
+        promised = np.where(several & (promised > 0), instance.limits, promised)
     # Who is promised something may have so much of it.
     more = [t for t in wanted if not promised[t.user] or (t.measure == "tasks" and t.least > promised[t.user])]
     before = left_nothing(instance, [target.user for target in more], integer)

@@ -325,7 +325,7 @@ METHODS = (
         exact=True,
         reach=f"{PRICES:,} prices, {CELLS:,} of them times users; levels to 1e-9",
     ),
-    SecondMethod("linprog", _sum_takes, _sum, reach="thousands of users"),
+    SecondMethod("linprog", _sum_takes, _sum, reach="thousands of users; refuses where floats cannot decide"),
     SecondMethod(
         "simplex in fractions",
         _simplex_takes,

@@ -36,10 +36,11 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from ...base.errors import SolverError, TimeLimitError
-from ...base.tolerances import CONIC
+from ...base.tolerances import CONIC, GAP, ROUNDING
 from ...engines.nash import bounded
 from ...engines.problem import Problem
 from ...engines.promised import Promised, kept, tiers
+from ...engines.sums import NOTHING
 from ...model.instance import Instance
 
 __all__ = ["sum_tasks", "tasks"]
@@ -150,14 +151,21 @@ def _alone(demand: np.ndarray, room: np.ndarray) -> float:
     return float((room[needed] / demand[needed]).min())
 
 
-SPARE = 1e-10
-"""Part of a floor that a program may fall short of, so that rounding does not make several of them a contradiction."""
+ROUNDED = float(np.finfo(float).eps)
+"""Part of its bound that a row may be off by, being of floats."""
 
 
 def sum_tasks(problem: Problem) -> np.ndarray:
     """Return divisible tasks (n,) of the largest sum of levels, tier by tier; floors are those of `promised`.
 
     A column is one user, or one of her task types, on one class, in units of the most tasks she could have there.
+    Floors and sums of earlier tiers are held whole: what they could spare may be much to a later tier.  Where they are
+    at odds by a rounding, that is less than what the solver takes for feasible.
+
+    Raises
+    ------
+    SolverError
+        Where the program has no answer, or what a rounding is worth to a later tier is more than may be off.
     """
     instance = problem.instance
     playing = ~instance.unplaced() & (instance.limits > 0)
@@ -192,7 +200,7 @@ def sum_tasks(problem: Problem) -> np.ndarray:
     rows += [sparse.csr_array(-((user == i) * most / low[i])[None, :]) for i in floored]
     rows += [sparse.csr_array((ceiling[user] * most)[None, :]) for ceiling in ceilings]
     most_of = np.ones(sum(row.shape[0] for row in rows))
-    most_of[len(most_of) - len(ceilings) - len(floored) : len(most_of) - len(ceilings)] = -(1 - SPARE)
+    most_of[len(most_of) - len(ceilings) - len(floored) : len(most_of) - len(ceilings)] = -1
     # Types of one user in proportion: each against the first of hers.
     first = dict(zip(user[::-1].tolist(), kind[::-1].tolist(), strict=True))
     mixed = [
@@ -200,7 +208,7 @@ def sum_tasks(problem: Problem) -> np.ndarray:
         for i, q in sorted(set(zip(user.tolist(), kind.tolist(), strict=True)))
         if q != first[i]
     ]
-    turn = np.zeros(instance.n, dtype=np.intp)
+    turn, placed, sums = np.zeros(instance.n, dtype=np.intp), np.zeros(len(most)), list[tuple[float, float]]()
     turn[members] = promised.turns if len(promised.turns) else 0
     for now in np.unique(turn[user]).tolist():
         own = np.where(turn[user] == now, np.array(worth), 0.0)
@@ -216,10 +224,16 @@ def sum_tasks(problem: Problem) -> np.ndarray:
         )
         if found.status != 0:
             raise SolverError(f"linprog ended without an optimum: {found.message}")
-        if (value := float(own @ found.x)) > 0:  # It does not fall for what comes later.
+        placed = np.maximum(found.x, 0)
+        value, prices = float(own @ placed), np.abs(found.ineqlin.marginals) * own.max()
+        sums.append((value, ROUNDED * float(prices.sum())))
+        if value > ROUNDING * own.max():  # It does not fall for what comes later.
             rows.append(sparse.csr_array(-own[None, :] / value))
-            most_of = np.append(most_of, -(1 - SPARE))
-    np.add.at(result, user, found.x * most)
+            most_of = np.append(most_of, -1)
+    # Sums up to `NOTHING` are compared as none; half of it leaves no doubt which these are.
+    if any(off > GAP * value and 2 * value > NOTHING * float(worth @ placed) for value, off in sums):
+        raise SolverError("what a rounding leaves a later tier is too much of its sum: floats cannot decide")
+    np.add.at(result, user, placed * most)
     return result
 
 
