@@ -304,7 +304,8 @@ def _by_dividing(allocation: Allocation, totals: Sums, skewed: bool) -> Look:
         if below.any():
             lowest = _slope_of_lowest(allocation.levels, found.levels, below, more, whole)
             least = float(allocation.levels[below].min())
-        noise = Noise(*(NOISE * now / whole for now in (allocation.tasks, least, shared)))
+        part = NOISE / whole
+        noise = Noise(part * allocation.tasks, part * least, part * shared)
         tasks = np.where(np.abs(found.tasks) > noise.tasks, found.tasks, 0.0)
         shares = _beyond_noise(found.shares, shared, whole)
         total = totals.side(unit, more, end)
