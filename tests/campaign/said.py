@@ -110,7 +110,8 @@ def lines(instance: Instance, policy: str, mode: str) -> Iterator[Line]:
     if mode == "divisible":
         prices = price(instance, policy)
         document = prices.to_dict()
-        world.said |= {"units": document["units"], "unranged": prices._unranged}
+        sided = {(worth.kind, worth.name) for worth in prices.units if worth.two_sided}
+        world.said |= {"units": document["units"], "unranged": prices._unranged, "two-sided": sided}
         for worth in document["units"]:
             for side in ("more", "less"):
                 if worth[side] is None:

@@ -18,6 +18,7 @@ from said_world import (
     near,
     number,
     numbers,
+    scaled,
     shares_of,
     slope,
     stops_of,
@@ -26,6 +27,9 @@ from said_world import (
 from simplex import Polytope
 
 from drfopt import Allocation, Instance
+from drfopt.engines.hierarchy import stops
+from drfopt.engines.problem import Problem
+from drfopt.model.hierarchy import Clock
 
 __all__ = ["NUMBERS", "PRICED"]
 
@@ -141,7 +145,11 @@ def price_price(world: World, unit: Unit, more: bool, said: dict[str, Any]) -> s
             raise Unjudged("shares of the cluster as it is")
         true = slope(world, unit, more, lambda a, times: sum(a.tasks.tolist()) / times)
         return off(world, said["price"], true, float(sum(world.tasks)), unit)
-    if objective != "leximin" or world.policy == "tsf" or world.rules is not None or not world.exactly:
+    if objective != "leximin" or not world.exactly:
+        raise Unjudged("the price of that is not divided for here")
+    if world.rules is not None:
+        return price_of_stop(world, unit, more, said)
+    if world.policy == "tsf":
         raise Unjudged("the price of that is not divided for here")
     # Weights that undo what the larger cluster does to shares; users without a share that counts are left alone.
     instance = world.instance
@@ -166,6 +174,61 @@ def price_price(world: World, unit: Unit, more: bool, said: dict[str, Any]) -> s
     tied = [i for i in held if world.now.levels[i] <= lowest]
     true = (min(there.levels[i] for i in tied) - lowest) / (unit.now * part)
     return off(world, said["price"], true, float(lowest), unit)
+
+
+def price_of_stop(world: World, unit: Unit, more: bool, said: dict[str, Any]) -> str:
+    """Return that the level at which a capacity first stops somebody for good has another slope than the price."""
+    one, two = (first_stop(world, unit, part if more else -part) for part in (TINY, 2 * TINY))
+    if one is None or two is None:
+        return "" if not said["price"] else "no capacity stops anybody who rises"
+    true = (two - one) / (unit.now * TINY) * (1 if more else -1)
+    return off(world, said["price"], true, float(one), unit)
+
+
+def first_stop(world: World, unit: Unit, part: Fraction) -> Fraction | None:
+    """Return that level with a part of a unit more, by a clock in fractions whose shares are of the cluster as it is.
+
+    Of those whom it stops below their limits the lowest that rises to it counts; None where nobody does.
+    """
+    found, times = grown(world, unit, part)
+    if found.broken:
+        raise Unjudged("guarantees do not fit")
+    there = found.instance
+    clock = Clock(world.instance if times == 1 else scaled(world.instance, times, {}), world.chosen, exact=True)
+    limits, state = clock.instance.exact_limits, clock.start()
+    clock.instance, clock.room = there, clock.room | dict(enumerate(there.exact_capacity))
+    for stop, after in stops(Problem(there, world.chosen), clock):
+        if stop.promising and len(stop.finished):
+            raise Unjudged("guarantees do not fit")
+        if not stop.promising and len(stop.finished) and stop.prices.any():
+            trajectory = clock.trajectory(state)
+            tasks = trajectory.tasks(stop.point)
+            points = map(trajectory.point, reversed(range(trajectory.knots(stop.point))))
+            before = next((x for x in map(trajectory.tasks, points) if (x != tasks).any()), tasks)
+            levels, had = clock.levels(tasks), clock.levels(before)
+            risen = [i for i in stop.finished.tolist() if levels[i] > had[i]]
+            below = [levels[i] for i in risen if limits[i] is None or tasks[i] < limits[i]]
+            return min(below) / (times if world.policy == "tasks" else 1) if below else None
+        state = after
+    return None
+
+
+def price_sides(world: World, unit: Unit, more: bool, said: dict[str, Any]) -> str:
+    """Return that a unit less is said to be the reverse of a unit more where it is not, or not to be where it is."""
+    worth = next(w for w in world.said["units"] if (w["kind"], w["name"]) == (unit.kind, unit.name))
+    if not more or worth["less"] is None or said["tasks"] is None:
+        return ""
+    pairs = [
+        (said[key], worth["less"][key]) for key in ("price", "lowest_level", "sum_of_dominant_shares", "total_price")
+    ]
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    differ = any(abs(a - b) > 1e-5 * max(abs(a), abs(b)) for a, b in known)
+    for i in range(world.instance.n):
+        above, below = (slope(world, unit, side, lambda a, times, i=i: a.tasks[i] / times) for side in (True, False))
+        differ = differ or bool(off(world, float(above), below, max(map(float, world.tasks)), unit))
+    if differ is ((unit.kind, unit.name) in world.said["two-sided"]):
+        return ""
+    return "the sides differ, which is not said" if differ else "the sides are the same, and said to differ"
 
 
 def price_until(world: World, unit: Unit, more: bool, said: dict[str, Any]) -> str:
@@ -213,6 +276,7 @@ NUMBERS: dict[str, Number] = {
     "price": price_price,
     "total price": price_total,
     "from, to": price_until,
+    "two sides": price_sides,
 }
 """Judges of the numbers of a row of `price`, on each side."""
 
@@ -232,10 +296,9 @@ def two_sided(world: World, i: int, m: re.Match) -> str:
     """Return that a unit named has the same slopes on both sides."""
     for worth in world.said["units"]:
         more, less = worth["more"], worth["less"]
-        if worth["name"] in m["names"].split(", ") and more and less and more["tasks"] is not None:
-            same = more["tasks"] == less["tasks"] and more["price"] == less["price"]
-            if same:
-                return f"{worth['name']} is the same on both sides"
+        ends = {"until": 0, "total_until": 0}
+        if worth["name"] in m["names"].split(", ") and more and less and more | ends == less | ends:
+            return f"{worth['name']} is the same on both sides"
     return ""
 
 

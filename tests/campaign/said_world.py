@@ -35,6 +35,7 @@ __all__ = [
     "no_less",
     "number",
     "numbers",
+    "scaled",
     "shares_of",
     "slope",
     "stops_of",
@@ -333,10 +334,10 @@ def with_amount(world: World, name: str, amount: float) -> Instance:
         return changed(instance, [f"set-capacity {name}={Fraction(amount)}"])
     fine = 10**6
     counts = {name: round(amount * fine)}
-    return _scaled(instance, fine, counts)
+    return scaled(instance, fine, counts)
 
 
-def _scaled(instance: Instance, times: int, counts: dict[str, int]) -> Instance:
+def scaled(instance: Instance, times: int, counts: dict[str, int]) -> Instance:
     """Return a cluster with so many times the machines, tasks and promises, and of some classes so many."""
     parts = instance.parts()
     parts["machines"] = [
@@ -397,7 +398,7 @@ def grown(world: World, unit: Unit, part: Fraction) -> tuple[Allocation, int]:
         if instance.has_devices:
             raise Unjudged("devices are counted, and not in parts")
         if unit.kind == "machine":
-            there = _scaled(instance, times, {unit.name: int(unit.now * times * (1 + part))})
+            there = scaled(instance, times, {unit.name: int(unit.now * times * (1 + part))})
         elif instance.machines is None:
             there = changed(instance, [f"set-capacity {unit.name}={unit.now * (1 + part)}"])
         else:

@@ -12,7 +12,7 @@ from said_notes import NOTES
 from said_prices import NUMBERS, PRICED
 from said_users import ROWS, TEMPLATES
 
-from drfopt import Instance, Machine, explain
+from drfopt import Instance, Machine, Organisation, explain, price
 
 TABLES = (TEMPLATES, NOTES, PRICED)
 CLAIMS_NOTHING = {
@@ -83,6 +83,23 @@ def test_other_numbers_than_those_that_are_so_are_called_wrong(monkeypatch):
                 then = replace(right, users=(*right.users[:at], other, *right.users[at + 1 :]))
                 monkeypatch.setattr(said, "explain", partial(_same, then))
                 assert [line for line in said.lines(cluster, "drf", "divisible") if line.wrong], other
+            monkeypatch.undo()
+
+
+def test_another_price_of_a_side_under_rules_is_called_wrong_and_a_kink_of_which_nothing_is_said(monkeypatch):
+    """A task fills a whole machine, and a limit is met as the cluster is full."""
+    rules, machines = Organisation(guarantees={"u1": {"gpu": 2}}), [Machine("m", {"gpu": 2}, 4)]
+    users = {"u0": {"gpu": 1}, "u1": {"gpu": 2}}
+    cluster = Instance(users, machines=machines, max_tasks=[4, None], organisation=rules)
+    right = price(cluster)
+    assert not [line for line in said.lines(cluster, "drf", "divisible") if line.wrong]
+    for worth in right.units:
+        half = replace(worth, more=replace(worth.more, price=worth.more.price / 2))
+        others = [half] if worth.less is None else [half, replace(worth, less=worth.more)]
+        for other in others:
+            units = tuple(other if one is worth else one for one in right.units)
+            monkeypatch.setattr(said, "price", partial(_same, replace(right, units=units)))
+            assert [line for line in said.lines(cluster, "drf", "divisible") if line.wrong], other
             monkeypatch.undo()
 
 

@@ -343,7 +343,8 @@ def test_one_way_through_billions_of_tasks_hears_the_time_limit(monkeypatch):
     found = solve(cluster, integer=True, time_limit=0.05)
     assert found.status == "time_limit"
     assert found.tasks.tolist() == pytest.approx([5 * 10**11, 15 * 10**11], rel=1e-8)
-    assert found.certificate.evidence.bound == pytest.approx(0.5)
+    # What divisible tasks would have, or, where the time was up before they were divided, a whole share.
+    assert found.certificate.evidence.bound in (pytest.approx(0.5), 1)
 
 
 def test_what_is_promised_runs_first_where_the_sweep_of_groups_is_cut_short(monkeypatch):

@@ -100,6 +100,14 @@ def test_a_market_by_hand():
     assert memory.more.tasks == pytest.approx([3 / 11, -1 / 11])
 
 
+def test_sides_that_differ_in_the_sum_of_shares_alone_are_told():
+    """Of etl, which is at its limit, the share is of what there is less of: of cpu below 32, and of mem below 32."""
+    users = {"web": {"cpu": 4, "mem": 8}, "etl": {"cpu": 2, "mem": 2}}
+    found = price(Instance(users, {"cpu": 32, "mem": 32}, max_tasks={"etl": 4}))
+    assert "a unit less is not the reverse of a unit more (--json has both sides): cpu, mem" in str(found)
+    assert [unit.less.sum_of_shares for unit in found.units] == [pytest.approx(-1 / 128), pytest.approx(0)]
+
+
 def test_two_servers_have_two_sides():
     found = price(SERVERS)
     rich = found["memory-rich"]

@@ -4,7 +4,7 @@ What one unit is worth: a little more of it, and a little less.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,15 @@ from ...model.policies import policy_on
 from .binding_rounds import Held
 from .units import Unit
 
-__all__ = ["OneSided", "Prices", "Worth"]
+__all__ = ["Noise", "OneSided", "Prices", "Worth"]
+
+
+class Noise(NamedTuple):
+    """What rounding may have left in slopes that are drawn between two divisions: of tasks one number for each user."""
+
+    tasks: Any = 0.0
+    lowest_level: float = 0.0
+    sum_of_shares: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +58,8 @@ class OneSided:
         The amount up to which that holds.
     ranged : bool
         Whether `until` is known, if only to be beyond what is looked at.
-    noise : array (n,) or float
-        What rounding may have left in the slopes of tasks: those that are drawn between two divisions.
+    noise : Noise
+        What rounding may have left in slopes that are drawn between two divisions.
     """
 
     price: float
@@ -63,7 +71,7 @@ class OneSided:
     total_until: float | None
     held: Held | None = field(default=None, repr=False)
     ranged: bool = field(default=True, repr=False)
-    noise: Any = field(default=0.0, repr=False)
+    noise: Noise = field(default=Noise(), repr=False)
 
     def to_dict(self, users: tuple[str, ...]) -> dict[str, Any]:
         """Return the object of ``drfopt price --json``; users whose tasks stay are left out."""
@@ -79,6 +87,13 @@ class OneSided:
             "total_price": self.total_price,
             "total_until": self.total_until,
         }
+
+
+def _apart(one: Any, other: Any, noise: Any = 0.0) -> bool:
+    """Say whether slopes, of one thing or of several in one unit, differ by more than rounding; None is not known."""
+    if one is None or other is None:
+        return False
+    return bool((np.abs(one - other) > NOTICED * max(np.abs(one).max(), np.abs(other).max()) + noise).any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,12 +151,13 @@ class Worth:
         if self.more is None or self.less is None:
             return False
         a, b = self.more, self.less
-        if abs(a.price - b.price) > NOTICED * max(abs(a.price), abs(b.price)):
-            return True
-        if a.tasks is None or b.tasks is None:
-            return False
-        alike = NOTICED * max(np.abs(a.tasks).max(), np.abs(b.tasks).max()) + a.noise + b.noise
-        return bool((np.abs(a.tasks - b.tasks) > alike).any())
+        return (
+            _apart(a.price, b.price)
+            or _apart(a.lowest_level, b.lowest_level, a.noise.lowest_level + b.noise.lowest_level)
+            or _apart(a.sum_of_shares, b.sum_of_shares, a.noise.sum_of_shares + b.noise.sum_of_shares)
+            or _apart(a.tasks, b.tasks, a.noise.tasks + b.noise.tasks)
+            or _apart(a.total_price, b.total_price)
+        )
 
     def tasks_at(self, amount: float) -> np.ndarray:
         """Return the tasks of every user (n,) when there is so much of it, where the rounds say so.

@@ -45,7 +45,7 @@ from .class_slopes import ClassSlopes
 from .clock_slopes import APART, TOTAL, divided
 from .feasible_growth import Room, skewed, slopes_of_rates
 from .market_slopes import MarketDifferential, slopes_of
-from .price_table import OneSided, Prices, Worth
+from .price_table import Noise, OneSided, Prices, Worth
 from .sensitivity import side
 from .units import Unit, fine, grown, units_named, units_of
 
@@ -299,13 +299,15 @@ def _by_dividing(allocation: Allocation, totals: Sums, skewed: bool) -> Look:
         if end <= ROUNDING * unit.now:
             return None
         found, whole = near.slopes(unit, more), unit.whole(instance)
-        noise = NOISE * allocation.tasks / whole
-        tasks = np.where(np.abs(found.tasks) > noise, found.tasks, 0.0)
         below = ~instance.unplaced() & (allocation.tasks > 0) & (allocation.tasks < instance.limits * (1 - LEVEL))
-        lowest = None
+        lowest, least, shared = None, 0.0, float(allocation.dominant_shares.sum())
         if below.any():
             lowest = _slope_of_lowest(allocation.levels, found.levels, below, more, whole)
-        shares = _beyond_noise(found.shares, allocation.dominant_shares.sum(), whole)
+            least = float(allocation.levels[below].min())
+        part = NOISE / whole
+        noise = Noise(part * allocation.tasks, part * least, part * shared)
+        tasks = np.where(np.abs(found.tasks) > noise.tasks, found.tasks, 0.0)
+        shares = _beyond_noise(found.shares, shared, whole)
         total = totals.side(unit, more, end)
         until, value = unit.until(more, total.reach), near.price(unit, more)
         return OneSided(value, lowest, shares, tasks, None, total.price, until, noise=noise)
