@@ -68,6 +68,7 @@ class Preempting(Rule):
         self.name = rule.name
         self.oversubscribes = rule.oversubscribes
         self.by_job = rule.by_job
+        self.regards = ("guarantees",) if rule.revokes else ()
 
     def prepare(self, plan: Plan) -> None:
         """Ask the rule."""

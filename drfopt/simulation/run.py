@@ -56,6 +56,8 @@ class Run(Result):
         Tasks at the end; waiting ones without end are inf.
     unplaced : tuple of str
         Users with tasks that no machine can ever run.
+    disregarded : tuple of str
+        What sets users apart and the rule does not look at: of weights, guarantees, groups and tiers.
     """
 
     _schema = "drfopt run 1"
@@ -78,6 +80,7 @@ class Run(Result):
     waiting: np.ndarray
     running: np.ndarray
     unplaced: tuple[str, ...]
+    disregarded: tuple[str, ...]
 
     @property
     def users(self) -> tuple[str, ...]:
@@ -126,7 +129,7 @@ class Run(Result):
 
     @property
     def mean_shares(self) -> np.ndarray:
-        """Mean share of each resource that each user held of what was up, (n, m); over no time, what it holds."""
+        """Share of each resource that each user held of what was up, (n, m), each times seconds; over no time, now."""
         held, room = (self.work, self.room) if self.seconds else (self._held, self._capacity)
         return np.divide(held, room, out=np.zeros_like(held), where=room > 0)
 
@@ -134,11 +137,6 @@ class Run(Result):
     def utilization(self) -> np.ndarray:
         """Mean part of each resource that was held, (m,); above 1 where machines were oversubscribed."""
         return self.mean_shares.sum(axis=0)
-
-    @property
-    def disregarded(self) -> tuple[str, ...]:
-        """What sets users apart and the rule does not look at: of weights, guarantees, groups and tiers."""
-        return disregarded(self.rule, self.scenario.users)
 
     @property
     def _overpromised(self) -> list[str]:
@@ -375,4 +373,5 @@ def _run(simulator: Simulator, seed: int, replication: int) -> Run:
         waiting=samples.waiting[-1],
         running=samples.running[-1],
         unplaced=tuple(helpless),
+        disregarded=disregarded(simulator.rule, scenario.users),
     )

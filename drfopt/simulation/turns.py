@@ -39,12 +39,15 @@ class Rule:
         Whether like tasks of a user wait in the order of their jobs, a later stage before jobs that came after its own.
     revokes : bool
         Whether somebody can be below a share for which others' tasks may be stopped.
+    regards : tuple of str
+        What sets users apart that it looks at beside what its row of `RULES` says.
     """
 
     name = "rule"
     oversubscribes = False
     by_job = False
     revokes = True
+    regards: tuple[str, ...] = ()
 
     def prepare(self, plan: Plan) -> None:
         """Look at the scenario before anything else, and refuse what the rule cannot take (see `refuse`)."""

@@ -154,6 +154,13 @@ def test_what_a_rule_does_not_look_at_is_said():
     assert sides[-2:] == ("fifo does not look at weights, tiers", "drf does not look at tiers")
 
 
+def test_revocation_looks_at_guarantees_where_there_is_any():
+    users = tuple(for_ever(name, {"cpu": 1}, 9, guarantee={"cpu": 1}) for name in "AB")
+    for rule, revoked in (("drf", ()), ("fifo", ("guarantees",))):
+        assert simulate(Scenario({"cpu": 4}, users), rule).disregarded == ("guarantees",)
+        assert simulate(Scenario({"cpu": 4}, users), rule, preemption=Preemption(1)).disregarded == revoked
+
+
 def test_of_a_rule_of_ones_own_nothing_is_said():
     class Mine(Turns):
         name = "mine"

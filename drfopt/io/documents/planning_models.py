@@ -343,7 +343,10 @@ class PageDocument(Headed):
 
 
 class RunUser(Keyed):
-    """A user over the whole run; shares and running tasks are means over time, responses in seconds."""
+    """A user over the whole run; shares are of all that was up in that time, times seconds; responses are in seconds.
+
+    Running are the tasks at its end.
+    """
 
     name: str
     jobs: int

@@ -174,10 +174,11 @@ DIFFERENCES: dict[str, Callable[[Sequence[User]], bool]] = {
 """What can set users apart beside their tasks, and whether it does."""
 
 
-def disregarded(rule: str, users: Sequence[User]) -> tuple[str, ...]:
+def disregarded(rule: Rule, users: Sequence[User]) -> tuple[str, ...]:
     """Return what sets users apart and a rule does not look at; nothing is known of a rule of somebody's own."""
-    row = RULES.get(rule.partition(":")[0])
-    return () if row is None else tuple(w for w, there in DIFFERENCES.items() if w not in row.regards and there(users))
+    row = RULES.get(rule.name.partition(":")[0])
+    regards = () if row is None else (*row.regards, *rule.regards)
+    return () if row is None else tuple(w for w, there in DIFFERENCES.items() if w not in regards and there(users))
 
 
 def rule_named(name: str | Rule) -> Rule:
