@@ -287,7 +287,8 @@ def _queues(allocation: Allocation) -> list[Document] | None:
     rows: list[Document] = []
 
     def row(name: str, depth: int, kind: str, of: list[int], weight: Any, has: Sequence[Mapping[str, Any]]) -> Document:
-        used, waiting, open_end = usage[of].sum(axis=0), pending[of].sum(axis=0), bool(endless[of].any())
+        used, waiting = usage[of].sum(axis=0), pending[of].sum(axis=0)
+        open_end = (endless[of, None] & (instance.demands[of] > 0)).any(axis=0)
         guarantee, ceiling = has
         return {
             "name": name, "depth": depth, "kind": kind, "weight": weight,
@@ -296,7 +297,7 @@ def _queues(allocation: Allocation) -> list[Document] | None:
                     "used": float(used[j]),
                     "guarantee": float(guarantee[r]) if r in guarantee else None,
                     "ceiling": float(ceiling[r]) if r in ceiling else None,
-                    "pending": None if open_end and not waiting[j] else float(waiting[j]),
+                    "pending": None if open_end[j] else float(waiting[j]),
                 }
                 for j, r in enumerate(instance.resources)
             ],

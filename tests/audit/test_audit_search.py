@@ -227,6 +227,21 @@ def test_a_log_cut_anywhere_loses_and_doubles_nothing(tmp_path, kept):
 
 
 @pytest.mark.slow
+def test_a_search_gets_on_however_short_its_time_is(tmp_path):
+    """A unit that is cut short is gone on with where it was left, and what was audited of it counts."""
+    question, log = Question("ceei", (SP,), SPACE, False), tmp_path / "log"
+    straight = search("ceei", SP, SPACE, checkpoint=log)
+    heading, first, *others = log.read_text().splitlines()
+    parts = [searching._audited(question, 0, None, ends=0)]
+    while parts[-1]["left"]:
+        parts.append(searching._audited(question, 0, parts[-1], ends=0))
+    assert [part["audited"] for part in parts] == list(range(1, len(parts) + 1)) and len(parts) > 1
+    assert [part["seen"] for part in parts] == sorted(part["seen"] for part in parts)
+    assert parts[-1] == json.loads(first) == searching._audited(question, 0, None, ends=math.inf)
+    log.write_text("\n".join([heading, json.dumps(parts[0]), *others, ""]))
+    assert answer(search("ceei", SP, SPACE, checkpoint=log)) == answer(straight)
+
+
 def test_a_killed_search_goes_on(tmp_path):
     log = tmp_path / "search.log"
     space = Space(3, 2, 3, 3, zero_demands=True)

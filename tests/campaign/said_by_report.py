@@ -273,6 +273,7 @@ def _tables(case: Paged) -> Iterator[tuple[str, str | None]]:
             for j, cell in enumerate(row["resources"]):
                 right = close(cell["used"], case.tasks[i] * world.demands[i][j], ACCURACY)
                 lacks = None if case.asked[i] is None else case.missing[i] * world.demands[i][j]
+                lacks = lacks if world.demands[i][j] else Fraction(0)
                 told = cell["pending"]
                 if (told is None) != (lacks is None) or (lacks is not None and not close(told, lacks, ACCURACY)):
                     right = False

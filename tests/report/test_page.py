@@ -486,6 +486,17 @@ def test_queues_are_a_tree_with_what_they_use_and_wait_for():
     assert study(NSDI)["queues"] is None
 
 
+@pytest.mark.parametrize("asked", [5, 50])
+def test_what_a_queue_waits_for_has_no_end_where_a_member_s_has_none(asked):
+    users = {"a": {"cpu": 2, "gpu": 1}, "b": {"cpu": 1}, "c": {"cpu": 1}}
+    rules = Organisation(paths={"a": "g", "b": "g"})
+    instance = Instance(users, {"cpu": 100, "gpu": 50}, max_tasks={"a": asked, "c": 50}, organisation=rules)
+    found = study(instance, ["drf"])
+    pending = {row["name"]: [cell["pending"] for cell in row["resources"]] for row in found["queues"]}
+    assert pending["b"] == [None, 0] and pending["g"] == [None, pending["a"][1]]
+    assert "which is – where somebody asks without an end" in page(found)
+
+
 def test_what_a_queue_of_several_types_waits_for_is_of_the_types_that_are_missing():
     types = [TaskType({"cpu": 1, "memory": 8}, 60), TaskType({"cpu": 4, "memory": 32}, 10)]
     rules = Organisation(paths={"etl": "g"}, groups=[Group("g", ceiling={"memory": 696})])

@@ -1,7 +1,7 @@
 """The log of a search: one line for each unit of work that is done, appended whole, so that a search can go on.
 
-The first line says what is searched.  A line cut short by a crash is dropped, and its unit is done again; a unit that
-stands there twice counts once.
+The first line says what is searched.  A line cut short by a crash is dropped, and its unit is done again; of a unit
+that stands there twice the last line counts: one in which time ran out has cases ``left``.
 """
 
 import json
@@ -17,7 +17,7 @@ __all__ = ["Log"]
 
 
 class Log:
-    """Units done, on disk where a path is given; what was done before is in `done`."""
+    """Units done, or begun, on disk where a path is given; what was done before is in `done`."""
 
     def __init__(self, path: Path | None, heading: dict[str, Any]):
         self.path, self.heading = path, json.loads(json.dumps(heading))
@@ -57,8 +57,12 @@ class Log:
                 self._line(self._file, self.heading)
             yield self
 
+    def finished(self, unit: int) -> bool:
+        """Say whether a unit is done to its end."""
+        return unit in self.done and not self.done[unit].get("left")
+
     def add(self, entry: dict[str, Any]) -> None:
-        """Note one unit as done; on disk before this returns."""
+        """Note what is done of one unit; on disk before this returns."""
         self.done[entry["unit"]] = entry
         if self.path is not None:
             self._line(self._file, entry)

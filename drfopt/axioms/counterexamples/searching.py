@@ -247,7 +247,7 @@ def search(
         raise InstanceError(f"checkpoint is {checkpoint!r}: give the path of a file")
     path = None if checkpoint is None else Path(checkpoint)
     log = Log(path, {} if path is None else {"search": asdict(question)} | _stated(chosen))
-    waiting = [unit for unit in range(space.units) if unit not in log.done]
+    waiting = [(unit, log.done.get(unit)) for unit in range(space.units) if not log.finished(unit)]
     deadline = Deadline.asked(time_limit)
     # Handing over a unit costs a worker milliseconds: many small ones go together.
     size = 1 if jobs == 1 and dask is None else max(1, len(waiting) // HANDFULS)
@@ -299,26 +299,27 @@ def _fitted(space: Space, policy: Policy, integer: bool) -> Space:
     return replace(space, sizes_matter=counted, names_matter=named)
 
 
-def _handful(question: Question, ends: float, units: list[int]) -> list[dict[str, Any]]:
+def _handful(question: Question, ends: float, units: list[tuple[int, dict[str, Any] | None]]) -> list[dict[str, Any]]:
     """Audit several units, one after the other, until `ends`: seconds of the clock on the wall, which workers share."""
-    found = (_audited(question, unit, ends) for unit in takewhile(lambda _: time.time() < ends, units))
-    return [entry for entry in found if entry is not None]
+    return [_audited(question, *unit, ends) for unit in takewhile(lambda _: time.time() < ends, units)]
 
 
-def _audited(question: Question, unit: int, ends: float) -> dict[str, Any] | None:
-    """Audit the cases of one unit, and return what the log keeps of them; None where time runs out meanwhile."""
-    seen = audited = 0
-    verdicts = {name: Counter[str]() for name in question.properties}
-    failing: dict[str, Case] = {}
-    chosen: list[Case] = []
+def _audited(question: Question, unit: int, before: dict[str, Any] | None, ends: float) -> dict[str, Any]:
+    """Audit the cases of one unit from where it was left `before`, and return what the log keeps of them.
+
+    Where time runs out some are left, but for one: a search that is taken up again gets on however short its time is.
+    """
+    seen, chosen = 0, list[tuple[int, Case]]()
     for case in question.space.cases(unit):
-        seen += 1
         if question.space.stands_for_itself(case) and question.takes(case):
-            chosen.append(case)
-    from_batch = question.batched(chosen)
-    for case in chosen:
-        if time.time() >= ends:
-            return None
+            chosen.append((seen, case))
+        seen += 1
+    done = before or {"audited": 0, "verdicts": dict.fromkeys(question.properties, ()), "failing": {}}
+    audited, rest = done["audited"], [case for _, case in chosen[done["audited"] :]]
+    verdicts = {name: Counter[str](known) for name, known in done["verdicts"].items()}
+    failing = {name: Case.of_list(written) for name, written in done["failing"].items()}
+    from_batch = question.batched(rest)
+    for case in rest:
         audited += 1
         for finding in _looked_at(question, case, from_batch):
             verdicts[finding.property][finding.verdict] += 1
@@ -326,10 +327,14 @@ def _audited(question: Question, unit: int, ends: float) -> dict[str, Any] | Non
                 known = failing.get(finding.property)
                 if known is None or case.size < known.size:
                     failing[finding.property] = case
+        if time.time() >= ends:
+            break
+    left = len(chosen) - audited
     return {
         "unit": unit,
-        "seen": seen,
+        "seen": chosen[audited][0] if left else seen,
         "audited": audited,
+        "left": left,
         "verdicts": {name: dict(count) for name, count in verdicts.items()},
         "failing": {name: case.to_list() for name, case in failing.items()},
     }
@@ -366,7 +371,7 @@ def _summed(question: Question, log: Log) -> Search:
         audited=sum(entry["audited"] for entry in log.done.values()),
         verdicts=verdicts,
         counterexamples=found,
-        complete=len(log.done) == question.space.units,
+        complete=all(map(log.finished, range(question.space.units))),
     )
 
 
